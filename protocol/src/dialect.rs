@@ -1,0 +1,144 @@
+//! What a dialect is: vocabulary, envelope and the rules at the edges.
+
+use crate::model::{ErrorText, Field, Row, Setting};
+
+/// How frames are wrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Bare objects with a `type`: commands, `response` frames, events.
+    Flat,
+    /// As [`Framing::Flat`], with each event inside `{"type": "event", "event": {…}}`.
+    Enveloped,
+    /// JSON-RPC 2.0; events are notifications of one method.
+    JsonRpc {
+        /// The method of the notifications that carry events.
+        notification: &'static str,
+    },
+}
+
+/// How member names are written. Names in declarations are verbatim; this is for readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// `thinkingLevel`.
+    Camel,
+    /// `thinking_level`.
+    Snake,
+}
+
+/// How a failure that is not a documented exception is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandlerFailure {
+    /// With the command's own name and the echoed id.
+    OwnCommandAndId,
+    /// As a `parse` failure without id, but for the commands listed (by wire name), which keep
+    /// their name and id. A value outside a closed set keeps them too.
+    ParseWithoutId {
+        /// Commands whose failures keep their name and id.
+        except: &'static [&'static str],
+    },
+    /// As a JSON-RPC error object.
+    JsonRpcError,
+}
+
+/// What happens to work that is going on when stdin ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOfInput {
+    /// It finishes, as long as stdout can be written.
+    Finish,
+    /// It is aborted.
+    Abort,
+}
+
+/// In which order the members of a response stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseOrder {
+    /// `id, type, command, success, …`.
+    IdFirst,
+    /// `type, command, id, success, …`.
+    TypeFirst,
+}
+
+/// The rules at the edges of a dialect.
+#[derive(Debug, Clone, Copy)]
+pub struct Edges {
+    /// Whether the answer to an unknown command carries the command's id.
+    pub unknown_command_echoes_id: bool,
+    /// The text that answers an unknown command; `{command}` stands for its name.
+    pub unknown_command_text: &'static str,
+    /// How other failures of a handler are answered.
+    pub handler_failure: HandlerFailure,
+    /// What failures to read a line begin with.
+    pub parse_prefix: &'static str,
+    /// The `command` of the answer to a line that cannot be read.
+    pub parse_command: &'static str,
+    /// Whether a blank line (and a byte order mark) is answered as a parse failure or ignored.
+    pub blank_line_is_error: bool,
+    /// Whether a success without data carries `data: {}`.
+    pub empty_data: bool,
+    /// Order of a response's members.
+    pub response_order: ResponseOrder,
+    /// What the end of stdin does to running work.
+    pub end_of_input: EndOfInput,
+}
+
+/// How a client knows that a run is over.
+#[derive(Debug, Clone, Copy)]
+pub struct RunEnd {
+    /// The command whose answer proves that nothing follows any more, and the boolean member of
+    /// its data that is true while work goes on. None where the end is certain without.
+    pub barrier: Option<(&'static str, &'static str)>,
+    /// How long after a possible end something may still follow, in milliseconds.
+    pub gap_ms: u64,
+    /// True where the answer of the command that started the run is its end.
+    pub answer_ends: bool,
+}
+
+/// Names of the sub-protocol for questions in flat dialects.
+#[derive(Debug, Clone, Copy)]
+pub struct DialogFrames {
+    /// The `type` of a question.
+    pub request: &'static str,
+    /// The `type` of an answer.
+    pub answer: &'static str,
+    /// The declared type of an answer.
+    pub answer_type: &'static str,
+}
+
+/// One revision of one dialect.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// The dialect's name.
+    pub name: &'static str,
+    /// The revision; a published one never changes.
+    pub revision: &'static str,
+    /// The name of the agent that speaks it.
+    pub agent: &'static str,
+    /// What it is; the first sentence stands alone.
+    pub doc: &'static str,
+    /// The document that rules.
+    pub document: &'static str,
+    /// The dialect whose rows it takes over.
+    pub parent: Option<&'static Dialect>,
+    /// Commands of the parent (by name) that it does not have.
+    pub without: &'static [&'static str],
+    /// How frames are wrapped.
+    pub framing: Framing,
+    /// How member names are written.
+    pub case: Case,
+    /// True where event types outside the declaration may appear and are kept.
+    pub events_open: bool,
+    /// Members that every event has in addition to its own.
+    pub event_members: &'static [Field],
+    /// Dialogs in flat dialects.
+    pub dialog_frames: Option<DialogFrames>,
+    /// The rules at the edges.
+    pub edges: Edges,
+    /// Documented failures that do not belong to one command.
+    pub errors: &'static [ErrorText],
+    /// How a run ends.
+    pub run_end: RunEnd,
+    /// Its own rows; one with the name of a parent's row replaces it.
+    pub rows: &'static [&'static [Row]],
+    /// The settings its document names.
+    pub settings: &'static [Setting],
+}

@@ -1,0 +1,12 @@
+//! One file per dialect. A new one is a file like these and a line in [`DIALECTS`].
+
+pub mod omp;
+pub mod opal;
+pub mod operator;
+pub mod pi;
+pub mod pisces;
+
+use crate::dialect::Dialect;
+
+/// Every revision of every dialect.
+pub const DIALECTS: &[&Dialect] = &[&pi::PI, &omp::OMP, &pisces::PISCES, &operator::OPERATOR, &opal::OPAL];

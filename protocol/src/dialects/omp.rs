@@ -1,0 +1,254 @@
+//! omp, revision 12.7: pi's family, with a state of its own, branches and reminders.
+//!
+//! Source: the document "RPC Protocol Reference" of omp 12.7.6.
+
+use crate::dialect::{
+    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
+};
+use crate::dialects::pi;
+use crate::dsl::protocol;
+use crate::model::ErrorText;
+use crate::model::Timeout::Never;
+use crate::typed::{Any, Bool, Count, List, Nothing, Opt, OptNull, Str};
+use crate::types::content::ImageContent;
+use crate::types::model::{Model, ThinkingLevel};
+use crate::types::session::{ForkPoints, ForkResult, QueueMode};
+
+use pi::commands::{CompactParams, ExportHtmlParams, PromptParams};
+
+protocol! {
+    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
+    /// While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+    command prompt(PromptParams) -> Nothing {
+        answer: Acknowledged;
+        run: Starts;
+        lane: Session;
+        timeout: Never;
+        errors {
+            "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+                => "the agent is working and `streamingBehavior` is missing";
+        }
+        example {"message": "Summarize this repo"};
+    }
+
+    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
+    /// a failure with the same id may follow.
+    command abort_and_prompt(AbortAndPromptParams {
+        /// The prompt.
+        message: Str,
+        /// Images that go with it.
+        images: Opt<List<ImageContent>>,
+    }) -> Nothing {
+        answer: Acknowledged;
+        run: Starts;
+        lane: Session;
+        timeout: Never;
+        example {"message": "Do this instead"};
+    }
+
+    /// When steering messages reach the agent.
+    strings InterruptMode(closed) {
+        /// Between tool calls; the remaining calls of the turn are skipped.
+        "immediate",
+        /// At the end of the turn.
+        "wait",
+    }
+
+    /// Sets when steering messages reach the agent.
+    command set_interrupt_mode(SetInterruptModeParams {
+        /// Between tool calls, or at the end of the turn.
+        mode: InterruptMode,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"mode": "wait"};
+    }
+
+    /// What the agent is and does right now.
+    record OmpSessionState {
+        /// The model in use; null or absent where there is none.
+        model: OptNull<Model>,
+        /// How hard it thinks; absent where the model cannot think.
+        thinkingLevel: Opt<ThinkingLevel>,
+        /// Whether a run is going on; true while a retry is waited for.
+        isStreaming: Bool,
+        /// Whether the conversation is being compacted.
+        isCompacting: Bool,
+        /// How steering messages are delivered.
+        steeringMode: QueueMode,
+        /// How follow-up messages are delivered.
+        followUpMode: QueueMode,
+        /// When steering messages reach the agent.
+        interruptMode: InterruptMode,
+        /// The session's file; absent where nothing is kept.
+        sessionFile: Opt<Str>,
+        /// The session's id.
+        sessionId: Str,
+        /// The name that was given with `set_session_name`.
+        sessionName: Opt<Str>,
+        /// Whether the agent compacts on its own when the context fills up.
+        autoCompactionEnabled: Bool,
+        /// Messages in the conversation.
+        messageCount: Count,
+        /// Messages that wait in the queues.
+        queuedMessageCount: Count,
+    }
+
+    /// Tells what the agent is and does right now.
+    command get_state() -> OmpSessionState {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {
+            "thinkingLevel": "medium", "isStreaming": false, "isCompacting": false, "steeringMode": "one-at-a-time",
+            "followUpMode": "one-at-a-time", "interruptMode": "immediate", "sessionFile": "/path/to/session.jsonl",
+            "sessionId": "abc123", "sessionName": "my-feature-work", "autoCompactionEnabled": true,
+            "messageCount": 0, "queuedMessageCount": 0
+        };
+    }
+
+    /// Compacts the conversation now: a summary takes the place of its older part.
+    command compact(CompactParams) -> crate::types::session::CompactionResult {
+        answer: Done;
+        lane: Session;
+        timeout: Never;
+        errors {
+            "Failed to parse command: Already compacted" => "nothing was said since the last compaction";
+            "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise";
+        }
+        example {"customInstructions": "Focus on code changes"} -> {
+            "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
+        };
+    }
+
+    /// Writes the session as an HTML page.
+    command export_html(ExportHtmlParams) -> crate::types::session::WrittenFile {
+        answer: Done;
+        lane: Session;
+        errors {
+            "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file";
+        }
+        example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
+    }
+
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can
+    /// stop it.
+    command branch(BranchParams {
+        /// The session entry of that message; `get_branch_messages` lists them.
+        entryId: Str,
+    }) -> ForkResult {
+        answer: Done;
+        lane: Session;
+        errors {
+            "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user";
+        }
+        example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
+    }
+
+    /// Lists the user's messages from which a branch can be made.
+    command get_branch_messages() -> ForkPoints {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"messages": [{"entryId": "abc123", "text": "First prompt..."}]};
+    }
+
+    /// A rule that the model's stream ran into.
+    record StreamRule {
+        /// The rule's name.
+        name: Str,
+        /// The rule's file.
+        path: Opt<Str>,
+        /// What it says.
+        content: Opt<Str>,
+    }
+
+    /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
+    /// context: `agent_end` follows, and then another `agent_start`.
+    event ttsr_triggered(TtsrTriggered {
+        /// The rules.
+        rules: List<StreamRule>,
+    }) {
+        example {"type": "ttsr_triggered", "rules": [{"name": "no-print", "content": "Do not print."}]};
+    }
+
+    /// A thing to do.
+    record TodoItem {
+        /// Its id.
+        id: Opt<Str>,
+        /// What is to be done.
+        content: Str,
+        /// How far it is, as in `pending`.
+        status: Str,
+        /// Anything more that a tool noted.
+        notes: OptNull<Any>,
+    }
+
+    /// The model stopped with things left to do; it is reminded of them and goes on.
+    event todo_reminder(TodoReminder {
+        /// The things left.
+        todos: List<TodoItem>,
+        /// The number of this reminder, from 1.
+        attempt: Count,
+        /// How many there will be at most.
+        maxAttempts: Count,
+    }) {
+        run: Holds;
+        example {
+            "type": "todo_reminder", "todos": [{"id": "task-1", "content": "Run the tests", "status": "pending"}],
+            "attempt": 1, "maxAttempts": 3
+        };
+    }
+}
+
+/// The rules at the edges of omp, which pisces shares.
+pub(super) const EDGES: Edges = Edges {
+    unknown_command_echoes_id: false,
+    unknown_command_text: "Unknown command: {command}",
+    handler_failure: HandlerFailure::ParseWithoutId {
+        except: &["prompt", "abort_and_prompt", "set_model", "set_session_name"],
+    },
+    parse_prefix: "Failed to parse command: ",
+    parse_command: "parse",
+    blank_line_is_error: false,
+    empty_data: false,
+    response_order: ResponseOrder::IdFirst,
+    end_of_input: EndOfInput::Abort,
+};
+
+/// How a run ends in omp and pisces: rules and reminders start it again within 100 milliseconds.
+pub(super) const RUN_END: RunEnd =
+    RunEnd { barrier: Some(("get_state", "isStreaming")), gap_ms: 150, answer_ends: false };
+
+/// The sub-protocol for questions, as in pi.
+pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
+
+/// The omp dialect.
+pub const OMP: Dialect = Dialect {
+    name: "omp",
+    revision: "12.7",
+    agent: "omp",
+    doc: "The RPC mode of omp (oh-my-pi).",
+    document: "omp, docs/rpc.md (12.7.6)",
+    parent: Some(&pi::PI),
+    without: &["fork", "get_fork_messages", "get_commands"],
+    framing: Framing::Flat,
+    case: Case::Camel,
+    events_open: true,
+    event_members: &[],
+    dialog_frames: DIALOG_FRAMES,
+    edges: EDGES,
+    errors: &[
+        ErrorText {
+            code: None,
+            text: "Unknown command: {command}",
+            when: "no command has that name; sent without the id",
+        },
+        ErrorText {
+            code: None,
+            text: "Failed to parse command: {reason}",
+            when: "the line cannot be read, or a handler failed; sent as `parse` without the id",
+        },
+    ],
+    run_end: RUN_END,
+    rows: &[ROWS],
+    settings: &[],
+};

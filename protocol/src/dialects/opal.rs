@@ -1,0 +1,54 @@
+//! Opal, protocol 0.1: JSON-RPC 2.0 with methods for several sessions.
+//!
+//! Source: the document "JSON-RPC Protocol" of Opal and the types that server 0.1.14 exports.
+
+pub mod events;
+pub mod methods;
+pub mod requests;
+pub mod types;
+
+use crate::dialect::{Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd};
+use crate::model::{ErrorText, Field, Presence, Ty};
+
+/// The Opal dialect.
+pub const OPAL: Dialect = Dialect {
+    name: "opal",
+    revision: "0.1",
+    agent: "Opal",
+    doc: "The JSON-RPC 2.0 protocol between Opal's CLI and its server.",
+    document: "Opal, docs/rpc.md (protocol 0.1.0)",
+    parent: None,
+    without: &[],
+    framing: Framing::JsonRpc { notification: "agent/event" },
+    case: Case::Snake,
+    events_open: true,
+    event_members: &[Field {
+        name: "session_id",
+        doc: "The session that the event belongs to.",
+        presence: Presence::Required,
+        ty: Ty::String,
+    }],
+    dialog_frames: None,
+    edges: Edges {
+        unknown_command_echoes_id: true,
+        unknown_command_text: "Method not found: {command}",
+        handler_failure: HandlerFailure::JsonRpcError,
+        parse_prefix: "",
+        parse_command: "",
+        blank_line_is_error: false,
+        empty_data: true,
+        response_order: ResponseOrder::IdFirst,
+        end_of_input: EndOfInput::Abort,
+    },
+    errors: &[
+        ErrorText { code: Some(-32700), text: "Parse error", when: "the line is no JSON; the id is null" },
+        ErrorText { code: Some(-32600), text: "Invalid request", when: "JSON, but no request; the id is null" },
+        ErrorText { code: Some(-32601), text: "Method not found: {method}", when: "no method has that name" },
+        ErrorText { code: Some(-32602), text: "Missing required params: {params}", when: "a parameter is missing" },
+        ErrorText { code: Some(-32602), text: "Session not found", when: "no session has that id" },
+        ErrorText { code: Some(-32603), text: "Internal error", when: "the method failed" },
+    ],
+    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    rows: &[types::ROWS, methods::ROWS, events::ROWS, requests::ROWS],
+    settings: &[],
+};

@@ -1,0 +1,64 @@
+//! pi, revision 0.55: the base of the family.
+//!
+//! Source: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4.
+
+pub mod commands;
+pub mod dialogs;
+pub mod events;
+
+use crate::dialect::{
+    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
+};
+use crate::model::ErrorText;
+use crate::types;
+
+/// The pi dialect.
+pub const PI: Dialect = Dialect {
+    name: "pi",
+    revision: "0.55",
+    agent: "pi",
+    doc: "The RPC mode of the pi coding agent.",
+    document: "pi, docs/rpc.md (0.52.10 to 0.55.4)",
+    parent: None,
+    without: &[],
+    framing: Framing::Flat,
+    case: Case::Camel,
+    events_open: true,
+    event_members: &[],
+    dialog_frames: Some(DialogFrames {
+        request: "extension_ui_request",
+        answer: "extension_ui_response",
+        answer_type: "DialogAnswer",
+    }),
+    edges: Edges {
+        unknown_command_echoes_id: true,
+        unknown_command_text: "Unknown command: {command}",
+        handler_failure: HandlerFailure::OwnCommandAndId,
+        parse_prefix: "Failed to parse command: ",
+        parse_command: "parse",
+        blank_line_is_error: true,
+        empty_data: false,
+        response_order: ResponseOrder::IdFirst,
+        end_of_input: EndOfInput::Finish,
+    },
+    errors: &[
+        ErrorText { code: None, text: "Unknown command: {command}", when: "no command has that name" },
+        ErrorText {
+            code: None,
+            text: "Failed to parse command: {reason}",
+            when: "the line is no JSON object, or a member is missing or wrong",
+        },
+    ],
+    run_end: RunEnd { barrier: Some(("get_state", "isStreaming")), gap_ms: 0, answer_ends: false },
+    rows: &[
+        types::content::ROWS,
+        types::message::ROWS,
+        types::model::ROWS,
+        types::stream::ROWS,
+        types::session::ROWS,
+        commands::ROWS,
+        events::ROWS,
+        dialogs::ROWS,
+    ],
+    settings: &[],
+};

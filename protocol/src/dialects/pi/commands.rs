@@ -1,0 +1,387 @@
+//! The commands of pi.
+
+use crate::dsl::protocol;
+use crate::model::Timeout::Never;
+use crate::typed::{Bool, List, Nothing, Nullable, Opt, Str};
+use crate::types::content::ImageContent;
+use crate::types::model::{Model, ThinkingLevel};
+use crate::types::session::{
+    AvailableModels, BashResult, Cancellation, CompactionResult, CycledModel, CycledThinkingLevel, ForkPoints,
+    ForkResult, LastAssistantText, Messages, QueueMode, SessionState, SessionStats, StreamingBehavior, WrittenFile,
+};
+
+protocol! {
+    /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
+    /// working, `streamingBehavior` has to say what becomes of the prompt.
+    command prompt(PromptParams {
+        /// The prompt. `/name` at its start names an extension command, a template or a skill.
+        message: Str,
+        /// Images that go with it.
+        images: Opt<List<ImageContent>>,
+        /// What becomes of the prompt while the agent is working.
+        streamingBehavior: Opt<StreamingBehavior>,
+    }) -> Nothing {
+        answer: Accepted;
+        run: Starts;
+        lane: Session;
+        timeout: Never;
+        errors {
+            "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+                => "the agent is working and `streamingBehavior` is missing";
+        }
+        example {"message": "Hello, world!"};
+    }
+
+    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
+    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    command steer(SteerParams {
+        /// The message. Skills and templates are expanded; extension commands are refused.
+        message: Str,
+        /// Images that go with it.
+        images: Opt<List<ImageContent>>,
+    }) -> Nothing {
+        answer: Done;
+        run: Acts;
+        lane: Immediate;
+        errors {
+            "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
+                => "the message is an extension command";
+        }
+        example {"message": "Stop and do this instead"};
+    }
+
+    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
+    /// for the next prompt.
+    command follow_up(FollowUpParams {
+        /// The message. Skills and templates are expanded; extension commands are refused.
+        message: Str,
+        /// Images that go with it.
+        images: Opt<List<ImageContent>>,
+    }) -> Nothing {
+        answer: Done;
+        run: Acts;
+        lane: Immediate;
+        errors {
+            "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
+                => "the message is an extension command";
+        }
+        example {"message": "After you're done, also do this"};
+    }
+
+    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
+    /// Queued messages stay queued.
+    command abort() -> Nothing {
+        answer: Done;
+        run: Stops;
+        lane: Immediate;
+        example {};
+    }
+
+    /// Starts a fresh session. An extension can stop it.
+    command new_session(NewSessionParams {
+        /// The file of the session that the new one comes from.
+        parentSession: Opt<Str>,
+    }) -> Cancellation {
+        answer: Done;
+        lane: Session;
+        example {"parentSession": "/path/to/parent-session.jsonl"} -> {"cancelled": false};
+    }
+
+    /// Tells what the agent is and does right now.
+    command get_state() -> SessionState {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {
+            "model": {
+                "id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4", "api": "anthropic-messages",
+                "provider": "anthropic", "baseUrl": "https://api.anthropic.com", "reasoning": true,
+                "input": ["text", "image"], "contextWindow": 200000, "maxTokens": 16384,
+                "cost": {"input": 3.0, "output": 15.0, "cacheRead": 0.3, "cacheWrite": 3.75}
+            },
+            "thinkingLevel": "medium", "isStreaming": false, "isCompacting": false, "steeringMode": "all",
+            "followUpMode": "one-at-a-time", "sessionFile": "/path/to/session.jsonl", "sessionId": "abc123",
+            "sessionName": "my-feature-work", "autoCompactionEnabled": true, "messageCount": 5,
+            "pendingMessageCount": 0
+        };
+    }
+
+    /// Gives all messages of the conversation.
+    command get_messages() -> Messages {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}]};
+    }
+
+    /// Switches to a model.
+    command set_model(SetModelParams {
+        /// The provider.
+        provider: Str,
+        /// The model's id at that provider.
+        modelId: Str,
+    }) -> Model {
+        answer: Done;
+        lane: Immediate;
+        errors {
+            "Model not found: {provider}/{modelId}" => "no such model is configured";
+        }
+        example {"provider": "anthropic", "modelId": "claude-sonnet-4-20250514"} -> {
+            "id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4", "api": "anthropic-messages",
+            "provider": "anthropic", "baseUrl": "https://api.anthropic.com", "reasoning": true,
+            "input": ["text", "image"], "contextWindow": 200000, "maxTokens": 16384,
+            "cost": {"input": 3.0, "output": 15.0, "cacheRead": 0.3, "cacheWrite": 3.75}
+        };
+    }
+
+    /// Switches to the next model. The data is null where there is only one.
+    command cycle_model() -> Nullable<CycledModel> {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {
+            "model": {
+                "id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4", "api": "anthropic-messages",
+                "provider": "anthropic", "baseUrl": "https://api.anthropic.com", "reasoning": true,
+                "input": ["text", "image"], "contextWindow": 200000, "maxTokens": 16384,
+                "cost": {"input": 3.0, "output": 15.0, "cacheRead": 0.3, "cacheWrite": 3.75}
+            },
+            "thinkingLevel": "medium", "isScoped": false
+        };
+    }
+
+    /// Lists the models that are configured.
+    command get_available_models() -> AvailableModels {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"models": []};
+    }
+
+    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
+    /// one that it has.
+    command set_thinking_level(SetThinkingLevelParams {
+        /// The level.
+        level: ThinkingLevel,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"level": "high"};
+    }
+
+    /// Switches to the next thinking level. The data is null where the model cannot think.
+    command cycle_thinking_level() -> Nullable<CycledThinkingLevel> {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"level": "high"};
+    }
+
+    /// Sets how steering messages are delivered.
+    command set_steering_mode(SetSteeringModeParams {
+        /// All at the next opportunity, or one for each.
+        mode: QueueMode,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"mode": "one-at-a-time"};
+    }
+
+    /// Sets how follow-up messages are delivered.
+    command set_follow_up_mode(SetFollowUpModeParams {
+        /// All when the agent would stop, or one each time.
+        mode: QueueMode,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"mode": "one-at-a-time"};
+    }
+
+    /// Compacts the conversation now: a summary takes the place of its older part.
+    command compact(CompactParams {
+        /// What the summary should care about.
+        customInstructions: Opt<Str>,
+    }) -> CompactionResult {
+        answer: Done;
+        lane: Session;
+        timeout: Never;
+        errors {
+            "Already compacted" => "nothing was said since the last compaction";
+        }
+        example {"customInstructions": "Focus on code changes"} -> {
+            "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
+        };
+    }
+
+    /// Switches automatic compaction on or off.
+    command set_auto_compaction(SetAutoCompactionParams {
+        /// On or off.
+        enabled: Bool,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"enabled": true};
+    }
+
+    /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
+    command set_auto_retry(SetAutoRetryParams {
+        /// On or off.
+        enabled: Bool,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {"enabled": true};
+    }
+
+    /// Gives up the retry that is being waited for.
+    command abort_retry() -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {};
+    }
+
+    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
+    /// once. No event is sent for the message that it leaves.
+    command bash(BashParams {
+        /// The command line.
+        command: Str,
+    }) -> BashResult {
+        answer: Done;
+        lane: Bash;
+        timeout: Never;
+        example {"command": "ls -la"} -> {
+            "output": "total 48\ndrwxr-xr-x ...", "exitCode": 0, "cancelled": false, "truncated": false
+        };
+    }
+
+    /// Stops all running `bash` commands.
+    command abort_bash() -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        example {};
+    }
+
+    /// Gives token and cost numbers of the session.
+    command get_session_stats() -> SessionStats {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {
+            "sessionFile": "/path/to/session.jsonl", "sessionId": "abc123", "userMessages": 5, "assistantMessages": 5,
+            "toolCalls": 12, "toolResults": 12, "totalMessages": 22,
+            "tokens": {"input": 50000, "output": 10000, "cacheRead": 40000, "cacheWrite": 5000, "total": 105000},
+            "cost": 0.45
+        };
+    }
+
+    /// Writes the session as an HTML page.
+    command export_html(ExportHtmlParams {
+        /// Where to; by default a file in the working directory named after the session.
+        outputPath: Opt<Str>,
+    }) -> WrittenFile {
+        answer: Done;
+        lane: Session;
+        example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
+    }
+
+    /// Opens another session. An extension can stop it.
+    command switch_session(SwitchSessionParams {
+        /// The session's file.
+        sessionPath: Str,
+    }) -> Cancellation {
+        answer: Done;
+        lane: Session;
+        example {"sessionPath": "/path/to/session.jsonl"} -> {"cancelled": false};
+    }
+
+    /// Makes a fork of the session that ends before one of the user's messages. An extension can
+    /// stop it.
+    command fork(ForkParams {
+        /// The session entry of that message; `get_fork_messages` lists them.
+        entryId: Str,
+    }) -> ForkResult {
+        answer: Done;
+        lane: Session;
+        errors {
+            "Invalid entry ID for forking" => "there is no such message of the user";
+        }
+        example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
+    }
+
+    /// Lists the user's messages from which a fork can be made.
+    command get_fork_messages() -> ForkPoints {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"messages": [
+            {"entryId": "abc123", "text": "First prompt..."}, {"entryId": "def456", "text": "Second prompt..."}
+        ]};
+    }
+
+    /// Gives the text of the model's last answer.
+    command get_last_assistant_text() -> LastAssistantText {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"text": "The assistant's response..."};
+    }
+
+    /// Names the session. White space around the name is dropped.
+    command set_session_name(SetSessionNameParams {
+        /// The name.
+        name: Str,
+    }) -> Nothing {
+        answer: Done;
+        lane: Immediate;
+        errors {
+            "Session name cannot be empty" => "nothing is left of the name";
+        }
+        example {"name": "my-feature-work"};
+    }
+
+    /// Where a command comes from.
+    strings CommandSource(open) {
+        /// An extension registered it.
+        "extension",
+        /// A prompt template.
+        "prompt",
+        /// A skill; its name begins with `skill:`.
+        "skill",
+    }
+
+    /// Where the file of a command was found.
+    strings CommandLocation(open) {
+        /// Among the user's own files.
+        "user",
+        /// In the working directory.
+        "project",
+        /// Where the command line or a setting pointed.
+        "path",
+    }
+
+    /// Something that a prompt can invoke with `/name`.
+    record CommandInfo {
+        /// The name, without the slash.
+        name: Str,
+        /// What it does, for people.
+        description: Opt<Str>,
+        /// Where it comes from.
+        source: CommandSource,
+        /// Where its file was found; extensions have none.
+        location: Opt<CommandLocation>,
+        /// The absolute path of its file.
+        path: Opt<Str>,
+    }
+
+    /// What a prompt can invoke with `/name`.
+    record Commands {
+        /// Extension commands, then templates, then skills.
+        commands: List<CommandInfo>,
+    }
+
+    /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+    command get_commands() -> Commands {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"commands": [
+            {"name": "session-name", "description": "Set or clear session name", "source": "extension",
+             "path": "/home/user/.pi/agent/extensions/session.ts"},
+            {"name": "fix-tests", "description": "Fix failing tests", "source": "prompt", "location": "project",
+             "path": "/home/user/myproject/.pi/agent/prompts/fix-tests.md"},
+            {"name": "skill:brave-search", "description": "Web search via Brave API", "source": "skill",
+             "location": "user", "path": "/home/user/.pi/agent/skills/brave-search/SKILL.md"}
+        ]};
+    }
+}

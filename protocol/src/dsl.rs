@@ -1,0 +1,265 @@
+//! `protocol!`: the language of the declarations.
+//!
+//! Every row has one outer form, `/// doc`, a kind, a name, an optional head in parentheses, an
+//! optional `-> Result` and a body in braces; `row!` knows the inside of each kind. A word that is
+//! not known (kind, type, attribute, event) is refused by rustc where it stands.
+
+/// Declares a list of rows and collects them in `ROWS`.
+///
+/// ```text
+/// record NAME(tag = "value") { /// doc  member: Type, … }      an object
+/// union NAME(tag, open) { RecordA, RecordB }                   told apart by a constant
+/// choice NAME { Arm(Type), Arm(Type) }                         told apart by shape
+/// strings NAME(closed) { /// doc  "value", … }                 a set of strings
+/// command NAME(Params { … }) -> Data { answer: Done; … }       a request
+/// event NAME(Payload { … }) { run: MayEnd; example {…}; }      a frame nobody asked for
+/// dialog NAME(Params { … }) -> Answer { example {…}; }         a question to the client
+/// ```
+macro_rules! protocol {
+    ($(
+        $(#[doc = $doc:literal])*
+        $kind:ident $name:ident $( ( $($head:tt)* ) )? $( -> $result:ty )? { $($body:tt)* }
+    )*) => {
+        $( $crate::dsl::row! {
+            $kind $name [concat!("" $(, $doc, "\n")*)] [$( $($head)* )?] [$($result)?] $($body)*
+        } )*
+
+        /// The rows of this file.
+        pub const ROWS: &[$crate::model::Row] = &[ $( $crate::dsl::entry!($kind $name) ),* ];
+        const _: () = $crate::check::rows(ROWS);
+    };
+}
+
+macro_rules! entry {
+    (command $name:ident) => { $crate::model::Row::Command(&$name::ROW) };
+    (event $name:ident) => { $crate::model::Row::Event(&$name) };
+    (dialog $name:ident) => { $crate::model::Row::Dialog(&$name::ROW) };
+    ($kind:ident $name:ident) => {
+        $crate::model::Row::Type(&<$name as $crate::typed::Declared>::DEF)
+    };
+}
+
+macro_rules! constant {
+    (true) => { $crate::model::ConstantValue::Boolean(true) };
+    (false) => { $crate::model::ConstantValue::Boolean(false) };
+    ((event $name:ident)) => { $crate::model::ConstantValue::String(stringify!($name)) };
+    ($value:literal) => { $crate::model::ConstantValue::String($value) };
+}
+
+macro_rules! openness {
+    (open) => { true };
+    (closed) => { false };
+}
+
+/// A type marker with its declaration.
+macro_rules! declared {
+    ($name:ident [$doc:expr] $shape:expr, $example:expr) => {
+        #[doc = $doc]
+        #[derive(Debug)]
+        pub struct $name;
+        impl $crate::typed::Typed for $name {
+            const TY: $crate::model::Ty = $crate::model::Ty::Named(stringify!($name));
+        }
+        impl $crate::typed::Member for $name {
+            const PRESENCE: $crate::model::Presence = $crate::model::Presence::Required;
+            const MEMBER: $crate::model::Ty = <$name as $crate::typed::Typed>::TY;
+        }
+        impl $crate::typed::Data for $name {
+            const DATA: Option<$crate::model::Ty> = Some(<$name as $crate::typed::Typed>::TY);
+            const NULLABLE: bool = false;
+        }
+        impl $crate::typed::Declared for $name {
+            const DEF: $crate::model::TypeDef = $crate::model::TypeDef {
+                name: stringify!($name),
+                doc: $doc,
+                shape: $shape,
+                example: $example,
+            };
+        }
+        const _: () = $crate::check::type_def(&<$name as $crate::typed::Declared>::DEF);
+    };
+}
+
+/// A record from its constants and members.
+macro_rules! record {
+    ($name:ident [$doc:expr] [$($member:ident = $value:tt),*]
+        $( $(#[doc = $fdoc:literal])* $field:ident : $ty:ty ),* $(,)?
+        $(; example $example:tt )? $(;)?
+    ) => {
+        $crate::dsl::declared! { $name [$doc]
+            $crate::model::Shape::Record {
+                constants: &[ $( $crate::model::Constant {
+                    member: stringify!($member), value: $crate::dsl::constant!($value)
+                } ),* ],
+                fields: &[ $( $crate::model::Field {
+                    name: stringify!($field),
+                    doc: concat!("" $(, $fdoc, "\n")*),
+                    presence: <$ty as $crate::typed::Member>::PRESENCE,
+                    ty: <$ty as $crate::typed::Member>::MEMBER,
+                } ),* ],
+            },
+            $crate::dsl::optional!($( stringify!($example) )?)
+        }
+    };
+}
+
+macro_rules! optional {
+    () => { None };
+    ($value:expr) => { Some($value) };
+}
+
+macro_rules! or_default {
+    ([] $default:expr) => { $default };
+    ([$value:expr] $default:expr) => { $value };
+}
+
+/// A command's parameters: none, a known record, or one declared in place.
+macro_rules! params {
+    ([$doc:expr] ) => {};
+    ([$doc:expr] $name:ident) => {};
+    ([$doc:expr] $name:ident { $($fields:tt)* }) => {
+        $crate::dsl::record! { $name [$doc] [] $($fields)* }
+    };
+}
+macro_rules! params_name {
+    () => { None };
+    ($name:ident $($rest:tt)*) => {{
+        // Naming the marker makes an undeclared record a compile error.
+        let _: Option<$name> = None;
+        Some(stringify!($name))
+    }};
+}
+macro_rules! params_def {
+    ($name:ident { $($fields:tt)* }) => { Some(&<$name as $crate::typed::Declared>::DEF) };
+    ($($other:tt)*) => { None };
+}
+
+/// What stands inside each kind of row.
+macro_rules! row {
+    (record $name:ident [$doc:expr] [$($member:ident = $value:tt),*] [] $($body:tt)*) => {
+        $crate::dsl::record! { $name [$doc] [$($member = $value),*] $($body)* }
+    };
+    (union $name:ident [$doc:expr] [$tag:ident, $open:ident] [] $($variant:ident),* $(,)?) => {
+        $crate::dsl::declared! { $name [$doc]
+            $crate::model::Shape::Union {
+                tag: stringify!($tag),
+                open: $crate::dsl::openness!($open),
+                variants: &[ $( stringify!($variant) ),* ],
+            },
+            None
+        }
+        const _: () = $crate::check::distinct(&[ $(
+            $crate::check::tag_value(&<$variant as $crate::typed::Declared>::DEF, stringify!($tag))
+        ),* ]);
+    };
+    (choice $name:ident [$doc:expr] [] [] $($arm:ident($ty:ty)),* $(,)?) => {
+        $crate::dsl::declared! { $name [$doc]
+            $crate::model::Shape::Choice { alternatives: &[ $( $crate::model::Alternative {
+                name: stringify!($arm), ty: <$ty as $crate::typed::Typed>::TY
+            } ),* ] },
+            None
+        }
+    };
+    (strings $name:ident [$doc:expr] [$open:ident] [] $( $(#[doc = $vdoc:literal])* $value:literal ),* $(,)?) => {
+        $crate::dsl::declared! { $name [$doc]
+            $crate::model::Shape::Strings {
+                open: $crate::dsl::openness!($open),
+                values: &[ $( ($value, concat!("" $(, $vdoc, "\n")*)) ),* ],
+            },
+            None
+        }
+    };
+    (command $name:ident [$doc:expr] [$($params:tt)*] [$result:ty]
+        $(wire: $wire:literal;)?
+        answer: $answer:ident;
+        $(run: $run:ident;)?
+        lane: $lane:ident;
+        $(timeout: $timeout:expr;)?
+        $(since: $since:literal;)?
+        $(errors { $( $(($code:literal))? $text:literal => $when:literal; )* })?
+        example $example:tt $( -> $example_result:tt )?;
+    ) => {
+        $crate::dsl::params! { [concat!("Parameters of `", stringify!($name), "`.\n\n", $doc)] $($params)* }
+        #[doc = $doc]
+        #[derive(Debug)]
+        #[allow(non_camel_case_types)]
+        pub struct $name {}
+        impl $name {
+            /// The row.
+            pub const ROW: $crate::model::Command = $crate::model::Command {
+                name: stringify!($name),
+                wire: $crate::dsl::or_default!([$($wire)?] stringify!($name)),
+                doc: $doc,
+                params: $crate::dsl::params_name!($($params)*),
+                params_def: $crate::dsl::params_def!($($params)*),
+                result: <$result as $crate::typed::Data>::DATA,
+                result_nullable: <$result as $crate::typed::Data>::NULLABLE,
+                answer: $crate::model::Answer::$answer,
+                run: $crate::dsl::or_default!(
+                    [$($crate::model::RunRole::$run)?] $crate::model::RunRole::None),
+                lane: $crate::model::Lane::$lane,
+                timeout: $crate::dsl::or_default!(
+                    [$($timeout)?] $crate::model::Timeout::Milliseconds(30_000)),
+                errors: &[ $( $( $crate::model::ErrorText {
+                    code: $crate::dsl::optional!($($code)?), text: $text, when: $when,
+                } ),* )? ],
+                since: $crate::dsl::optional!($($since)?),
+                example: stringify!($example),
+                example_result: $crate::dsl::optional!($( stringify!($example_result) )?),
+            };
+        }
+    };
+    (event $name:ident [$doc:expr] [$payload:ident { $($fields:tt)* }] []
+        $(run: $run:ident $( ($member:ident) )?;)?
+        $(snapshot: $snapshot:literal;)?
+        $(undocumented: $undocumented:literal;)?
+        example $example:tt;
+    ) => {
+        $crate::dsl::record! { $payload [$doc] [type = (event $name)] $($fields)* }
+        #[doc = $doc]
+        #[allow(non_upper_case_globals)]
+        pub const $name: $crate::model::Event = $crate::model::Event {
+            name: stringify!($name),
+            doc: $doc,
+            payload: &<$payload as $crate::typed::Declared>::DEF,
+            run: $crate::dsl::or_default!(
+                [$($crate::model::RunEffect::$run $( (stringify!($member)) )?)?]
+                $crate::model::RunEffect::None),
+            snapshot: $crate::dsl::or_default!([$($snapshot)?] false),
+            undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
+            example: stringify!($example),
+        };
+    };
+    (dialog $name:ident [$doc:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
+        $(wire: $wire:literal;)?
+        $(fallback $fallback:tt;)?
+        example $example:tt;
+    ) => {
+        $crate::dsl::record! { $params [$doc] [] $($fields)* }
+        #[doc = $doc]
+        #[derive(Debug)]
+        #[allow(non_camel_case_types)]
+        pub struct $name {}
+        impl $name {
+            /// The row.
+            pub const ROW: $crate::model::Dialog = $crate::model::Dialog {
+                name: stringify!($name),
+                wire: $crate::dsl::or_default!([$($wire)?] stringify!($name)),
+                doc: $doc,
+                params: &<$params as $crate::typed::Declared>::DEF,
+                answer: $crate::dsl::optional!($( <$answer as $crate::typed::Typed>::TY )?),
+                fallback: $crate::dsl::optional!($( stringify!($fallback) )?),
+                example: stringify!($example),
+            };
+        }
+    };
+    ($kind:ident $name:ident $($rest:tt)*) => {
+        compile_error!(concat!(
+            "`", stringify!($kind), " ", stringify!($name), "` is not a row: see `protocol!` for the forms"
+        ));
+    };
+}
+
+pub(crate) use {
+    constant, declared, entry, openness, optional, or_default, params, params_def, params_name, protocol, record, row,
+};

@@ -1,0 +1,24 @@
+//! The declaration of the protocols that coding agents speak over newline-delimited JSON.
+//!
+//! Five dialects (pi, omp, pisces, Operator, Opal) are declared as tables of commands, events,
+//! dialogs and types. The tables are plain `const` data: no I/O, no dependencies. Generators walk
+//! them through [`index::Index`].
+//!
+//! Each row carries the contract and not only the shape: which members must be there, when a
+//! command is answered, what ends a run, which failures are documented. Look at
+//! [`dialects::pi`] for how a declaration reads and at [`dsl`] for its forms.
+
+#![recursion_limit = "512"]
+
+pub mod check;
+pub mod dialect;
+pub mod dialects;
+pub mod dsl;
+pub mod index;
+pub mod model;
+pub mod typed;
+pub mod types;
+
+pub use dialect::Dialect;
+pub use dialects::DIALECTS;
+pub use index::Index;

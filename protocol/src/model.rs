@@ -1,0 +1,313 @@
+//! The plain data that declarations expand to: what a generator walks.
+//!
+//! Everything here is `const`-constructible and holds no behaviour beyond look-ups, so that a
+//! declaration is a table and a generator is a function from that table to text.
+
+/// Whether a member must be there and whether it may be null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Always there, never null.
+    Required,
+    /// May be left out; never null.
+    Optional,
+    /// Always there; may be null.
+    Nullable,
+    /// May be left out or null. The two are kept apart on decode and encode.
+    OptionalNullable,
+}
+
+impl Presence {
+    /// True where the member has to be present.
+    pub const fn is_required(self) -> bool {
+        matches!(self, Presence::Required | Presence::Nullable)
+    }
+
+    /// True where `null` is a value of the member.
+    pub const fn is_nullable(self) -> bool {
+        matches!(self, Presence::Nullable | Presence::OptionalNullable)
+    }
+}
+
+/// The type of a value on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ty {
+    /// A JSON string.
+    String,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number that may be negative; exact within ±2^53.
+    Integer,
+    /// A whole number from zero; exact up to 2^53.
+    Count,
+    /// Any JSON number; kept as written (`0` stays `0`, never `0.0`).
+    Number,
+    /// Any JSON value at all.
+    Any,
+    /// Any JSON object.
+    Object,
+    /// An array of values of one type.
+    List(&'static Ty),
+    /// An object whose keys are free and whose values have one type.
+    Map(&'static Ty),
+    /// A declared type, by its name.
+    Named(&'static str),
+}
+
+/// A member of a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// The member's name on the wire, verbatim.
+    pub name: &'static str,
+    /// What it means, with units where there are any.
+    pub doc: &'static str,
+    /// Whether it has to be there, and whether it may be null.
+    pub presence: Presence,
+    /// The type of its value.
+    pub ty: Ty,
+}
+
+/// The value of a member that is always the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConstantValue {
+    /// A fixed string, as in `"type": "text"`.
+    String(&'static str),
+    /// A fixed boolean, as in `"cancelled": true`.
+    Boolean(bool),
+}
+
+/// A member whose value is part of the type: a tag, most of the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Constant {
+    /// The member's name.
+    pub member: &'static str,
+    /// The only value it has.
+    pub value: ConstantValue,
+}
+
+/// One way a [`Shape::Choice`] can look, told apart by JSON kind or by required members.
+#[derive(Debug, Clone, Copy)]
+pub struct Alternative {
+    /// The name of the arm in generated code.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// What a declared type looks like.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// An object. Members that are not declared are kept by the clients and ignored by servers.
+    Record {
+        /// Members with one fixed value; they come first on the wire.
+        constants: &'static [Constant],
+        /// The other members, in wire order.
+        fields: &'static [Field],
+    },
+    /// One of several records, told apart by a constant member.
+    Union {
+        /// The member that tells the variants apart.
+        tag: &'static str,
+        /// True where values of the tag outside this list are kept as `Unknown`.
+        open: bool,
+        /// Names of the records, each with a constant for `tag`.
+        variants: &'static [&'static str],
+    },
+    /// One of several shapes without a tag. Always closed; tried in order.
+    Choice {
+        /// The shapes.
+        alternatives: &'static [Alternative],
+    },
+    /// A set of strings.
+    Strings {
+        /// True where other strings may appear and are kept.
+        open: bool,
+        /// The documented values, with what each means.
+        values: &'static [(&'static str, &'static str)],
+    },
+}
+
+/// A named type.
+#[derive(Debug, Clone, Copy)]
+pub struct TypeDef {
+    /// Its name, unique over all dialects.
+    pub name: &'static str,
+    /// What it is; the first sentence stands alone.
+    pub doc: &'static str,
+    /// What it looks like.
+    pub shape: Shape,
+    /// A value of the type as JSON, validated by the tests.
+    pub example: Option<&'static str>,
+}
+
+/// When a command is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Once, when the work is done.
+    Done,
+    /// Once, when it is clear that the work can start; a refusal is that one answer.
+    Accepted,
+    /// At once; a failure with the same id may follow later.
+    Acknowledged,
+}
+
+/// What a command has to do with runs (the work that a prompt starts).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunRole {
+    /// Nothing.
+    None,
+    /// Starts a run.
+    Starts,
+    /// Acts on the run that is going on (steering, queueing).
+    Acts,
+    /// Stops the run that is going on.
+    Stops,
+}
+
+/// Which of a server's lanes a command runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Handled at once, never behind other work.
+    Immediate,
+    /// One at a time, in order of arrival.
+    Session,
+    /// Shell commands: side by side, never behind another lane.
+    Bash,
+}
+
+/// How long a client waits for an answer by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// That many milliseconds.
+    Milliseconds(u64),
+    /// Without a limit: the work may take any time.
+    Never,
+}
+
+/// A documented failure.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorText {
+    /// The JSON-RPC code, in dialects that have codes.
+    pub code: Option<i32>,
+    /// The text, exactly; `{…}` stands for what varies.
+    pub text: &'static str,
+    /// When it is sent.
+    pub when: &'static str,
+}
+
+/// A request that a client sends.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// The name of the helper in every client.
+    pub name: &'static str,
+    /// The name on the wire.
+    pub wire: &'static str,
+    /// What it does; the first sentence stands alone.
+    pub doc: &'static str,
+    /// The record of its parameters, where it has any.
+    pub params: Option<&'static str>,
+    /// That record, where the row itself declares it.
+    pub params_def: Option<&'static TypeDef>,
+    /// The type of the answer's data, where there is any.
+    pub result: Option<Ty>,
+    /// Whether the data may be null.
+    pub result_nullable: bool,
+    /// When it is answered.
+    pub answer: Answer,
+    /// What it has to do with runs.
+    pub run: RunRole,
+    /// Which lane it runs in.
+    pub lane: Lane,
+    /// How long a client waits for the answer by default.
+    pub timeout: Timeout,
+    /// Documented failures.
+    pub errors: &'static [ErrorText],
+    /// The revision that brought it, where it is younger than the dialect's first one.
+    pub since: Option<&'static str>,
+    /// Example parameters as a JSON object.
+    pub example: &'static str,
+    /// The data of the example's answer as JSON, where there is any.
+    pub example_result: Option<&'static str>,
+}
+
+/// What an event says about the run that is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEffect {
+    /// Nothing.
+    None,
+    /// Work goes on (or goes on again).
+    Begins,
+    /// The run is over unless something follows that begins or holds it.
+    MayEnd,
+    /// The run is not over: something will follow.
+    Holds,
+    /// As [`RunEffect::MayEnd`], except where the named boolean member is true: then it holds.
+    MayEndUnless(&'static str),
+    /// As [`RunEffect::Holds`], except where the named boolean member is false: then it may end.
+    HoldsIf(&'static str),
+    /// The run is over, whatever follows.
+    Ends,
+}
+
+/// A frame that a server sends without being asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// The value of the event's `type` member.
+    pub name: &'static str,
+    /// When it is sent; the first sentence stands alone.
+    pub doc: &'static str,
+    /// The record of its members.
+    pub payload: &'static TypeDef,
+    /// What it says about the run.
+    pub run: RunEffect,
+    /// True where a newer one of the same kind carries all that an older one did.
+    pub snapshot: bool,
+    /// True where no document names it: it is decoded when it comes and never sent by ours.
+    pub undocumented: bool,
+    /// The event's members as JSON, with `type`.
+    pub example: &'static str,
+}
+
+/// A question or a notice from the server to the person behind the client.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialog {
+    /// The name of the handler method in every client.
+    pub name: &'static str,
+    /// The method's name on the wire.
+    pub wire: &'static str,
+    /// What it asks; the first sentence stands alone.
+    pub doc: &'static str,
+    /// The record of its parameters.
+    pub params: &'static TypeDef,
+    /// The type of the answer, or none where none is expected.
+    pub answer: Option<Ty>,
+    /// The answer that means "no answer", as JSON (a result, or the answer frame without its id).
+    pub fallback: Option<&'static str>,
+    /// Example parameters as a JSON object.
+    pub example: &'static str,
+}
+
+/// A setting that a document names.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The dotted key.
+    pub key: &'static str,
+    /// The type of its value.
+    pub ty: Ty,
+    /// The default as JSON; none where the setting has no default.
+    pub default: Option<&'static str>,
+    /// What it does, with units.
+    pub doc: &'static str,
+}
+
+/// One row of a declaration.
+#[derive(Debug, Clone, Copy)]
+pub enum Row {
+    /// A named type.
+    Type(&'static TypeDef),
+    /// A command.
+    Command(&'static Command),
+    /// An event.
+    Event(&'static Event),
+    /// A dialog.
+    Dialog(&'static Dialog),
+}

@@ -1,0 +1,224 @@
+//! The files of the project that are not frames: transcripts and model scripts.
+
+use crate::dsl::protocol;
+use crate::typed::{Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, Str};
+
+protocol! {
+    /// A line that repeats a piece of text, for lines too long to keep as they are.
+    record LineRepeat {
+        /// The text.
+        repeat: Str,
+        /// How often it stands in the line.
+        n: Count,
+    }
+
+    /// A part of a long line.
+    choice LinePart { Text(Str), Repeat(LineRepeat) }
+
+    /// Which way a line went.
+    strings Direction(closed) {
+        /// From the client to the server.
+        "c2s",
+        /// From the server to the client.
+        "s2c",
+    }
+
+    /// The first record of a transcript: what was recorded, and how it was started.
+    record TranscriptHeader {
+        /// The format's version, 1.
+        transcript: Count,
+        /// The agent.
+        agent: Str,
+        /// The agent's version.
+        version: OptNull<Str>,
+        /// The scenario that was played.
+        scenario: OptNull<Str>,
+        /// What the scenario shows.
+        title: OptNull<Str>,
+        /// The command line.
+        argv: OptNull<List<Str>>,
+        /// The model script that was played.
+        provider_script: OptNull<Str>,
+        ;
+        example {
+            "transcript": 1, "agent": "pi", "version": "0.55.4", "scenario": "prompt-text", "argv": ["pi", "--mode", "rpc"],
+            "title": "a prompt and its answer"
+        }
+    }
+
+    /// A line that went one way or the other.
+    record TranscriptLine {
+        /// When, in milliseconds since the start.
+        t: Opt<Num>,
+        /// Which way.
+        dir: Direction,
+        /// The line without its end.
+        line: Opt<Str>,
+        /// The line in parts, where it is long.
+        line_parts: Opt<List<LinePart>>,
+        /// What ended the line where it was not a line feed.
+        eol: OptNull<Str>,
+        ;
+        example {"t": 12, "dir": "c2s", "line": "{\"type\":\"get_state\"}"}
+    }
+
+    /// Something that happened beside the lines: stdin closed, a signal, the end of the process.
+    record TranscriptControl(dir = "ctl") {
+        /// When, in milliseconds since the start.
+        t: Opt<Num>,
+        /// What happened, as in `stdin_closed` or `exit`.
+        event: Str,
+        /// The exit code.
+        code: OptNull<Int>,
+        /// The end of stderr.
+        stderr: OptNull<Str>,
+        ;
+        example {"t": 80, "dir": "ctl", "event": "exit", "code": 0, "stderr": ""}
+    }
+
+    /// One record of a transcript, which is a file of JSON lines.
+    choice TranscriptRecord { Header(TranscriptHeader), Control(TranscriptControl), Line(TranscriptLine) }
+
+    /// Text in one piece, or in the pieces in which it is streamed.
+    choice Chunks { Whole(Str), Pieces(List<Str>) }
+
+    /// Arguments of a scripted tool call: an object, or JSON text in pieces.
+    choice ScriptArguments { Object(Object), Whole(Str), Pieces(List<Str>) }
+
+    /// A tool call that the model makes.
+    record ScriptTool {
+        /// The call's id; made up where it is missing.
+        id: Opt<Str>,
+        /// The tool's name.
+        name: Str,
+        /// The arguments.
+        args: Opt<ScriptArguments>,
+    }
+
+    /// A piece of text many times over; `{i}` in it becomes its number.
+    record ScriptRepeat {
+        /// The piece.
+        chunk: Str,
+        /// How often.
+        n: Count,
+    }
+
+    /// A text block.
+    record ScriptText {
+        /// The text.
+        text: Chunks,
+    }
+
+    /// A thinking block.
+    record ScriptThinking {
+        /// The reasoning.
+        thinking: Chunks,
+        /// The provider's mark.
+        signature: Opt<Str>,
+    }
+
+    /// A tool call.
+    record ScriptToolUse {
+        /// The call.
+        tool: ScriptTool,
+    }
+
+    /// A text block of many equal pieces.
+    record ScriptTextRepeat {
+        /// The pieces.
+        text_repeat: ScriptRepeat,
+    }
+
+    /// A thinking block of many equal pieces.
+    record ScriptThinkingRepeat {
+        /// The pieces.
+        thinking_repeat: ScriptRepeat,
+        /// The provider's mark.
+        signature: Opt<Str>,
+    }
+
+    /// A block of an answer.
+    choice ScriptBlock {
+        Text(ScriptText), Thinking(ScriptThinking), Tool(ScriptToolUse), TextRepeat(ScriptTextRepeat),
+        ThinkingRepeat(ScriptThinkingRepeat)
+    }
+
+    /// Tokens that an answer reports.
+    record ScriptUsage {
+        /// Input tokens.
+        input: Opt<Count>,
+        /// Output tokens.
+        output: Opt<Count>,
+        /// Tokens read from the cache.
+        cacheRead: Opt<Count>,
+        /// Tokens written to the cache.
+        cacheWrite: Opt<Count>,
+    }
+
+    /// A failure in place of an answer.
+    record ScriptError {
+        /// The HTTP status.
+        status: Opt<Count>,
+        /// The provider's name for the failure.
+        type: Opt<Str>,
+        /// What it says.
+        message: Opt<Str>,
+        /// Headers of the response.
+        headers: Opt<Map<Str>>,
+    }
+
+    /// Why a scripted answer stops.
+    strings ScriptStop(open) {
+        /// It is done.
+        "stop",
+        /// It reached the limit of its output.
+        "length",
+        /// It wants tools to run.
+        "toolUse",
+    }
+
+    /// What the model answers to one request.
+    record ScriptResponse {
+        /// The blocks in order.
+        blocks: Opt<List<ScriptBlock>>,
+        /// Short for one text block.
+        text: Opt<Str>,
+        /// Why it stops; by default `toolUse` with a tool call and `stop` without.
+        stop: Opt<ScriptStop>,
+        /// Tokens that it reports.
+        usage: Opt<ScriptUsage>,
+        /// A pause before every piece, in milliseconds.
+        delay_ms: Opt<Count>,
+        /// A pause before the answer, in milliseconds.
+        first_ms: Opt<Count>,
+        /// After that many pieces nothing more comes; -1: not even the beginning.
+        hang_after: Opt<Int>,
+        /// After that many pieces the connection is reset.
+        drop_after: Opt<Int>,
+        /// After that many pieces the connection is closed in good order.
+        fin_after: Opt<Int>,
+        /// Whether the body has chunked coding; true by default.
+        chunked: Opt<Bool>,
+        /// After that many pieces the error comes within the stream.
+        stream_error_after: Opt<Int>,
+        /// A failure in place of the answer.
+        error: Opt<ScriptError>,
+        /// A failure without a body.
+        empty_error: Opt<ScriptError>,
+        ;
+        example {"blocks": [{"text": ["Hello", ", ", "world!"]}], "usage": {"input": 100, "output": 20}}
+    }
+
+    /// What the model answers, request by request.
+    record ModelScript {
+        /// The n-th request gets the n-th answer.
+        responses: List<ScriptResponse>,
+        /// What requests after the last one get.
+        default: Opt<ScriptResponse>,
+        ;
+        example {"responses": [
+            {"blocks": [{"text": "Let me look."}, {"tool": {"name": "bash", "args": {"command": "ls"}}}]},
+            {"text": "There is a README."}
+        ]}
+    }
+}

@@ -1,0 +1,195 @@
+//! Messages of the pi family, by role.
+
+use crate::dsl::protocol;
+use crate::typed::{Any, Bool, Count, Int, List, Num, Opt, OptNull, Str};
+use crate::types::content::{AssistantBlock, Attachment, InputBlock, InputContent};
+
+protocol! {
+    /// What tokens cost, in US dollars.
+    record Cost {
+        /// For input tokens.
+        input: Num,
+        /// For output tokens.
+        output: Num,
+        /// For tokens read from the provider's cache.
+        cacheRead: Num,
+        /// For tokens written to the provider's cache.
+        cacheWrite: Num,
+        /// The sum.
+        total: Num,
+    }
+
+    /// Tokens used by one answer of the model.
+    record Usage {
+        /// Input tokens that did not come from the cache.
+        input: Count,
+        /// Output tokens, reasoning among them.
+        output: Count,
+        /// Tokens read from the provider's cache.
+        cacheRead: Count,
+        /// Tokens written to the provider's cache.
+        cacheWrite: Count,
+        /// The sum of the four; the document leaves it out, agents send it.
+        totalTokens: Opt<Count>,
+        /// What they cost.
+        cost: Cost,
+        ;
+        example {
+            "input": 100, "output": 50, "cacheRead": 0, "cacheWrite": 0,
+            "cost": {"input": 0.0003, "output": 0.00075, "cacheRead": 0, "cacheWrite": 0, "total": 0.00105}
+        }
+    }
+
+    /// Why the model stopped.
+    strings StopReason(closed) {
+        /// It was done.
+        "stop",
+        /// It reached the limit of its output.
+        "length",
+        /// It wants tools to run.
+        "toolUse",
+        /// The request failed; `errorMessage` says how.
+        "error",
+        /// Somebody stopped it.
+        "aborted",
+    }
+
+    /// Words of the user.
+    record UserMessage(role = "user") {
+        /// The words and images.
+        content: InputContent,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        /// Files that a front end attached.
+        attachments: Opt<List<Attachment>>,
+        ;
+        example {"role": "user", "content": "Hello!", "timestamp": 1733234567890, "attachments": []}
+    }
+
+    /// An answer of the model, whole or as far as it has come.
+    record AssistantMessage(role = "assistant") {
+        /// Text, reasoning and tool calls in the order in which they came.
+        content: List<AssistantBlock>,
+        /// The provider's wire format, as in `anthropic-messages`.
+        api: Str,
+        /// The provider.
+        provider: Str,
+        /// The model's id.
+        model: Str,
+        /// Tokens and costs.
+        usage: Usage,
+        /// Why it stopped; while it streams, `stop`.
+        stopReason: StopReason,
+        /// When it began, in milliseconds since the epoch.
+        timestamp: Int,
+        /// What went wrong, with `error` and `aborted`.
+        errorMessage: Opt<Str>,
+        ;
+        example {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Hello! How can I help?"},
+                {"type": "thinking", "thinking": "User is greeting me..."},
+                {"type": "toolCall", "id": "call_123", "name": "bash", "arguments": {"command": "ls"}}
+            ],
+            "api": "anthropic-messages", "provider": "anthropic", "model": "claude-sonnet-4-20250514",
+            "usage": {
+                "input": 100, "output": 50, "cacheRead": 0, "cacheWrite": 0,
+                "cost": {"input": 0.0003, "output": 0.00075, "cacheRead": 0, "cacheWrite": 0, "total": 0.00105}
+            },
+            "stopReason": "stop", "timestamp": 1733234567890
+        }
+    }
+
+    /// The result of a tool call, as the model sees it.
+    record ToolResultMessage(role = "toolResult") {
+        /// The id of the call.
+        toolCallId: Str,
+        /// The tool's name.
+        toolName: Str,
+        /// Text and images.
+        content: List<InputBlock>,
+        /// Facts for a front end; their shape is the tool's own.
+        details: OptNull<Any>,
+        /// Whether the tool failed.
+        isError: Bool,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {
+            "role": "toolResult", "toolCallId": "call_123", "toolName": "bash",
+            "content": [{"type": "text", "text": "total 48\ndrwxr-xr-x ..."}], "isError": false, "timestamp": 1733234567890
+        }
+    }
+
+    /// A shell command that a client ran with `bash`; the model sees it with the next prompt.
+    record BashExecutionMessage(role = "bashExecution") {
+        /// The command line.
+        command: Str,
+        /// What it wrote, cut to a limit.
+        output: Str,
+        /// Its exit code; absent or null where it has none.
+        exitCode: OptNull<Int>,
+        /// Whether it was stopped.
+        cancelled: Bool,
+        /// Whether `output` was cut.
+        truncated: Bool,
+        /// A file with all of the output.
+        fullOutputPath: OptNull<Str>,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        /// True where the model does not get to see it.
+        excludeFromContext: Opt<Bool>,
+        ;
+        example {
+            "role": "bashExecution", "command": "ls -la", "output": "total 48\ndrwxr-xr-x ...", "exitCode": 0,
+            "cancelled": false, "truncated": false, "fullOutputPath": null, "timestamp": 1733234567890
+        }
+    }
+
+    /// A message that an extension put in.
+    record CustomMessage(role = "custom") {
+        /// The extension's name for this kind of message.
+        customType: Str,
+        /// Text, or blocks.
+        content: InputContent,
+        /// Whether a front end should show it.
+        display: Bool,
+        /// Facts for a front end; their shape is the extension's own.
+        details: OptNull<Any>,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {"role": "custom", "customType": "note", "content": "Remember the tests.", "display": true, "timestamp": 1733234567890}
+    }
+
+    /// What was said on a branch that the conversation has left.
+    record BranchSummaryMessage(role = "branchSummary") {
+        /// The summary.
+        summary: Str,
+        /// The session entry from which the branch was left.
+        fromId: Str,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {"role": "branchSummary", "summary": "Tried a second parser.", "fromId": "a1b2c3d4", "timestamp": 1733234567890}
+    }
+
+    /// What stands in place of messages that compaction removed.
+    record CompactionSummaryMessage(role = "compactionSummary") {
+        /// The summary.
+        summary: Str,
+        /// Tokens in the context before.
+        tokensBefore: Count,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {"role": "compactionSummary", "summary": "Summary of conversation...", "tokensBefore": 150000, "timestamp": 1733234567890}
+    }
+
+    /// A message of the conversation, told apart by `role`.
+    union AgentMessage(role, open) {
+        UserMessage, AssistantMessage, ToolResultMessage, BashExecutionMessage, CustomMessage,
+        BranchSummaryMessage, CompactionSummaryMessage
+    }
+}

@@ -1,0 +1,8 @@
+//! Types that several dialects share.
+
+pub mod content;
+pub mod formats;
+pub mod message;
+pub mod model;
+pub mod session;
+pub mod stream;

@@ -1,0 +1,137 @@
+//! The text of one line: checked once, shared from then on.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+/// One line's text, without its line end, known to be UTF-8.
+///
+/// Cloning shares the bytes. A text that came from a large read may share that read's buffer, so that it is
+/// not copied; small ones own their bytes, so that keeping one keeps nothing else.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct FrameText(Bytes);
+
+impl FrameText {
+    /// Takes bytes that are UTF-8; gives them back where they are not.
+    pub fn from_utf8(bytes: Bytes) -> Result<Self, Bytes> {
+        match simdutf8::basic::from_utf8(&bytes) {
+            Ok(_) => Ok(Self(bytes)),
+            Err(_) => Err(bytes),
+        }
+    }
+
+    /// The text.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        // SAFETY: every way to make a `FrameText` goes through a `&str`, a `String` or `from_utf8`, `Bytes`
+        // cannot be changed after that (the field is private and never lent out mutably), and sharing a part
+        // is done by `slice_of`, whose argument is itself a `&str` over the same bytes.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::str::from_utf8_unchecked(&self.0)
+        }
+    }
+
+    /// The text's bytes.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text's length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no text: a blank line.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same bytes, without the promise that they are UTF-8.
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+
+    /// The given part of this text, sharing its bytes; `None` where `part` does not lie inside this text.
+    pub fn slice_of(&self, part: &str) -> Option<Self> {
+        if part.is_empty() {
+            return Some(Self::default());
+        }
+        let start = (part.as_ptr() as usize).checked_sub(self.0.as_ptr() as usize)?;
+        let end = start.checked_add(part.len())?;
+        (end <= self.0.len()).then(|| Self(self.0.slice(start..end)))
+    }
+}
+
+impl From<String> for FrameText {
+    fn from(text: String) -> Self {
+        Self(Bytes::from(text))
+    }
+}
+
+impl From<&str> for FrameText {
+    fn from(text: &str) -> Self {
+        Self(Bytes::copy_from_slice(text.as_bytes()))
+    }
+}
+
+impl AsRef<str> for FrameText {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq<str> for FrameText {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for FrameText {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Debug for FrameText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), out)
+    }
+}
+
+impl fmt::Display for FrameText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_not_utf8() {
+        assert_eq!(FrameText::from_utf8(Bytes::from_static(b"a\xff")), Err(Bytes::from_static(b"a\xff")));
+        assert_eq!(FrameText::from_utf8(Bytes::from_static("ä".as_bytes())).unwrap(), "ä");
+    }
+
+    #[test]
+    fn shares_a_part_without_copying() {
+        let whole = FrameText::from("{\"type\":\"ä\"}".to_owned());
+        let part = &whole.as_str()[8..12];
+        let shared = whole.slice_of(part).unwrap();
+        assert_eq!(shared, "\"ä\"");
+        assert_eq!(shared.as_str().as_ptr(), part.as_ptr());
+    }
+
+    #[test]
+    fn refuses_a_part_of_another_text() {
+        let whole = FrameText::from("abc");
+        let elsewhere = String::from("abc");
+        assert_eq!(whole.slice_of(&elsewhere), None);
+        assert_eq!(whole.slice_of("").unwrap(), "");
+    }
+}

@@ -1,0 +1,530 @@
+//! The queue between the reader and one subscriber, bounded in bytes.
+//!
+//! Items are counted by the size that the sender gives, so that a thousand small events and one large snapshot
+//! weigh what they weigh. What happens when there is no room is the [`Overflow`] policy. The end of the queue
+//! carries a reason, which the subscriber sees after the last item.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! use agentese::queue::{Ended, Overflow, channel};
+//!
+//! let (sender, mut receiver) = channel::<&str, &str>(1024, Overflow::Block);
+//! sender.push("event", 5, None).await;
+//! sender.close("agent_end");
+//! assert_eq!(receiver.recv().await, Ok("event"));
+//! assert_eq!(receiver.recv().await, Err(Ended::Closed("agent_end")));
+//! # });
+//! ```
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::sync::Notify;
+
+/// How many bytes a queue holds where nothing else is asked for: 64 MiB.
+pub const DEFAULT_CAP: usize = 64 * 1024 * 1024;
+
+/// What happens to an item for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overflow {
+    /// The sender waits until there is room: the reader stops, memory stays flat.
+    #[default]
+    Block,
+    /// An item with a key takes the place of the newest queued one with the same key; others wait.
+    ///
+    /// Nothing is moved across an item without a key, so a message's last update never ends up behind its end.
+    Coalesce,
+    /// The queue takes nothing more; the subscriber drains it and then learns that it was detached.
+    Detach,
+}
+
+/// Tells which items may take each other's place. Equal keys say: the newer one makes the older one pointless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key(pub u64);
+
+/// What became of a pushed item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is in the queue.
+    Queued,
+    /// It is in the queue, in the place of an older one.
+    Coalesced,
+    /// It was dropped and counted: the subscriber is gone.
+    NoSubscriber,
+    /// It was dropped and counted: the queue was full once and takes nothing more.
+    Detached,
+    /// It was dropped and counted: the queue has been closed.
+    Closed,
+}
+
+/// Why there is nothing more to receive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended<R> {
+    /// The sender closed the queue for this reason.
+    Closed(R),
+    /// Every sender is gone and none gave a reason.
+    Abandoned,
+    /// The queue was full under [`Overflow::Detach`].
+    Detached {
+        /// How many items have been dropped since, the first that found no room included.
+        dropped: u64,
+    },
+}
+
+/// A queue that holds up to `cap_bytes` bytes.
+///
+/// An item larger than that is taken when the queue is empty: a queue never waits for what cannot come.
+pub fn channel<T, R: Clone>(cap_bytes: usize, overflow: Overflow) -> (Sender<T, R>, Receiver<T, R>) {
+    let shared = Arc::new(Shared {
+        cap_bytes,
+        overflow,
+        room: Notify::new(),
+        state: Mutex::new(State {
+            items: VecDeque::new(),
+            bytes: 0,
+            end: None,
+            subscribed: true,
+            dropped: 0,
+            senders: 1,
+            waiting: None,
+        }),
+    });
+    (Sender { shared: Arc::clone(&shared) }, Receiver { shared })
+}
+
+struct Shared<T, R> {
+    cap_bytes: usize,
+    overflow: Overflow,
+    /// Woken whenever a waiting sender should look again.
+    room: Notify,
+    state: Mutex<State<T, R>>,
+}
+
+struct State<T, R> {
+    items: VecDeque<Item<T>>,
+    /// The sum of the items' sizes.
+    bytes: usize,
+    end: Option<End<R>>,
+    subscribed: bool,
+    dropped: u64,
+    senders: usize,
+    /// The receiver, when it waits.
+    waiting: Option<Waker>,
+}
+
+enum End<R> {
+    Closed(R),
+    Abandoned,
+    Detached,
+}
+
+struct Item<T> {
+    value: T,
+    size: usize,
+    key: Option<Key>,
+}
+
+impl<T, R> Shared<T, R> {
+    /// No user code runs under the lock except moves, so a poisoned lock still guards a sound state.
+    fn state(&self) -> MutexGuard<'_, State<T, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T, R> State<T, R> {
+    fn has_room(&self, cap: usize, size: usize) -> bool {
+        self.items.is_empty() || self.bytes.saturating_add(size) <= cap
+    }
+
+    fn drop_one(&mut self, outcome: Pushed) -> Pushed {
+        self.dropped += 1;
+        outcome
+    }
+
+    /// The newest queued item that may be replaced by one with this key.
+    fn replaceable(&mut self, key: Option<Key>) -> Option<&mut Item<T>> {
+        key?;
+        self.items.iter_mut().rev().take_while(|item| item.key.is_some()).find(|item| item.key == key)
+    }
+
+    fn end(&mut self, end: End<R>) -> Option<Waker> {
+        if self.end.is_none() {
+            self.end = Some(end);
+        }
+        self.waiting.take()
+    }
+}
+
+/// The queue's writing end. Clones share the queue.
+pub struct Sender<T, R> {
+    shared: Arc<Shared<T, R>>,
+}
+
+impl<T, R> Sender<T, R> {
+    /// Queues an item of `size` bytes, waiting for room where the policy says so.
+    ///
+    /// Never fails; what became of the item is the result. Dropping the future drops an item that was not
+    /// queued yet.
+    pub async fn push(&self, item: T, size: usize, key: Option<Key>) -> Pushed {
+        let mut item = item;
+        loop {
+            match self.try_push(item, size, key) {
+                Ok(outcome) => return outcome,
+                Err(back) => item = back,
+            }
+            self.room_for(size).await;
+        }
+    }
+
+    /// Queues an item of `size` bytes, or gives it back where it would have to wait.
+    pub fn try_push(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
+        let shared = &*self.shared;
+        // What is replaced is dropped after the lock is released.
+        let (outcome, waiting, _replaced);
+        {
+            let mut state = shared.state();
+            if !state.subscribed {
+                return Ok(state.drop_one(Pushed::NoSubscriber));
+            }
+            match state.end {
+                None => {}
+                Some(End::Detached) => return Ok(state.drop_one(Pushed::Detached)),
+                Some(_) => return Ok(state.drop_one(Pushed::Closed)),
+            }
+            if state.has_room(shared.cap_bytes, size) {
+                state.items.push_back(Item { value, size, key });
+                state.bytes += size;
+                (outcome, waiting, _replaced) = (Pushed::Queued, state.waiting.take(), None);
+            } else {
+                match shared.overflow {
+                    Overflow::Block => return Err(value),
+                    Overflow::Coalesce => {
+                        let Some(item) = state.replaceable(key) else { return Err(value) };
+                        let old = std::mem::replace(item, Item { value, size, key });
+                        state.bytes = state.bytes - old.size + size;
+                        (outcome, waiting, _replaced) = (Pushed::Coalesced, None, Some(old));
+                    }
+                    Overflow::Detach => {
+                        outcome = state.drop_one(Pushed::Detached);
+                        (waiting, _replaced) = (state.end(End::Detached), None);
+                    }
+                }
+            }
+        }
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+        Ok(outcome)
+    }
+
+    /// Waits until an item of `size` bytes need not wait any more: there is room, or it would be dropped.
+    pub async fn room_for(&self, size: usize) {
+        loop {
+            let mut notified = pin!(self.shared.room.notified());
+            // Listening before looking, so that no wake-up falls between the two.
+            notified.as_mut().enable();
+            {
+                let state = self.shared.state();
+                let settled = !state.subscribed || state.end.is_some();
+                if settled || state.has_room(self.shared.cap_bytes, size) {
+                    return;
+                }
+            }
+            notified.await;
+        }
+    }
+
+    /// Ends the queue for a reason. What is queued can still be received; the first end counts.
+    pub fn close(&self, reason: R) {
+        let waiting = self.shared.state().end(End::Closed(reason));
+        self.shared.room.notify_waiters();
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+
+    /// How many items have been dropped: pushed after the subscriber had gone or the queue had ended.
+    pub fn dropped(&self) -> u64 {
+        self.shared.state().dropped
+    }
+
+    /// How many bytes are queued.
+    pub fn queued_bytes(&self) -> usize {
+        self.shared.state().bytes
+    }
+
+    /// Whether the receiver still exists.
+    pub fn has_subscriber(&self) -> bool {
+        self.shared.state().subscribed
+    }
+}
+
+impl<T, R> Clone for Sender<T, R> {
+    fn clone(&self) -> Self {
+        self.shared.state().senders += 1;
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T, R> Drop for Sender<T, R> {
+    fn drop(&mut self) {
+        let waiting = {
+            let mut state = self.shared.state();
+            state.senders -= 1;
+            if state.senders == 0 { state.end(End::Abandoned) } else { None }
+        };
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+}
+
+/// The queue's reading end: one subscriber. Dropping it frees what is queued.
+pub struct Receiver<T, R> {
+    shared: Arc<Shared<T, R>>,
+}
+
+impl<T, R: Clone> Receiver<T, R> {
+    /// The next item; fails once the queue is drained and ended, again and again. Dropping the future loses
+    /// nothing.
+    pub async fn recv(&mut self) -> Result<T, Ended<R>> {
+        poll_fn(|context| self.poll_recv(context)).await
+    }
+
+    /// Appends everything queued to `out`, waiting for at least one item, and returns how many there were.
+    /// Fails like [`recv`](Self::recv).
+    pub async fn recv_batch(&mut self, out: &mut Vec<T>) -> Result<usize, Ended<R>> {
+        out.push(self.recv().await?);
+        let rest = {
+            let mut state = self.shared.state();
+            state.bytes = 0;
+            std::mem::take(&mut state.items)
+        };
+        self.shared.room.notify_waiters();
+        let count = 1 + rest.len();
+        out.extend(rest.into_iter().map(|item| item.value));
+        Ok(count)
+    }
+
+    /// The next item if there is one now. Fails like [`recv`](Self::recv).
+    pub fn try_recv(&mut self) -> Result<Option<T>, Ended<R>> {
+        match self.poll_recv(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(item)) => Ok(Some(item)),
+            Poll::Ready(Err(ended)) => Err(ended),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    /// [`recv`](Self::recv) for hand-written futures and streams.
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Ended<R>>> {
+        let item = {
+            let mut state = self.shared.state();
+            match state.items.pop_front() {
+                Some(item) => {
+                    state.bytes -= item.size;
+                    item
+                }
+                None => {
+                    let ended = match &state.end {
+                        Some(End::Closed(reason)) => Ended::Closed(reason.clone()),
+                        Some(End::Abandoned) => Ended::Abandoned,
+                        Some(End::Detached) => Ended::Detached { dropped: state.dropped },
+                        None => {
+                            state.waiting = Some(context.waker().clone());
+                            return Poll::Pending;
+                        }
+                    };
+                    return Poll::Ready(Err(ended));
+                }
+            }
+        };
+        self.shared.room.notify_waiters();
+        Poll::Ready(Ok(item.value))
+    }
+}
+
+impl<T, R> Receiver<T, R> {
+    /// How many bytes are queued.
+    pub fn queued_bytes(&self) -> usize {
+        self.shared.state().bytes
+    }
+}
+
+impl<T, R> Drop for Receiver<T, R> {
+    fn drop(&mut self) {
+        // The items are dropped after the lock is released.
+        let _items = {
+            let mut state = self.shared.state();
+            state.subscribed = false;
+            state.bytes = 0;
+            state.waiting = None;
+            std::mem::take(&mut state.items)
+        };
+        self.shared.room.notify_waiters();
+    }
+}
+
+impl<T, R> std::fmt::Debug for Sender<T, R> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.shared.state();
+        out.debug_struct("Sender")
+            .field("queued_bytes", &state.bytes)
+            .field("dropped", &state.dropped)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T, R> std::fmt::Debug for Receiver<T, R> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Receiver").field("queued_bytes", &self.queued_bytes()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+
+    use super::*;
+
+    const UPDATE: Option<Key> = Some(Key(1));
+
+    fn queue(cap: usize, overflow: Overflow) -> (Sender<&'static str, &'static str>, Receiver<&'static str, &'static str>) {
+        channel(cap, overflow)
+    }
+
+    fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn drain(receiver: &mut Receiver<&'static str, &'static str>) -> Vec<&'static str> {
+        let mut items = Vec::new();
+        while let Ok(Some(item)) = receiver.try_recv() {
+            items.push(item);
+        }
+        items
+    }
+
+    #[test]
+    fn block_waits_until_there_is_room() {
+        let (sender, mut receiver) = queue(10, Overflow::Block);
+        assert_eq!(sender.try_push("a", 6, None), Ok(Pushed::Queued));
+        let mut push = pin!(sender.push("b", 6, None));
+        assert_eq!(poll(push.as_mut()), Poll::Pending);
+        assert_eq!(receiver.try_recv(), Ok(Some("a")));
+        assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::Queued));
+        assert_eq!(sender.queued_bytes(), 6);
+        assert_eq!(drain(&mut receiver), ["b"]);
+    }
+
+    #[test]
+    fn an_item_larger_than_the_cap_is_taken_alone() {
+        let (sender, mut receiver) = queue(10, Overflow::Block);
+        assert_eq!(sender.try_push("large", 1000, None), Ok(Pushed::Queued));
+        assert_eq!(sender.try_push("small", 1, None), Err("small"));
+        assert_eq!(drain(&mut receiver), ["large"]);
+        assert_eq!(sender.try_push("small", 1, None), Ok(Pushed::Queued));
+    }
+
+    #[test]
+    fn coalesce_replaces_the_newest_of_the_same_key() {
+        let (sender, mut receiver) = queue(10, Overflow::Coalesce);
+        for item in ["u1", "u2"] {
+            assert_eq!(sender.try_push(item, 5, UPDATE), Ok(Pushed::Queued));
+        }
+        assert_eq!(sender.try_push("u3", 7, UPDATE), Ok(Pushed::Coalesced));
+        assert_eq!(sender.try_push("other key", 5, Some(Key(2))), Err("other key"));
+        assert_eq!(sender.queued_bytes(), 12);
+        assert_eq!(drain(&mut receiver), ["u1", "u3"]);
+        assert_eq!(sender.queued_bytes(), 0);
+    }
+
+    #[test]
+    fn coalesce_never_moves_an_item_across_one_without_a_key() {
+        let (sender, mut receiver) = queue(10, Overflow::Coalesce);
+        sender.try_push("update", 5, UPDATE).unwrap();
+        sender.try_push("end", 5, None).unwrap();
+        assert_eq!(sender.try_push("next", 5, UPDATE), Err("next"));
+        assert_eq!(drain(&mut receiver), ["update", "end"]);
+    }
+
+    #[test]
+    fn detach_drains_and_then_says_what_was_lost() {
+        let (sender, mut receiver) = queue(10, Overflow::Detach);
+        assert_eq!(sender.try_push("a", 10, None), Ok(Pushed::Queued));
+        assert_eq!(sender.try_push("b", 1, None), Ok(Pushed::Detached));
+        assert_eq!(receiver.try_recv(), Ok(Some("a")));
+        assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::Detached));
+        sender.close("too late");
+        assert_eq!(receiver.try_recv(), Err(Ended::Detached { dropped: 2 }));
+        assert_eq!(sender.dropped(), 2);
+    }
+
+    #[test]
+    fn without_a_subscriber_items_are_dropped_and_counted() {
+        let (sender, receiver) = queue(10, Overflow::Block);
+        sender.try_push("a", 10, None).unwrap();
+        let mut push = pin!(sender.push("b", 10, None));
+        assert_eq!(poll(push.as_mut()), Poll::Pending);
+        drop(receiver);
+        assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::NoSubscriber));
+        assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::NoSubscriber));
+        assert!(!sender.has_subscriber());
+        assert_eq!(sender.dropped(), 2);
+    }
+
+    #[test]
+    fn the_reason_comes_after_the_last_item_and_stays() {
+        let (sender, mut receiver) = queue(10, Overflow::Block);
+        sender.try_push("a", 1, None).unwrap();
+        sender.close("done");
+        sender.close("second");
+        assert_eq!(sender.try_push("late", 1, None), Ok(Pushed::Closed));
+        assert_eq!(receiver.try_recv(), Ok(Some("a")));
+        assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
+        assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
+    }
+
+    #[test]
+    fn the_last_sender_takes_the_queue_with_it() {
+        let (sender, mut receiver) = queue(10, Overflow::Block);
+        let second = sender.clone();
+        drop(sender);
+        let mut recv = pin!(receiver.recv());
+        assert_eq!(poll(recv.as_mut()), Poll::Pending);
+        drop(second);
+        assert_eq!(poll(recv.as_mut()), Poll::Ready(Err(Ended::Abandoned)));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn everything_arrives_in_order_through_a_narrow_queue() {
+        const COUNT: u32 = 20_000;
+        let (sender, mut receiver) = channel::<u32, ()>(64, Overflow::Block);
+        let pushing = tokio::spawn(async move {
+            for number in 0..COUNT {
+                assert_eq!(sender.push(number, 7, None).await, Pushed::Queued);
+            }
+            sender.close(());
+        });
+        let mut seen = Vec::new();
+        let reading = async {
+            loop {
+                // Single and batched reading wake the sender by different ways.
+                match receiver.recv().await {
+                    Ok(number) => seen.push(number),
+                    Err(ended) => break assert_eq!(ended, Ended::Closed(())),
+                }
+                if receiver.recv_batch(&mut seen).await.is_err() {
+                    break;
+                }
+                assert!(receiver.queued_bytes() <= 64);
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), reading).await.expect("the queue stalled");
+        pushing.await.unwrap();
+        assert!(seen.iter().copied().eq(0..COUNT));
+    }
+}

@@ -1,0 +1,270 @@
+//! The end of a connection, as one value.
+//!
+//! Every waiting call, stream and dialog is settled with the same [`Termination`], so that whoever looks first
+//! learns everything that is known: why, what the process said last, what was on the wire, what was pending.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use crate::framing::FrameText;
+use crate::transport::Exit;
+
+/// Why a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The agent's process ended.
+    Exited(Exit),
+    /// The agent closed its output, and no process end was seen.
+    EndOfStream,
+    /// This side closed the connection.
+    Closed,
+    /// Reading or writing failed.
+    Io {
+        /// The kind of failure.
+        kind: io::ErrorKind,
+        /// What the system said.
+        text: String,
+    },
+    /// The peer broke the protocol beyond repair.
+    Protocol(String),
+}
+
+impl From<&io::Error> for Cause {
+    fn from(error: &io::Error) -> Self {
+        Self::Io { kind: error.kind(), text: error.to_string() }
+    }
+}
+
+/// The end of a connection: why, and everything worth knowing about it. Clones share it.
+///
+/// Displayed it is one line, with the exit code or signal and the last line of stderr. Debug output leaves the
+/// frames out: they may hold keys.
+#[derive(Clone)]
+pub struct Termination(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    cause: Cause,
+    stderr_tail: String,
+    last_frames: Vec<FrameText>,
+    pending: Vec<String>,
+}
+
+impl Termination {
+    /// An end for this cause, of which nothing else is known.
+    pub fn new(cause: Cause) -> Self {
+        let inner =
+            Inner { cause, stderr_tail: String::new(), last_frames: Vec::new(), pending: Vec::new() };
+        Self(Arc::new(inner))
+    }
+
+    /// Adds what the process last wrote to stderr, where the cause does not hold it already.
+    pub fn with_stderr_tail(mut self, tail: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).stderr_tail = tail.into();
+        self
+    }
+
+    /// Adds the last frames that were received, oldest first.
+    pub fn with_last_frames(mut self, frames: Vec<FrameText>) -> Self {
+        Arc::make_mut(&mut self.0).last_frames = frames;
+        self
+    }
+
+    /// Adds the ids of the calls that had no answer yet.
+    pub fn with_pending(mut self, ids: Vec<String>) -> Self {
+        Arc::make_mut(&mut self.0).pending = ids;
+        self
+    }
+
+    /// Why the connection ended.
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    /// How the process ended, if that is why.
+    pub fn exit(&self) -> Option<&Exit> {
+        match &self.0.cause {
+            Cause::Exited(exit) => Some(exit),
+            _ => None,
+        }
+    }
+
+    /// Whether this side ended the connection.
+    pub fn is_closed_by_us(&self) -> bool {
+        self.0.cause == Cause::Closed
+    }
+
+    /// The last of what the process wrote to stderr; empty where there is none.
+    pub fn stderr_tail(&self) -> &str {
+        match &self.0.cause {
+            Cause::Exited(exit) if self.0.stderr_tail.is_empty() => &exit.stderr_tail,
+            _ => &self.0.stderr_tail,
+        }
+    }
+
+    /// The last line of stderr that is not blank.
+    pub fn last_stderr_line(&self) -> Option<&str> {
+        self.stderr_tail().lines().map(str::trim).rfind(|line| !line.is_empty())
+    }
+
+    /// The last frames that were received, oldest first, the beginning of each.
+    pub fn last_frames(&self) -> &[FrameText] {
+        &self.0.last_frames
+    }
+
+    /// The ids of the calls that had no answer.
+    pub fn pending(&self) -> &[String] {
+        &self.0.pending
+    }
+}
+
+/// How much of the last stderr line is displayed, in characters.
+const SHOWN_STDERR: usize = 300;
+
+impl fmt::Display for Termination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.cause {
+            Cause::Exited(exit) => write!(out, "the agent {}", Ended(exit))?,
+            Cause::EndOfStream => out.write_str("the agent closed its output")?,
+            Cause::Closed => return out.write_str("the connection was closed by this side"),
+            Cause::Io { text, .. } => write!(out, "the connection failed: {}", OneLine(text))?,
+            Cause::Protocol(text) => write!(out, "the agent broke the protocol: {}", OneLine(text))?,
+        }
+        match self.last_stderr_line() {
+            Some(line) => write!(out, ", last on stderr: {}", OneLine(line)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An exit as the end of a sentence.
+struct Ended<'a>(&'a Exit);
+
+impl fmt::Display for Ended<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // "was killed", but "exited" and "ended".
+        let passive = self.0.signal.is_some();
+        write!(out, "{}{}", if passive { "was " } else { "" }, self.0)
+    }
+}
+
+/// Text of others in a line of ours: cut, and without control characters, which could move a terminal's cursor.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        let mut characters = self.0.chars();
+        for character in characters.by_ref().take(SHOWN_STDERR) {
+            out.write_char(if character.is_control() { ' ' } else { character })?;
+        }
+        if characters.next().is_some() { out.write_str("…") } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Termination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Termination")
+            .field("cause", &self.0.cause)
+            .field("stderr_tail", &self.stderr_tail())
+            .field("last_frames", &self.0.last_frames.len())
+            .field("pending", &self.0.pending)
+            .finish()
+    }
+}
+
+impl std::error::Error for Termination {}
+
+/// The last frames of a connection, bounded in number and in bytes.
+#[derive(Debug)]
+pub struct RecentFrames {
+    max_frames: usize,
+    max_bytes_each: usize,
+    frames: VecDeque<FrameText>,
+}
+
+impl RecentFrames {
+    /// Keeps the first `max_bytes_each` bytes of the last `max_frames` frames.
+    pub fn new(max_frames: usize, max_bytes_each: usize) -> Self {
+        Self { max_frames, max_bytes_each, frames: VecDeque::with_capacity(max_frames) }
+    }
+
+    /// Notes a frame. Its beginning is copied, so that the frame itself is not kept alive.
+    pub fn push(&mut self, frame: &str) {
+        if self.max_frames == 0 {
+            return;
+        }
+        if self.frames.len() == self.max_frames {
+            self.frames.pop_front();
+        }
+        let end = frame.floor_char_boundary(self.max_bytes_each);
+        self.frames.push_back(FrameText::from(&frame[..end]));
+    }
+
+    /// The frames noted, oldest first.
+    pub fn take(&mut self) -> Vec<FrameText> {
+        self.frames.drain(..).collect()
+    }
+}
+
+/// Eight frames of 2 KiB.
+impl Default for RecentFrames {
+    fn default() -> Self {
+        Self::new(8, 2 * 1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(cause: Cause, stderr: &str, expected: &str) {
+        assert_eq!(Termination::new(cause).with_stderr_tail(stderr).to_string(), expected);
+    }
+
+    #[test]
+    fn displays_one_line_with_what_matters() {
+        let exited = Exit { code: Some(1), ..Exit::default() };
+        let killed = Exit { signal: Some(9), ..Exit::default() };
+        check(Cause::Exited(exited.clone()), "", "the agent exited with code 1");
+        check(
+            Cause::Exited(exited),
+            "at main\nno \u{1b}[31mkey\n\n",
+            "the agent exited with code 1, last on stderr: no  [31mkey",
+        );
+        check(Cause::Exited(killed), "", "the agent was killed by SIGKILL");
+        check(Cause::Exited(Exit::default()), "", "the agent ended");
+        check(Cause::EndOfStream, "bye", "the agent closed its output, last on stderr: bye");
+        check(Cause::Closed, "noise", "the connection was closed by this side");
+        check(Cause::from(&io::Error::other("broken\npipe")), "", "the connection failed: broken pipe");
+        check(Cause::Protocol("two\nlines".into()), "", "the agent broke the protocol: two lines");
+    }
+
+    #[test]
+    fn the_exits_own_stderr_is_used() {
+        let exit = Exit { code: Some(3), stderr_tail: "first\nlast\n".into(), ..Exit::default() };
+        let end = Termination::new(Cause::Exited(exit)).with_pending(vec!["c1".into()]);
+        assert_eq!(end.last_stderr_line(), Some("last"));
+        assert_eq!(end.clone().pending(), ["c1"]);
+        assert_eq!(end.exit().and_then(|exit| exit.code), Some(3));
+    }
+
+    #[test]
+    fn recent_frames_are_bounded_in_number_and_bytes() {
+        let mut recent = RecentFrames::new(2, 3);
+        for frame in ["one", "twoo", "aaä"] {
+            recent.push(frame);
+        }
+        assert_eq!(recent.take(), ["two", "aa"]);
+        assert!(recent.take().is_empty());
+    }
+
+    #[test]
+    fn debug_output_does_not_show_frames() {
+        let end = Termination::new(Cause::Closed).with_last_frames(vec!["{\"apiKey\":\"canary\"}".into()]);
+        assert!(!format!("{end:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,60 @@
+//! What carries the bytes: a child process, this process's own stdio, memory, or any pair of streams.
+
+mod child;
+mod group;
+mod ladder;
+mod pair;
+mod stderr;
+mod stdin;
+mod stdio;
+
+use std::fmt;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use child::{ChildOptions, ChildProcess, Exit, SpawnError, SpawnErrorKind};
+pub use pair::memory_pair;
+pub use stderr::StderrCallback;
+pub use stdio::{guard_stdio, stdio};
+
+/// The side from which the peer's bytes come.
+pub type BoxReader = Box<dyn AsyncRead + Send + Unpin>;
+/// The side into which bytes for the peer go.
+pub type BoxWriter = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Two directions of bytes, and the process at the other end where there is one.
+pub struct Transport {
+    /// What the peer sends.
+    pub reader: BoxReader,
+    /// What is sent to the peer. Dropping it is the peer's end of input.
+    pub writer: BoxWriter,
+    /// The process that the peer is, if it was started here. Dropping it ends that process.
+    pub child: Option<ChildProcess>,
+}
+
+impl Transport {
+    /// Starts a program and talks to it over its stdin and stdout. Fails where the program cannot be started.
+    pub fn from_child(options: ChildOptions) -> Result<Self, SpawnError> {
+        let (child, reader, writer) = ChildProcess::spawn(options)?;
+        Ok(Self { reader, writer, child: Some(child) })
+    }
+
+    /// Talks over any two streams.
+    pub fn from_io(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        Self { reader: Box::new(reader), writer: Box::new(writer), child: None }
+    }
+
+    /// The three parts.
+    pub fn into_parts(self) -> (BoxReader, BoxWriter, Option<ChildProcess>) {
+        (self.reader, self.writer, self.child)
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Transport").field("child", &self.child).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,36 @@
+//! Two transports that are each other's peer, in memory.
+
+use super::Transport;
+
+/// Two connected transports, each direction holding up to `buffer` bytes: what one writes the other reads.
+///
+/// A full direction makes the writer wait, like a pipe that nobody reads. Dropping one side's writer is the
+/// end of stream for the other side.
+pub fn memory_pair(buffer: usize) -> (Transport, Transport) {
+    // Two one-way streams, and not one two-way stream split: then either half can be dropped on its own.
+    let (left_writer, right_reader) = tokio::io::duplex(buffer);
+    let (right_writer, left_reader) = tokio::io::duplex(buffer);
+    (Transport::from_io(left_reader, left_writer), Transport::from_io(right_reader, right_writer))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn bytes_cross_and_a_dropped_writer_is_the_end() {
+        let (mut left, mut right) = memory_pair(64);
+        left.writer.write_all(b"ping\n").await.unwrap();
+        right.writer.write_all(b"pong\n").await.unwrap();
+        drop(left.writer);
+        let mut heard = String::new();
+        right.reader.read_to_string(&mut heard).await.unwrap();
+        assert_eq!(heard, "ping\n");
+        // The other direction goes on.
+        let mut answer = [0; 5];
+        left.reader.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"pong\n");
+    }
+}

@@ -1,0 +1,152 @@
+//! This process's own stdin and stdout, for a server that is somebody's child.
+//!
+//! stdin and stdout belong to whoever shares them: making them non-blocking would make them so for the parent
+//! and for every child that inherits them. So a pipe is opened anew through `/proc/self/fd`, which gives this
+//! process a description of its own. A socket (Node's `child_process` hands those out) cannot be opened anew
+//! and is duplicated; only this end of it becomes non-blocking. Anything else (a file, a terminal, a system
+//! without `/proc`) is read by a thread and written by the runtime's blocking pool.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use rustix::fs::FileType;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+use super::{BoxReader, BoxWriter, Transport};
+
+/// This process's stdin and stdout. Fails outside of a tokio runtime with I/O, and where descriptors run out.
+///
+/// To be called once: two readers would tear lines apart. Descriptors 0 and 1 stay open besides, so the peer
+/// sees the end of stdout when the process ends; [`guard_stdio`] is the better choice for a server.
+pub fn stdio() -> io::Result<Transport> {
+    let reader = open_reader(io::stdin().as_fd(), "/proc/self/fd/0")?;
+    let writer = open_writer(io::stdout().as_fd(), "/proc/self/fd/1")?;
+    Ok(Transport { reader, writer, child: None })
+}
+
+/// Like [`stdio`], and afterwards nobody else can touch the two: what any library prints to stdout goes to
+/// stderr, and what reads stdin, children included, reads nothing.
+pub fn guard_stdio() -> io::Result<Transport> {
+    let transport = stdio()?;
+    rustix::stdio::dup2_stdout(io::stderr().as_fd())?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?.as_fd())?;
+    Ok(transport)
+}
+
+enum Carrier {
+    Pipe,
+    Socket(UnixStream),
+    Other(OwnedFd),
+}
+
+impl Carrier {
+    fn of(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
+        if kind == FileType::Fifo {
+            return Ok(Self::Pipe);
+        }
+        let own = descriptor.try_clone_to_owned()?;
+        if kind != FileType::Socket {
+            return Ok(Self::Other(own));
+        }
+        let socket = std::os::unix::net::UnixStream::from(own);
+        // Fails for a socket of another family.
+        if socket.local_addr().is_err() {
+            return Ok(Self::Other(socket.into()));
+        }
+        socket.set_nonblocking(true)?;
+        Ok(Self::Socket(UnixStream::from_std(socket)?))
+    }
+}
+
+fn open_reader(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxReader> {
+    Ok(match Carrier::of(descriptor)? {
+        Carrier::Pipe => match pipe::OpenOptions::new().open_receiver(path) {
+            Ok(receiver) => Box::new(receiver),
+            Err(error) => {
+                tracing::debug!(%error, "stdin cannot be opened anew, a thread reads it");
+                Box::new(ThreadReader::start(descriptor.try_clone_to_owned()?)?)
+            }
+        },
+        Carrier::Socket(socket) => Box::new(socket),
+        Carrier::Other(own) => Box::new(ThreadReader::start(own)?),
+    })
+}
+
+fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> {
+    let blocking = |own: OwnedFd| Box::new(tokio::fs::File::from_std(File::from(own)));
+    Ok(match Carrier::of(descriptor)? {
+        Carrier::Pipe => match pipe::OpenOptions::new().open_sender(path) {
+            Ok(sender) => Box::new(sender),
+            Err(error) => {
+                tracing::debug!(%error, "stdout cannot be opened anew, threads write it");
+                blocking(descriptor.try_clone_to_owned()?)
+            }
+        },
+        Carrier::Socket(socket) => Box::new(socket),
+        Carrier::Other(own) => blocking(own),
+    })
+}
+
+/// How much the thread reads at once, in bytes.
+const READ: usize = 64 * 1024;
+/// How many reads may lie ready.
+const READY: usize = 4;
+
+/// Reads a descriptor that can only block, on a thread of its own.
+///
+/// Not the runtime's blocking pool: a runtime waits for that when it ends, and a terminal may never answer.
+/// The thread ends with the stream, or with the process.
+struct ThreadReader {
+    chunks: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+}
+
+impl ThreadReader {
+    fn start(descriptor: OwnedFd) -> io::Result<Self> {
+        let (sender, chunks) = mpsc::channel(READY);
+        let mut file = File::from(descriptor);
+        std::thread::Builder::new().name("agentese-stdin".to_owned()).spawn(move || {
+            let mut buffer = vec![0; READ];
+            loop {
+                let chunk = match file.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(count) => Ok(Bytes::copy_from_slice(&buffer[..count])),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
+                };
+                let failed = chunk.is_err();
+                if sender.blocking_send(chunk).is_err() || failed {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { chunks, current: Bytes::new() })
+    }
+}
+
+impl AsyncRead for ThreadReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.current.is_empty() {
+            match ready!(self.chunks.poll_recv(context)) {
+                Some(chunk) => self.current = chunk?,
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        let count = buffer.remaining().min(self.current.len());
+        buffer.put_slice(&self.current[..count]);
+        self.current.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,113 @@
+//! The file that keeps a command's full output.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::os_error;
+use super::truncate::format_size;
+
+/// How many bytes of one output are kept in a file when nothing else is said.
+pub const DEFAULT_ARTIFACT_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// A file that only its owner can read, created under a name nobody can foresee. A write that fails ends it, but
+/// never the command: what is there stays, and [`Artifact::note`] says what is missing.
+#[derive(Debug)]
+pub(crate) struct Artifact {
+    path: PathBuf,
+    file: Option<File>,
+    room: u64,
+    limit: u64,
+    note: Option<String>,
+}
+
+impl Artifact {
+    /// Creates `pi-bash-<16 hex digits>.log`. Fails when the directory does not take new files.
+    pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Self> {
+        let mut attempts = 0;
+        loop {
+            let path = directory.join(format!("pi-bash-{}.log", random_hex()?));
+            // Exclusive creation refuses whatever is there already, a symlink put in the way included.
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => return Ok(Self { path, file: Some(file), room: limit, limit, note: None }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 8 => attempts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file lacks, if anything.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Appends, up to the limit.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let mut written = file.write_all(&bytes[..fits]);
+        self.room -= fits as u64;
+        if written.is_ok() && fits < bytes.len() {
+            let limit = format_size(self.limit);
+            written = file.write_all(format!("\n[The output goes on; only the first {limit} are kept.]\n").as_bytes());
+            self.stop(format!("first {limit} only"));
+        }
+        if let Err(error) = written {
+            self.stop(format!("incomplete: {}", os_error::reason(&error)));
+        }
+    }
+
+    fn stop(&mut self, note: String) {
+        self.file = None;
+        self.note = Some(note);
+    }
+}
+
+/// Sixteen random hexadecimal digits from the operating system.
+pub(crate) fn random_hex() -> io::Result<String> {
+    let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(format!("{number:016x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn fm_f114_names_are_random_and_files_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut names = std::collections::HashSet::new();
+        for _ in 0..50 {
+            let artifact = Artifact::create(directory.path(), 10).unwrap();
+            let name = artifact.path().file_name().unwrap().to_str().unwrap().to_owned();
+            let digits = name.strip_prefix("pi-bash-").unwrap().strip_suffix(".log").unwrap();
+            assert!(digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
+            assert_eq!(artifact.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert!(names.insert(name));
+        }
+    }
+
+    #[test]
+    fn the_file_stops_at_its_limit_and_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut artifact = Artifact::create(directory.path(), 10).unwrap();
+        artifact.write(b"0123456789");
+        assert_eq!(artifact.note(), None);
+        artifact.write(b"abc");
+        artifact.write(b"def");
+        assert_eq!(artifact.note(), Some("first 10B only"));
+        let kept = std::fs::read_to_string(artifact.path()).unwrap();
+        assert_eq!(kept, "0123456789\n[The output goes on; only the first 10B are kept.]\n");
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_an_error() {
+        assert!(Artifact::create(Path::new("/nowhere/at/all"), 10).is_err());
+    }
+}

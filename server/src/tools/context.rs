@@ -1,0 +1,91 @@
+//! What surrounds one tool call.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::artifact::DEFAULT_ARTIFACT_LIMIT;
+use super::output::ToolContent;
+use super::shell::ShellSettings;
+use super::spawner::Spawner;
+
+/// A partial result, sent while the call runs. Each replaces the one before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolUpdate {
+    /// What is there so far.
+    pub content: Vec<ToolContent>,
+    /// As in a result, but an empty object where there is nothing to add.
+    pub details: Option<Value>,
+}
+
+/// Where partial results go. The default discards them.
+#[derive(Clone, Default)]
+pub struct Updates(Option<Arc<dyn Fn(ToolUpdate) + Send + Sync>>);
+
+impl Updates {
+    /// Discards every update.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Hands every update to `receiver`, which must not block: it is called from the loop that reads the output.
+    pub fn to(receiver: impl Fn(ToolUpdate) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receiver)))
+    }
+
+    /// Whether anybody listens, so that an update nobody sees is not built.
+    pub fn wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Passes one update on.
+    pub fn send(&self, update: ToolUpdate) {
+        if let Some(receiver) = &self.0 {
+            receiver(update);
+        }
+    }
+}
+
+impl fmt::Debug for Updates {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Updates(wanted: {})", self.wanted())
+    }
+}
+
+/// The surroundings of one call: cheap to clone, and a clone with another `abort` or `updates` is how a call gets its
+/// own.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The session's working directory; relative paths start here.
+    pub cwd: PathBuf,
+    /// Cancelled when the call is to stop.
+    pub abort: CancellationToken,
+    /// Receives partial results.
+    pub updates: Updates,
+    /// The directory for files with full outputs.
+    pub temp_dir: PathBuf,
+    /// Starts commands.
+    pub spawner: Arc<dyn Spawner>,
+    /// Which shell runs them, and how.
+    pub shell: ShellSettings,
+    /// How many bytes of one command's output are kept in a file.
+    pub artifact_limit: u64,
+}
+
+impl ToolContext {
+    /// A context in `cwd` with the system's temporary directory, no updates, and an abort that nobody triggers.
+    pub fn new(cwd: impl Into<PathBuf>, spawner: Arc<dyn Spawner>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            abort: CancellationToken::new(),
+            updates: Updates::none(),
+            temp_dir: std::env::temp_dir(),
+            spawner,
+            shell: ShellSettings::default(),
+            artifact_limit: DEFAULT_ARTIFACT_LIMIT,
+        }
+    }
+}

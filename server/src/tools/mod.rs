@@ -1,0 +1,92 @@
+//! The tools a model can call, and the machinery under them.
+//!
+//! A [`Tool`] takes validated arguments and a [`ToolContext`] and always answers with a [`ToolOutput`]: a failure is
+//! an output with `is_error`, never a panic and never a Rust error, because the model has to read it. Nothing here
+//! knows a wire format or a dialect; the engine turns outputs into events.
+//!
+//! ```
+//! use agentese_server::tools::ToolSet;
+//!
+//! let selection = ToolSet::select(["read", "teleport"]);
+//! assert_eq!(selection.tools.names().collect::<Vec<_>>(), ["read"]);
+//! assert_eq!(selection.unknown, ["teleport"]);
+//! ```
+//!
+//! Layers, each knowing only those after it:
+//!
+//! | layer | files |
+//! |---|---|
+//! | tools | `bash`, `read`, `edit`, `write`, and `rpc_bash`, which is no tool but shares their machinery |
+//! | running a command | `process` (the loop), `capture` and `artifact` (what becomes of its output), `shell` |
+//! | starting it | `spawner` (the trait that tests replace), `local`, `guard` |
+//! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `os_error` |
+
+pub mod arguments;
+mod artifact;
+mod bash;
+mod capture;
+mod clean;
+mod context;
+mod decode;
+mod diff;
+mod edit;
+pub mod guard;
+mod image;
+mod local;
+mod locks;
+mod matching;
+mod normalize;
+mod os_error;
+mod output;
+mod paths;
+pub mod process;
+mod read;
+mod replace;
+mod rpc_bash;
+mod set;
+mod shell;
+mod signals;
+mod spawner;
+pub mod truncate;
+mod write;
+
+#[cfg(test)]
+mod testing;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+pub use artifact::DEFAULT_ARTIFACT_LIMIT;
+pub use bash::Bash;
+pub use clean::{Cleaner, clean};
+pub use context::{ToolContext, ToolUpdate, Updates};
+pub use edit::Edit;
+pub use local::LocalSpawner;
+pub use output::{ToolContent, ToolOutput};
+pub use read::Read;
+pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
+pub use set::{Selection, ToolSet};
+pub use shell::ShellSettings;
+pub use signals::signal_name;
+pub use spawner::{CommandLine, Exit, Running, Spawner};
+pub use write::Write;
+
+/// Something a model can call by name. Implementations never panic and return soon after the context's abort.
+pub trait Tool: Send + Sync {
+    /// The name the model calls it by, unique in a [`ToolSet`].
+    fn name(&self) -> &str;
+
+    /// What the tool does, in words for the model.
+    fn description(&self) -> &str;
+
+    /// The JSON Schema object that the arguments satisfy; see [`arguments::validate`] for the subset that is checked.
+    fn parameters(&self) -> Value;
+
+    /// Whether the tool leaves the world as it is, so that several calls may run side by side.
+    fn read_only(&self) -> bool;
+
+    /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.
+    ///
+    /// Dropping the future stops the call; what it started is ended.
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput>;
+}

@@ -1,0 +1,64 @@
+//! Operating system errors in the words that clients of this family of agents know.
+//!
+//! pi prints what its runtime says: the symbolic code, a fixed text, the system call, the path. Clients match on the
+//! code, so the same shape is kept here.
+
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+/// `ENOENT: no such file or directory, access '/a/b'`. An error without a known code is shown as the system words it.
+pub fn describe(error: &io::Error, call: &str, path: &Path) -> String {
+    format!("{}, {call} '{}'", reason(error), path.display())
+}
+
+/// The code and its text without call and path.
+pub fn reason(error: &io::Error) -> String {
+    let known = error.raw_os_error().and_then(|code| {
+        TABLE.iter().find(|(errno, ..)| errno.raw_os_error() == code).map(|(_, name, text)| format!("{name}: {text}"))
+    });
+    known.unwrap_or_else(|| error.to_string())
+}
+
+const TABLE: &[(Errno, &str, &str)] = &[
+    (Errno::NOENT, "ENOENT", "no such file or directory"),
+    (Errno::ACCESS, "EACCES", "permission denied"),
+    (Errno::PERM, "EPERM", "operation not permitted"),
+    (Errno::ISDIR, "EISDIR", "illegal operation on a directory"),
+    (Errno::NOTDIR, "ENOTDIR", "not a directory"),
+    (Errno::EXIST, "EEXIST", "file already exists"),
+    (Errno::LOOP, "ELOOP", "too many symbolic links encountered"),
+    (Errno::NAMETOOLONG, "ENAMETOOLONG", "name too long"),
+    (Errno::NOSPC, "ENOSPC", "no space left on device"),
+    (Errno::DQUOT, "EDQUOT", "disk quota exceeded"),
+    (Errno::ROFS, "EROFS", "read-only file system"),
+    (Errno::FBIG, "EFBIG", "file too large"),
+    (Errno::IO, "EIO", "i/o error"),
+    (Errno::MFILE, "EMFILE", "too many open files"),
+    (Errno::NFILE, "ENFILE", "file table overflow"),
+    (Errno::NOMEM, "ENOMEM", "not enough memory"),
+    (Errno::AGAIN, "EAGAIN", "resource temporarily unavailable"),
+    (Errno::BUSY, "EBUSY", "resource busy or locked"),
+    (Errno::TXTBSY, "ETXTBSY", "text file is busy"),
+    (Errno::TOOBIG, "E2BIG", "argument list too long"),
+    (Errno::NXIO, "ENXIO", "no such device or address"),
+    (Errno::NOEXEC, "ENOEXEC", "not an executable file"),
+    (Errno::STALE, "ESTALE", "stale file handle"),
+    (Errno::INVAL, "EINVAL", "invalid argument"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_codes_have_pis_shape() {
+        let error = std::fs::File::open("/nowhere/at/all").unwrap_err();
+        assert_eq!(
+            describe(&error, "access", Path::new("/nowhere/at/all")),
+            "ENOENT: no such file or directory, access '/nowhere/at/all'"
+        );
+        assert_eq!(reason(&io::Error::other("odd")), "odd");
+    }
+}

@@ -1,0 +1,155 @@
+//! The tools of one session.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Bash, Edit, Read, Tool, ToolContext, ToolOutput, Write, arguments};
+
+/// Tools by name, in the order in which the model is told of them.
+#[derive(Clone)]
+pub struct ToolSet {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+/// What came of a choice by name.
+pub struct Selection {
+    /// The tools that exist, in the order asked for.
+    pub tools: ToolSet,
+    /// The names that no built-in tool has.
+    pub unknown: Vec<String>,
+}
+
+impl ToolSet {
+    /// The tools that are active when nothing else is said: read, bash, edit, write.
+    pub fn builtin() -> Self {
+        Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)] }
+    }
+
+    /// No tools at all.
+    pub fn none() -> Self {
+        Self { tools: Vec::new() }
+    }
+
+    /// The built-in tools with these names. A name given twice counts once; unknown ones are reported, not refused.
+    pub fn select<I>(names: I) -> Selection
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let all = Self::builtin();
+        let mut selection = Selection { tools: Self::none(), unknown: Vec::new() };
+        for name in names {
+            let name = name.as_ref();
+            match all.get(name) {
+                Some(tool) => selection.tools.add(tool.clone()),
+                None if selection.unknown.iter().any(|known| known == name) => {}
+                None => selection.unknown.push(name.to_owned()),
+            }
+        }
+        selection
+    }
+
+    /// The tool of that name, if it is in the set.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// Adds a tool at the end, or in the place of the one with the same name.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) {
+        match self.tools.iter_mut().find(|known| known.name() == tool.name()) {
+            Some(known) => *known = tool,
+            None => self.tools.push(tool),
+        }
+    }
+
+    /// Keeps only the tools whose name satisfies the condition.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.tools.retain(|tool| keep(tool.name()));
+    }
+
+    /// The names in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name())
+    }
+
+    /// The tools in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Finds the tool, validates the arguments, executes. An unknown name and invalid arguments are error outputs.
+    pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
+        let Some(tool) = self.get(name) else {
+            return ToolOutput::error(format!("Tool {name} not found"));
+        };
+        match arguments::validate(name, &tool.parameters(), &arguments) {
+            Ok(arguments) => tool.execute(context, arguments).await,
+            Err(text) => ToolOutput::error(text),
+        }
+    }
+}
+
+impl Default for ToolSet {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing;
+    use serde_json::json;
+
+    #[test]
+    fn the_default_is_read_bash_edit_write() {
+        assert_eq!(ToolSet::default().names().collect::<Vec<_>>(), ["read", "bash", "edit", "write"]);
+    }
+
+    #[test]
+    fn selection_keeps_the_order_and_reports_unknown_names_once() {
+        let selection = ToolSet::select(["write", "nope", "read", "write", "nope", ""]);
+        assert_eq!(selection.tools.names().collect::<Vec<_>>(), ["write", "read"]);
+        assert_eq!(selection.unknown, ["nope", ""]);
+    }
+
+    #[test]
+    fn every_tool_declares_an_object_schema_and_required_members_that_exist() {
+        for tool in ToolSet::builtin().iter() {
+            let schema = tool.parameters();
+            assert_eq!(schema["type"], "object", "{}", tool.name());
+            for required in schema["required"].as_array().expect("required is a list") {
+                assert!(schema["properties"].get(required.as_str().unwrap()).is_some(), "{}", tool.name());
+            }
+            assert!(!tool.description().is_empty());
+        }
+        let read_only: Vec<_> = ToolSet::builtin().iter().map(|tool| tool.read_only()).collect();
+        assert_eq!(read_only, [true, false, false, false]);
+    }
+
+    #[tokio::test]
+    async fn unknown_tools_and_bad_arguments_are_error_outputs() {
+        let place = testing::Place::new();
+        let tools = ToolSet::builtin();
+        let output = tools.call(&place.context(), "teleport", json!({"to": "mars"})).await;
+        assert_eq!(output, ToolOutput::error("Tool teleport not found"));
+        let output = tools.call(&place.context(), "bash", json!({"cmd": "ls"})).await;
+        assert_eq!(
+            output.all_text(),
+            "Validation failed for tool \"bash\":\n  - command: must have required property 'command'\n\nReceived \
+             arguments:\n{\n  \"cmd\": \"ls\"\n}"
+        );
+        assert_eq!(output.details, Some(json!({})));
+    }
+}
