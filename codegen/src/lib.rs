@@ -1,1 +1,30 @@
-//! Placeholder while the workspace is laid out.
+//! Generators from the declaration of `agentese-protocol`: JSON Schema, OpenRPC, Rust, TypeScript
+//! and the declaration itself as JSON.
+//!
+//! Each target is a module with a function from the [`Index`](agentese_protocol::Index) of the
+//! dialects to files. [`artefacts`] lists all of them; [`output`] writes or compares them.
+
+pub mod examples;
+pub mod json_schema;
+pub mod model_json;
+pub mod names;
+pub mod openrpc;
+pub mod output;
+pub mod rust;
+pub mod typescript;
+
+pub use output::Artefact;
+
+/// The command that writes all generated files.
+pub const COMMAND: &str = "cargo run -p agentese-codegen";
+
+/// Every generated file, with its path from the root of the repository.
+pub fn artefacts() -> Vec<Artefact> {
+    let mut files = Vec::new();
+    files.push(model_json::artefact());
+    files.extend(json_schema::artefacts());
+    files.extend(openrpc::artefacts());
+    files.extend(rust::artefacts());
+    files.extend(typescript::artefacts());
+    files
+}

@@ -31,24 +31,42 @@ macro_rules! protocol {
 }
 
 macro_rules! entry {
-    (command $name:ident) => { $crate::model::Row::Command(&$name::ROW) };
-    (event $name:ident) => { $crate::model::Row::Event(&$name) };
-    (dialog $name:ident) => { $crate::model::Row::Dialog(&$name::ROW) };
+    (command $name:ident) => {
+        $crate::model::Row::Command(&$name::ROW)
+    };
+    (event $name:ident) => {
+        $crate::model::Row::Event(&$name)
+    };
+    (dialog $name:ident) => {
+        $crate::model::Row::Dialog(&$name::ROW)
+    };
     ($kind:ident $name:ident) => {
         $crate::model::Row::Type(&<$name as $crate::typed::Declared>::DEF)
     };
 }
 
 macro_rules! constant {
-    (true) => { $crate::model::ConstantValue::Boolean(true) };
-    (false) => { $crate::model::ConstantValue::Boolean(false) };
-    ((event $name:ident)) => { $crate::model::ConstantValue::String(stringify!($name)) };
-    ($value:literal) => { $crate::model::ConstantValue::String($value) };
+    (true) => {
+        $crate::model::ConstantValue::Boolean(true)
+    };
+    (false) => {
+        $crate::model::ConstantValue::Boolean(false)
+    };
+    ((event $name:ident)) => {
+        $crate::model::ConstantValue::String(stringify!($name))
+    };
+    ($value:literal) => {
+        $crate::model::ConstantValue::String($value)
+    };
 }
 
 macro_rules! openness {
-    (open) => { true };
-    (closed) => { false };
+    (open) => {
+        true
+    };
+    (closed) => {
+        false
+    };
 }
 
 /// A type marker with its declaration.
@@ -104,13 +122,21 @@ macro_rules! record {
 }
 
 macro_rules! optional {
-    () => { None };
-    ($value:expr) => { Some($value) };
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
 }
 
 macro_rules! or_default {
-    ([] $default:expr) => { $default };
-    ([$value:expr] $default:expr) => { $value };
+    ([] $default:expr) => {
+        $default
+    };
+    ([$value:expr] $default:expr) => {
+        $value
+    };
 }
 
 /// A command's parameters: none, a known record, or one declared in place.
@@ -122,7 +148,9 @@ macro_rules! params {
     };
 }
 macro_rules! params_name {
-    () => { None };
+    () => {
+        None
+    };
     ($name:ident $($rest:tt)*) => {{
         // Naming the marker makes an undeclared record a compile error.
         let _: Option<$name> = None;
@@ -130,8 +158,12 @@ macro_rules! params_name {
     }};
 }
 macro_rules! params_def {
-    ($name:ident { $($fields:tt)* }) => { Some(&<$name as $crate::typed::Declared>::DEF) };
-    ($($other:tt)*) => { None };
+    ($name:ident { $($fields:tt)* }) => {
+        Some(&<$name as $crate::typed::Declared>::DEF)
+    };
+    ($($other:tt)*) => {
+        None
+    };
 }
 
 /// What stands inside each kind of row.
@@ -261,5 +293,6 @@ macro_rules! row {
 }
 
 pub(crate) use {
-    constant, declared, entry, openness, optional, or_default, params, params_def, params_name, protocol, record, row,
+    constant, declared, entry, openness, optional, or_default, params, params_def, params_name, protocol,
+    record, row,
 };

@@ -147,7 +147,8 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
 /// The types that a file format uses, from its root.
 pub fn format_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
     let declared = declared_types();
-    let mut names: BTreeSet<&'static str> = declared.get_key_value(root).map(|(name, _)| *name).into_iter().collect();
+    let mut names: BTreeSet<&'static str> =
+        declared.get_key_value(root).map(|(name, _)| *name).into_iter().collect();
     let mut types = BTreeMap::new();
     while let Some(name) = names.pop_first() {
         let Some(def) = declared.get(name) else { continue };

@@ -1,1 +1,52 @@
-//! Placeholder while the workspace is laid out.
+//! Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
+//!
+//! One declaration describes five dialects ([`pi`], [`omp`], [`pisces`], [`operator`], [`opal`]);
+//! this crate has what is generated from it and what makes it run:
+//!
+//! * [`RpcClient`] drives an agent: a typed method for every command, [`Run`] handles with events,
+//!   dialogs, timeouts, and one [`Termination`] value that settles everything when it ends;
+//! * [`serve`](mod@serve) is the other side: a trait with a method for every command;
+//! * [`framing`], [`scan`], [`correlate`], [`run_tracker`] are the parts without I/O.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), agentese::Error> {
+//! let client = agentese::pi::Client::spawn(["agentese", "--mode", "rpc", "--provider", "scripted"])?;
+//! let state = client.get_state().await?;
+//! println!("{} messages", state.message_count);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod client;
+mod connection;
+pub mod correlate;
+pub mod dialog;
+pub mod error;
+pub mod frame;
+pub mod framing;
+#[rustfmt::skip]
+pub mod generated;
+pub mod queue;
+mod redact;
+pub mod route;
+pub mod run;
+pub mod run_tracker;
+pub mod scan;
+pub mod schema;
+pub mod serve;
+pub mod spec;
+pub mod tap;
+pub mod termination;
+pub mod transport;
+pub mod wire;
+
+pub use client::{Builder, RpcClient};
+pub use error::{Error, ErrorKind, Refused};
+pub use generated::{omp, opal, operator, pi, pisces, types};
+pub use redact::redact;
+pub use run::{Events, RawEvent, Run, RunResult};
+pub use run_tracker::EndedBy;
+pub use serve::serve;
+pub use termination::Termination;
+pub use transport::ChildOptions;
+pub use transport::Transport;

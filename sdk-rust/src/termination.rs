@@ -56,8 +56,7 @@ struct Inner {
 impl Termination {
     /// An end for this cause, of which nothing else is known.
     pub fn new(cause: Cause) -> Self {
-        let inner =
-            Inner { cause, stderr_tail: String::new(), last_frames: Vec::new(), pending: Vec::new() };
+        let inner = Inner { cause, stderr_tail: String::new(), last_frames: Vec::new(), pending: Vec::new() };
         Self(Arc::new(inner))
     }
 
@@ -200,7 +199,10 @@ impl RecentFrames {
         if self.frames.len() == self.max_frames {
             self.frames.pop_front();
         }
-        let end = frame.floor_char_boundary(self.max_bytes_each);
+        let mut end = frame.len().min(self.max_bytes_each);
+        while !frame.is_char_boundary(end) {
+            end -= 1;
+        }
         self.frames.push_back(FrameText::from(&frame[..end]));
     }
 

@@ -42,9 +42,17 @@ pub const OPAL: Dialect = Dialect {
     },
     errors: &[
         ErrorText { code: Some(-32700), text: "Parse error", when: "the line is no JSON; the id is null" },
-        ErrorText { code: Some(-32600), text: "Invalid request", when: "JSON, but no request; the id is null" },
+        ErrorText {
+            code: Some(-32600),
+            text: "Invalid request",
+            when: "JSON, but no request; the id is null",
+        },
         ErrorText { code: Some(-32601), text: "Method not found: {method}", when: "no method has that name" },
-        ErrorText { code: Some(-32602), text: "Missing required params: {params}", when: "a parameter is missing" },
+        ErrorText {
+            code: Some(-32602),
+            text: "Missing required params: {params}",
+            when: "a parameter is missing",
+        },
         ErrorText { code: Some(-32602), text: "Session not found", when: "no session has that id" },
         ErrorText { code: Some(-32603), text: "Internal error", when: "the method failed" },
     ],

@@ -1,7 +1,7 @@
 //! Sessions, queues, compaction and shell results of the pi family.
 
 use crate::dsl::protocol;
-use crate::typed::{Any, Bool, Count, Int, List, Num, Nullable, Opt, OptNull, Str};
+use crate::typed::{Any, Bool, Count, Int, List, Nullable, Num, Opt, OptNull, Str};
 use crate::types::message::AgentMessage;
 use crate::types::model::{Model, ThinkingLevel};
 

@@ -9,7 +9,7 @@ use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::child::Exit;
+use super::exit::Exit;
 use super::group::Group;
 use super::stderr::StderrDrain;
 use super::stdin::StdinGate;
@@ -116,6 +116,7 @@ impl Keeper {
         if !self.has_ended() {
             self.leader_ended(None);
         }
+        self.stderr.end();
         self.progress.send_modify(|progress| progress.over = true);
     }
 }

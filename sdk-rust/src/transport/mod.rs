@@ -1,9 +1,12 @@
 //! What carries the bytes: a child process, this process's own stdio, memory, or any pair of streams.
 
 mod child;
+mod exit;
 mod group;
 mod ladder;
+mod options;
 mod pair;
+mod spawn_error;
 mod stderr;
 mod stdin;
 mod stdio;
@@ -12,8 +15,11 @@ use std::fmt;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use child::{ChildOptions, ChildProcess, Exit, SpawnError, SpawnErrorKind};
+pub use child::ChildProcess;
+pub use exit::Exit;
+pub use options::ChildOptions;
 pub use pair::memory_pair;
+pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::StderrCallback;
 pub use stdio::{guard_stdio, stdio};
 

@@ -106,7 +106,8 @@ impl StderrDrain {
         self.lines.add(chunk);
     }
 
-    fn end(&mut self) {
+    /// Closes stderr, or notes that it has ended. A last line without its end is handed on.
+    pub(super) fn end(&mut self) {
         self.pipe = None;
         self.lines.flush();
     }

@@ -51,13 +51,16 @@ fn coerce(schema: &Value, value: &Value) -> Result<Value, String> {
         ("string", Value::Number(number)) => Value::String(number.to_string()),
         ("string", Value::Bool(flag)) => Value::String(flag.to_string()),
         ("number" | "integer", Value::Number(_)) => value.clone(),
-        ("number" | "integer", Value::String(text)) => Value::Number(number(text).ok_or_else(|| must_be(wanted))?),
+        ("number" | "integer", Value::String(text)) => {
+            Value::Number(number(text).ok_or_else(|| must_be(wanted))?)
+        }
         ("boolean", Value::Bool(_)) => value.clone(),
         ("boolean", Value::String(text)) => Value::Bool(text.parse().map_err(|_| must_be(wanted))?),
         ("array", Value::Array(_)) | ("object", Value::Object(_)) | ("", _) => value.clone(),
         _ => return Err(must_be(wanted)),
     };
-    let coerced = if wanted == "integer" { integer(coerced).ok_or_else(|| must_be(wanted))? } else { coerced };
+    let coerced =
+        if wanted == "integer" { integer(coerced).ok_or_else(|| must_be(wanted))? } else { coerced };
     if let (Some(minimum), Some(number)) = (schema["minimum"].as_f64(), coerced.as_f64())
         && number < minimum
     {

@@ -54,7 +54,8 @@ impl Artifact {
         self.room -= fits as u64;
         if written.is_ok() && fits < bytes.len() {
             let limit = format_size(self.limit);
-            written = file.write_all(format!("\n[The output goes on; only the first {limit} are kept.]\n").as_bytes());
+            written = file
+                .write_all(format!("\n[The output goes on; only the first {limit} are kept.]\n").as_bytes());
             self.stop(format!("first {limit} only"));
         }
         if let Err(error) = written {

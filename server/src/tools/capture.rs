@@ -59,8 +59,10 @@ impl Capture {
     pub fn may_block(&self, bytes: usize) -> bool {
         match self.file {
             FileState::NotNeeded(_) => {
-                // Every byte may be a newline, or become a replacement character of three.
-                let most = Totals { lines: self.total.lines + bytes as u64, bytes: self.total.bytes + 3 * bytes as u64 };
+                // Every byte may be a newline, or become a replacement character of three, and so may the three that
+                // wait for the rest of their character.
+                let lines = self.total.lines + bytes as u64;
+                let most = Totals { lines, bytes: self.total.bytes + 3 * (bytes as u64 + 3) };
                 !most.fit(self.limits)
             }
             FileState::Open(_) => true,

@@ -32,7 +32,16 @@ enum State {
 impl Cleaner {
     /// Appends the clean part of `text`.
     pub fn push(&mut self, text: &str, result: &mut String) {
-        for character in text.chars() {
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            // Most output is plain, and taken in runs.
+            let run = if self.state == State::Text { plain_run(rest) } else { 0 };
+            if run > 0 {
+                result.push_str(&rest[..run]);
+                rest = &rest[run..];
+                continue;
+            }
+            rest = &rest[character.len_utf8()..];
             self.state = match self.state {
                 _ if character == '\n' => keep(character, result),
                 State::Text => plain(character, result),
@@ -64,6 +73,11 @@ impl Cleaner {
             };
         }
     }
+}
+
+/// The length of the ASCII text at the start that needs no look at its characters.
+fn plain_run(text: &str) -> usize {
+    text.bytes().position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t')).unwrap_or(text.len())
 }
 
 fn keep(character: char, result: &mut String) -> State {

@@ -50,9 +50,6 @@ mod spawner;
 pub mod truncate;
 mod write;
 
-#[cfg(test)]
-mod testing;
-
 use futures::future::BoxFuture;
 use serde_json::Value;
 

@@ -16,7 +16,10 @@ pub fn describe(error: &io::Error, call: &str, path: &Path) -> String {
 /// The code and its text without call and path.
 pub fn reason(error: &io::Error) -> String {
     let known = error.raw_os_error().and_then(|code| {
-        TABLE.iter().find(|(errno, ..)| errno.raw_os_error() == code).map(|(_, name, text)| format!("{name}: {text}"))
+        TABLE
+            .iter()
+            .find(|(errno, ..)| errno.raw_os_error() == code)
+            .map(|(_, name, text)| format!("{name}: {text}"))
     });
     known.unwrap_or_else(|| error.to_string())
 }

@@ -109,7 +109,7 @@ impl Default for ToolSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing;
+    use crate::tools::LocalSpawner;
     use serde_json::json;
 
     #[test]
@@ -140,11 +140,11 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_tools_and_bad_arguments_are_error_outputs() {
-        let place = testing::Place::new();
+        let context = ToolContext::new("/", Arc::new(LocalSpawner::new(None)));
         let tools = ToolSet::builtin();
-        let output = tools.call(&place.context(), "teleport", json!({"to": "mars"})).await;
+        let output = tools.call(&context, "teleport", json!({"to": "mars"})).await;
         assert_eq!(output, ToolOutput::error("Tool teleport not found"));
-        let output = tools.call(&place.context(), "bash", json!({"cmd": "ls"})).await;
+        let output = tools.call(&context, "bash", json!({"cmd": "ls"})).await;
         assert_eq!(
             output.all_text(),
             "Validation failed for tool \"bash\":\n  - command: must have required property 'command'\n\nReceived \

@@ -1,8 +1,8 @@
 //! The methods of Opal.
 
 use super::types::{
-    OpalAuth, OpalConfig, OpalFeatures, OpalHistoryMessage, OpalModel, OpalModelChoice, OpalModelInfo, OpalSessionInfo,
-    OpalStatus, OpalTask, OpalUsage,
+    OpalAuth, OpalConfig, OpalFeatures, OpalHistoryMessage, OpalModel, OpalModelChoice, OpalModelInfo,
+    OpalSessionInfo, OpalStatus, OpalTask, OpalUsage,
 };
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
@@ -208,7 +208,7 @@ protocol! {
     }
 
     /// That it was done.
-    record Done {
+    record OpalDone {
         /// True.
         ok: Bool,
     }
@@ -217,7 +217,7 @@ protocol! {
     command session_delete(SessionDeleteParams {
         /// The session.
         session_id: Str,
-    }) -> Done {
+    }) -> OpalDone {
         wire: "session/delete";
         answer: Done;
         lane: Session;
@@ -370,7 +370,7 @@ protocol! {
         provider: Str,
         /// The key.
         api_key: Str,
-    }) -> Done {
+    }) -> OpalDone {
         wire: "auth/set_key";
         answer: Done;
         lane: Immediate;
@@ -381,7 +381,7 @@ protocol! {
     }
 
     /// The tasks of a session.
-    record Tasks {
+    record OpalTasks {
         /// Those that are not done.
         tasks: List<OpalTask>,
     }
@@ -390,7 +390,7 @@ protocol! {
     command tasks_list(TasksListParams {
         /// The session.
         session_id: Str,
-    }) -> Tasks {
+    }) -> OpalTasks {
         wire: "tasks/list";
         answer: Done;
         lane: Immediate;
@@ -401,13 +401,13 @@ protocol! {
     }
 
     /// The user's settings.
-    record Settings {
+    record OpalSettings {
         /// An open object; keys are masked.
         settings: Object,
     }
 
     /// Gives the user's settings.
-    command settings_get() -> Settings {
+    command settings_get() -> OpalSettings {
         wire: "settings/get";
         answer: Done;
         lane: Immediate;
@@ -418,7 +418,7 @@ protocol! {
     command settings_save(SettingsSaveParams {
         /// The settings to merge, at the top level.
         settings: Object,
-    }) -> Settings {
+    }) -> OpalSettings {
         wire: "settings/save";
         answer: Done;
         lane: Immediate;

@@ -6,8 +6,9 @@ use crate::typed::{Bool, List, Nothing, Nullable, Opt, Str};
 use crate::types::content::ImageContent;
 use crate::types::model::{Model, ThinkingLevel};
 use crate::types::session::{
-    AvailableModels, BashResult, Cancellation, CompactionResult, CycledModel, CycledThinkingLevel, ForkPoints,
-    ForkResult, LastAssistantText, Messages, QueueMode, SessionState, SessionStats, StreamingBehavior, WrittenFile,
+    AvailableModels, BashResult, Cancellation, CompactionResult, CycledModel, CycledThinkingLevel,
+    ForkPoints, ForkResult, LastAssistantText, Messages, QueueMode, SessionState, SessionStats,
+    StreamingBehavior, WrittenFile,
 };
 
 protocol! {

@@ -57,7 +57,7 @@ protocol! {
         options: List<Str>,
         /// After how many milliseconds the agent answers for itself.
         timeout: Opt<Count>,
-    }) -> DialogAnswer {
+    }) -> ValueAnswer {
         fallback {"cancelled": true};
         example {"title": "Allow dangerous command?", "options": ["Allow", "Block"], "timeout": 10000};
     }
@@ -70,7 +70,7 @@ protocol! {
         message: Str,
         /// After how many milliseconds the agent answers for itself.
         timeout: Opt<Count>,
-    }) -> DialogAnswer {
+    }) -> ConfirmedAnswer {
         fallback {"cancelled": true};
         example {"title": "Clear session?", "message": "All messages will be lost.", "timeout": 5000};
     }
@@ -83,7 +83,7 @@ protocol! {
         placeholder: Opt<Str>,
         /// After how many milliseconds the agent answers for itself.
         timeout: Opt<Count>,
-    }) -> DialogAnswer {
+    }) -> ValueAnswer {
         fallback {"cancelled": true};
         example {"title": "Enter a value", "placeholder": "type something..."};
     }
@@ -94,7 +94,7 @@ protocol! {
         title: Str,
         /// The text to begin with.
         prefill: Opt<Str>,
-    }) -> DialogAnswer {
+    }) -> ValueAnswer {
         fallback {"cancelled": true};
         example {"title": "Edit some text", "prefill": "Line 1\nLine 2\nLine 3"};
     }
@@ -153,4 +153,3 @@ protocol! {
         example {"text": "prefilled text for the user"};
     }
 }
-

@@ -10,8 +10,16 @@ const fn setting<T: Typed>(key: &'static str, default: Option<&'static str>, doc
 
 pub(super) const SETTINGS: &[Setting] = &[
     setting::<Bool>("task.verification.enabled", Some("false"), "Whether tasks may be verified at all."),
-    setting::<Str>("task.verification.defaultProfile", Some("\"\""), "The profile of `verify: true` and `verify: \"\"`."),
-    setting::<Bool>("task.verification.requireForIsolated", Some("false"), "Whether every isolated task is verified."),
+    setting::<Str>(
+        "task.verification.defaultProfile",
+        Some("\"\""),
+        "The profile of `verify: true` and `verify: \"\"`.",
+    ),
+    setting::<Bool>(
+        "task.verification.requireForIsolated",
+        Some("false"),
+        "Whether every isolated task is verified.",
+    ),
     setting::<Count>("task.verification.maxRetries", Some("1"), "How many repairs are allowed."),
     setting::<Count>(
         "task.verification.failureContextLineLimit",
@@ -19,7 +27,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         "How many lines of a failed command's output a repair gets to see.",
     ),
     setting::<Map<TaskVerifyConfig>>("task.verification.profiles", Some("{}"), "The profiles by name."),
-    setting::<Count>("task.budget.maxWallTimeMs", None, "The longest wall time of a session, in milliseconds."),
+    setting::<Count>(
+        "task.budget.maxWallTimeMs",
+        None,
+        "The longest wall time of a session, in milliseconds.",
+    ),
     setting::<Count>("task.budget.maxInputTokens", None, "The most input tokens."),
     setting::<Count>("task.budget.maxOutputTokens", None, "The most output tokens."),
     setting::<Count>("task.budget.maxTotalTokens", None, "The most tokens altogether."),

@@ -1,0 +1,34 @@
+//! `agentese-codegen`: writes the generated files, or checks that they are fresh.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Parser;
+
+/// Writes all files that are generated from the protocol declaration.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// Write nothing; print what differs and fail if anything does.
+    #[arg(long)]
+    check: bool,
+    /// The root of the repository.
+    #[arg(long)]
+    root: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    let root = match options.root {
+        Some(root) => root,
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .map(PathBuf::from)
+            .context("the crate's folder has no parent")?,
+    };
+    let artefacts = agentese_codegen::artefacts();
+    if options.check {
+        return agentese_codegen::output::check(&root, &artefacts);
+    }
+    agentese_codegen::output::write(&root, &artefacts)
+}

@@ -1,0 +1,262 @@
+//! One module per dialect: its tables, unions, client helpers, dialog handler and serving trait.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::{EndOfInput, Framing, HandlerFailure, ResponseOrder};
+use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout, Ty};
+
+use super::types::rust_type;
+use super::{banner, client, dialogs, docs, serving};
+use crate::names::pascal;
+
+pub fn file(index: &Index) -> String {
+    let dialect = index.dialect;
+    let marker = pascal(dialect.name);
+    let mut out = banner(&format!(
+        "The {} dialect, revision {}.\n//!\n//! {} Source: {}.",
+        dialect.name, dialect.revision, dialect.doc, dialect.document
+    ));
+    out.push_str("use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, replies, tagged};\n\n");
+    let names: Vec<&str> = index.types.keys().copied().collect();
+    let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
+    let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, dialect.revision);
+    let _ = writeln!(out, "#[derive(Debug, Clone, Copy)]\npub struct {marker};\n");
+    let _ = writeln!(
+        out,
+        "impl spec::Dialect for {marker} {{\n    const SPEC: &'static spec::Spec = &SPEC;\n    type Event = Event;\n    \
+         type Command = Command;\n    type Reply = Reply;\n    type Dialog = Dialog;\n}}\n"
+    );
+    let _ = writeln!(out, "/// A client of this dialect.\npub type Client = crate::RpcClient<{marker}>;\n");
+    let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
+    spec(&mut out, index);
+    unions(&mut out, index);
+    client::helpers(&mut out, index, &marker);
+    dialogs::handler(&mut out, index, &marker);
+    serving::service(&mut out, index, &marker);
+    out
+}
+
+fn wrap(names: &[&str]) -> String {
+    let mut lines = vec![String::new()];
+    for name in names {
+        if let Some(line) = lines.last_mut() {
+            if line.len() + name.len() < 100 {
+                if !line.is_empty() {
+                    line.push_str(", ");
+                }
+                line.push_str(name);
+                continue;
+            }
+        }
+        lines.push((*name).to_owned());
+    }
+    lines.join(",\n    ")
+}
+
+fn spec(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    let edges = &dialect.edges;
+    let framing = match dialect.framing {
+        Framing::Flat => "spec::Framing::Flat".to_owned(),
+        Framing::Enveloped => "spec::Framing::Enveloped".to_owned(),
+        Framing::JsonRpc { notification } => {
+            format!("spec::Framing::JsonRpc {{ notification: {notification:?} }}")
+        }
+    };
+    let failure = match edges.handler_failure {
+        HandlerFailure::OwnCommandAndId => "OwnCommandAndId".to_owned(),
+        HandlerFailure::ParseWithoutId { except } => format!("ParseWithoutId {{ except: &{except:?} }}"),
+        HandlerFailure::JsonRpcError => "JsonRpcError".to_owned(),
+    };
+    let order = match edges.response_order {
+        ResponseOrder::IdFirst => "IdFirst",
+        ResponseOrder::TypeFirst => "TypeFirst",
+    };
+    let end = match edges.end_of_input {
+        EndOfInput::Finish => "Finish",
+        EndOfInput::Abort => "Abort",
+    };
+    let dialog_frames = match dialect.dialog_frames {
+        Some(frames) => format!(
+            "Some(spec::DialogFrames {{ request: {:?}, answer: {:?} }})",
+            frames.request, frames.answer
+        ),
+        None => "None".to_owned(),
+    };
+    let barrier = match dialect.run_end.barrier {
+        Some((command, busy)) => format!("Some(spec::Barrier {{ command: {command:?}, busy: {busy:?} }})"),
+        None => "None".to_owned(),
+    };
+    let _ = writeln!(
+        out,
+        "/// The tables of this dialect.\npub static SPEC: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
+         agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    \
+         session_member: {:?},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
+         unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
+         parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        empty_data: {},\n        \
+         response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
+         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    commands: &[",
+        dialect.name,
+        dialect.revision,
+        dialect.agent,
+        dialect.events_open,
+        dialect.event_members.first().map(|field| field.name),
+        edges.unknown_command_echoes_id,
+        edges.unknown_command_text,
+        edges.parse_prefix,
+        edges.parse_command,
+        edges.blank_line_is_error,
+        edges.empty_data,
+        dialect.run_end.gap_ms,
+        dialect.run_end.answer_ends,
+    );
+    for command in &index.commands {
+        let _ = writeln!(out, "        {},", command_spec(command));
+    }
+    out.push_str("    ],\n    events: &[\n");
+    for event in &index.events {
+        let run = match event.run {
+            RunEffect::None => "None".to_owned(),
+            RunEffect::Begins => "Begins".to_owned(),
+            RunEffect::MayEnd => "MayEnd".to_owned(),
+            RunEffect::Holds => "Holds".to_owned(),
+            RunEffect::MayEndUnless(member) => format!("MayEndUnless({member:?})"),
+            RunEffect::HoldsIf(member) => format!("HoldsIf({member:?})"),
+            RunEffect::Ends => "Ends".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {} }},",
+            event.name, event.snapshot
+        );
+    }
+    out.push_str("    ],\n    dialogs: &[\n");
+    for dialog in &index.dialogs {
+        let fallback = dialog.fallback.map(compact);
+        let _ = writeln!(
+            out,
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?} }},",
+            dialog.name,
+            dialog.wire,
+            dialog.answer.is_some()
+        );
+    }
+    out.push_str("    ],\n};\n\n");
+}
+
+/// Example and fallback texts come from tokens; this is their plain JSON.
+fn compact(text: &str) -> String {
+    serde_json::from_str::<serde_json::Value>(text)
+        .map_or_else(|_| text.to_owned(), |value| value.to_string())
+}
+
+fn command_spec(command: &Command) -> String {
+    let answer = match command.answer {
+        Answer::Done => "Done",
+        Answer::Accepted => "Accepted",
+        Answer::Acknowledged => "Acknowledged",
+    };
+    let run = match command.run {
+        RunRole::None => "None",
+        RunRole::Starts => "Starts",
+        RunRole::Acts => "Acts",
+        RunRole::Stops => "Stops",
+    };
+    let lane = match command.lane {
+        Lane::Immediate => "Immediate",
+        Lane::Session => "Session",
+        Lane::Bash => "Bash",
+    };
+    let timeout = match command.timeout {
+        Timeout::Milliseconds(milliseconds) => format!("Some(Duration::from_millis({milliseconds}))"),
+        Timeout::Never => "None".to_owned(),
+    };
+    format!(
+        "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
+         lane: spec::Lane::{lane}, timeout: {timeout} }}",
+        command.name, command.wire
+    )
+}
+
+/// The Rust type of a command's parameters.
+pub fn params_type(command: &Command) -> &'static str {
+    command.params.unwrap_or("NoParams")
+}
+
+/// The Rust type of a command's data.
+pub fn result_type(command: &Command) -> String {
+    match command.result {
+        None => "()".to_owned(),
+        Some(ty) if command.result_nullable => format!("Option<{}>", rust_type(&ty)),
+        Some(ty) => rust_type(&ty),
+    }
+}
+
+fn unions(out: &mut String, index: &Index) {
+    out.push_str("tagged! {\n    /// What the agent sends without being asked.\n    pub enum Event by \"type\" open {\n");
+    for event in &index.events {
+        docs(out, "        ", event.doc);
+        // `Unknown` is the arm of what is not declared.
+        let variant = match pascal(event.name) {
+            name if name == "Unknown" => "UnknownEvent".to_owned(),
+            name => name,
+        };
+        let _ = writeln!(out, "        {variant}({}) = {:?},", event.payload.name, event.name);
+    }
+    out.push_str("    }\n}\n\n");
+    out.push_str(
+        "impl crate::wire::Eventful for Event {\n    fn event_type(&self) -> &str {\n        self.tag()\n    }\n    \
+         fn is_known(&self) -> bool {\n        !matches!(self, Event::Unknown(_))\n    }\n}\n\n",
+    );
+    out.push_str("named! {\n    /// A command with its parameters.\n    pub enum Command {\n");
+    for command in &index.commands {
+        docs(out, "        ", command.doc);
+        let _ =
+            writeln!(out, "        {}({}) = {:?},", pascal(command.name), params_type(command), command.wire);
+    }
+    out.push_str("    }\n}\n\nreplies! {\n    /// The data of a command's answer.\n    pub enum Reply {\n");
+    for command in &index.commands {
+        let _ = writeln!(out, "        /// Of `{}`.", command.wire);
+        let data = match command.result {
+            None => "empty".to_owned(),
+            Some(Ty::Named(name)) if command.result_nullable => format!("nullable({name})"),
+            Some(ty) => format!("data({})", rust_type(&ty)),
+        };
+        let _ = writeln!(out, "        {} {data} = {:?},", pascal(command.name), command.wire);
+    }
+    out.push_str("    }\n}\n\nnamed! {\n    /// A question or notice for the person behind the client.\n    pub enum Dialog {\n");
+    for dialog in &index.dialogs {
+        docs(out, "        ", dialog.doc);
+        let _ = writeln!(out, "        {}({}) = {:?},", pascal(dialog.name), dialog.params.name, dialog.wire);
+    }
+    out.push_str("    }\n}\n\n");
+}
+
+/// The module that holds the schemas as text.
+pub fn schema_file(dialects: &[Index]) -> String {
+    let mut out = banner("The JSON Schemas of the dialects, as text.");
+    out.push_str("/// The schema of the frames that one side of a dialect may send: `(dialect, revision, side, text)`.\n");
+    out.push_str("pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[\n");
+    for index in dialects {
+        let dialect = index.dialect;
+        for side in ["server", "client"] {
+            let _ = writeln!(
+                out,
+                "    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
+                dialect.name, dialect.revision, dialect.name, dialect.revision
+            );
+        }
+    }
+    out.push_str("];\n\n/// OpenRPC documents: `(dialect, revision, text)`.\npub const OPENRPC: &[(&str, &str, &str)] = &[\n");
+    for index in dialects.iter().filter(|index| matches!(index.dialect.framing, Framing::JsonRpc { .. })) {
+        let dialect = index.dialect;
+        let _ = writeln!(
+            out,
+            "    ({:?}, {:?}, include_str!(\"../../schema/{}@{}/openrpc.json\")),",
+            dialect.name, dialect.revision, dialect.name, dialect.revision
+        );
+    }
+    out.push_str("];\n");
+    out
+}

@@ -1,0 +1,81 @@
+//! The handler of a dialect's dialogs.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::{Dialog, Field, Shape, Ty};
+
+use super::docs;
+use super::types::rust_type;
+use crate::names::pascal;
+
+pub fn handler(out: &mut String, index: &Index, marker: &str) {
+    if index.dialogs.is_empty() {
+        let _ = writeln!(out, "impl crate::dialog::Fallback for {marker} {{}}\n");
+        return;
+    }
+    out.push_str(
+        "/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.\n\
+         ///\n/// Handlers run beside the connection: a slow one holds up nothing but its own question.\n\
+         pub trait Dialogs: Send + Sync + 'static {\n",
+    );
+    for (position, dialog) in index.dialogs.iter().enumerate() {
+        if position > 0 {
+            out.push('\n');
+        }
+        docs(out, "    ", dialog.doc);
+        match reply(index, dialog) {
+            Some(member) => {
+                let _ = writeln!(
+                    out,
+                    "    ///\n    /// `None` dismisses it.\n    fn {}(&self, dialog: {}) -> impl Future<Output = Option<{}>> + Send {{\n        \
+                     let _ = dialog;\n        async {{ None }}\n    }}",
+                    dialog.name,
+                    dialog.params.name,
+                    rust_type(&member.ty)
+                );
+            }
+            None => {
+                let _ = writeln!(
+                    out,
+                    "    fn {}(&self, notice: {}) {{\n        let _ = notice;\n    }}",
+                    dialog.name, dialog.params.name
+                );
+            }
+        }
+    }
+    out.push_str("}\n\n");
+    let _ = writeln!(
+        out,
+        "impl<T: Dialogs> crate::dialog::DialogSink<{marker}> for T {{\n    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> \
+         futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {{\n        Box::pin(async move {{\n            match dialog {{"
+    );
+    for dialog in &index.dialogs {
+        let variant = pascal(dialog.name);
+        match reply(index, dialog) {
+            Some(member) => {
+                let _ = writeln!(
+                    out,
+                    "                Dialog::{variant}(dialog) => self.{}(dialog).await.map(|value| crate::dialog::member({:?}, value)),",
+                    dialog.name, member.name
+                );
+            }
+            None => {
+                let _ = writeln!(
+                    out,
+                    "                Dialog::{variant}(notice) => {{\n                    self.{}(notice);\n                    None\n                }}",
+                    dialog.name
+                );
+            }
+        }
+    }
+    out.push_str("            }\n        })\n    }\n}\n\n");
+    let _ = writeln!(out, "impl crate::dialog::Fallback for {marker} {{}}\n");
+}
+
+/// The member of an answer that carries what was chosen or entered.
+pub fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
+    let Some(Ty::Named(name)) = dialog.answer else { return None };
+    let Shape::Record { fields, .. } = index.type_def(name)?.shape else { return None };
+    fields.iter().find(|field| field.name != "id")
+}

@@ -1,0 +1,72 @@
+//! The trait that a server of the dialect implements.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::Answer;
+
+use super::dialect::{params_type, result_type};
+use super::docs;
+use crate::names::pascal;
+
+pub fn service(out: &mut String, index: &Index, marker: &str) {
+    let _ = writeln!(
+        out,
+        "/// What a server of this dialect does, command by command. A command that is left out answers\n\
+         /// that it is not available.\npub trait Service: Send + Sync + 'static {{"
+    );
+    for (position, command) in index.commands.iter().enumerate() {
+        if position > 0 {
+            out.push('\n');
+        }
+        docs(out, "    ", command.doc);
+        let when = match command.answer {
+            Answer::Done => "Answered when the future is ready.",
+            Answer::Accepted => {
+                "Answered when the future is ready: once the work can start, not when it is over."
+            }
+            Answer::Acknowledged => "Acknowledged before this is called; an error is sent with the same id.",
+        };
+        let _ = writeln!(out, "    ///\n    /// {when}");
+        let _ = writeln!(
+            out,
+            "    fn {}(&self, params: {}, call: crate::serve::Call<{marker}>) -> impl Future<Output = Result<{}, crate::serve::Refusal>> + Send {{\n        \
+             let _ = (params, call);\n        async {{ Err(crate::serve::Refusal::not_available({:?})) }}\n    }}",
+            command.name,
+            params_type(command),
+            result_type(command),
+            command.wire
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.\n    \
+         fn shut_down(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n\n    \
+         /// Waits until all running work is over: stdin has ended and the dialect lets it finish.\n    \
+         fn settle(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n}}\n"
+    );
+    let _ = writeln!(
+        out,
+        "impl<T: Service> crate::serve::Dispatch<{marker}> for T {{\n    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<{marker}>) -> \
+         futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {{\n        match command {{"
+    );
+    for command in &index.commands {
+        let variant = pascal(command.name);
+        let wrap = if command.result.is_none() {
+            format!(".map(|()| Reply::{variant})")
+        } else {
+            format!(".map(Reply::{variant})")
+        };
+        let _ = writeln!(
+            out,
+            "            Command::{variant}(params) => Box::pin(async move {{ self.{}(params, call).await{wrap} }}),",
+            command.name
+        );
+    }
+    out.push_str(
+        "        }\n    }\n\n    fn shut_down(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
+         Box::pin(async move { Service::shut_down(&*self).await })\n    }\n\n    \
+         fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
+         Box::pin(async move { Service::settle(&*self).await })\n    }\n}\n",
+    );
+}

@@ -1,0 +1,332 @@
+//! `RpcClient`: drives an agent of any dialect.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::connection::{Connection, RawAnswer, Settings};
+use crate::dialog::{DialogSink, Typed};
+use crate::error::Error;
+use crate::framing::DEFAULT_MAX_LINE;
+use crate::queue::{DEFAULT_CAP, Overflow};
+use crate::run::{Events, Run};
+use crate::spec::{Dialect, Spec};
+use crate::tap::Tap;
+use crate::termination::Termination;
+use crate::transport::ChildOptions;
+use crate::transport::Transport;
+use crate::wire::Record;
+
+/// A client of an agent that speaks the dialect `D`.
+///
+/// Every command has a method of its own; a command that the dialect lacks does not compile.
+/// Clones share the connection and may be used from any number of tasks: lines never interleave.
+/// When the last clone and the last run are gone, the agent is shut down in the background; use
+/// [`RpcClient::close`] to wait for it.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), agentese::Error> {
+/// use agentese::pi::{self, Event};
+///
+/// let client = pi::Client::spawn(["pi", "--mode", "rpc", "--no-session"])?;
+/// let mut run = client.prompt("What is in this directory?").await?;
+/// while let Some(event) = run.next().await {
+///     if let Event::MessageEnd(end) = event? {
+///         println!("{:?}", end.message);
+///     }
+/// }
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct RpcClient<D: Dialect> {
+    connection: Arc<Connection>,
+    builder: Builder<D>,
+    timeout: Option<Duration>,
+    spawned: Option<Arc<ChildOptions>>,
+}
+
+impl<D: Dialect> Clone for RpcClient<D> {
+    fn clone(&self) -> Self {
+        RpcClient {
+            connection: self.connection.clone(),
+            builder: self.builder.clone(),
+            timeout: self.timeout,
+            spawned: self.spawned.clone(),
+        }
+    }
+}
+
+impl<D: Dialect> std::fmt::Debug for RpcClient<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RpcClient")
+            .field("dialect", &D::SPEC.id())
+            .field("process", &self.connection.child().map(|child| child.id()))
+            .field("ended", &self.connection.shared.ended())
+            .finish()
+    }
+}
+
+/// How a client is made.
+pub struct Builder<D: Dialect> {
+    settings: Settings,
+    dialect: PhantomData<fn() -> D>,
+}
+
+impl<D: Dialect> Clone for Builder<D> {
+    fn clone(&self) -> Self {
+        Builder { settings: self.settings.clone(), dialect: PhantomData }
+    }
+}
+
+impl<D: Dialect> std::fmt::Debug for Builder<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("dialect", &D::SPEC.id()).finish_non_exhaustive()
+    }
+}
+
+impl<D: Dialect> Default for Builder<D> {
+    fn default() -> Self {
+        Builder {
+            settings: Settings {
+                overflow: Overflow::default(),
+                queue_bytes: DEFAULT_CAP,
+                max_line: DEFAULT_MAX_LINE,
+                timeout: None,
+                tap: None,
+                dialogs: None,
+            },
+            dialect: PhantomData,
+        }
+    }
+}
+
+impl<D: Dialect> Builder<D> {
+    /// Chooses a revision of the dialect: `REVISION` or `NAME@REVISION`.
+    ///
+    /// # Errors
+    /// Where there is no such revision; the error names those that there are.
+    pub fn revision(self, revision: &str) -> Result<Self, Error> {
+        let spec = D::SPEC;
+        if revision == spec.revision || revision == spec.id() {
+            return Ok(self);
+        }
+        Err(Error::UnknownRevision { dialect: spec.name, asked: revision.to_owned(), known: spec.revision })
+    }
+
+    /// What happens when a subscriber does not read: the reader waits (the default), message
+    /// updates are merged, or the subscriber is cut off.
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.settings.overflow = overflow;
+        self
+    }
+
+    /// How many bytes of events one queue holds; 64 MiB by default.
+    pub fn queue_bytes(mut self, bytes: usize) -> Self {
+        self.settings.queue_bytes = bytes;
+        self
+    }
+
+    /// The longest line that is read, in bytes; 64 MiB by default. A longer one is skipped and
+    /// reported to the tap.
+    pub fn max_line(mut self, bytes: usize) -> Self {
+        self.settings.max_line = bytes;
+        self
+    }
+
+    /// How long every call waits for its answer, in place of the command's own default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = Some(timeout);
+        self
+    }
+
+    /// Sees every frame, keys redacted.
+    pub fn tap(mut self, tap: impl Tap) -> Self {
+        self.settings.tap = Some(Arc::new(tap));
+        self
+    }
+
+    /// Answers the agent's dialogs. Without a handler the declared policy dismisses them, and says
+    /// so to the tap.
+    pub fn dialogs(mut self, handler: impl DialogSink<D>) -> Self {
+        let handler: Arc<dyn DialogSink<D>> = Arc::new(handler);
+        self.settings.dialogs = Some(Arc::new(Typed(handler)));
+        self
+    }
+
+    /// Starts a program and drives it.
+    ///
+    /// # Errors
+    /// [`Error::Spawn`] where the program cannot be started.
+    pub fn spawn(self, options: ChildOptions) -> Result<RpcClient<D>, Error> {
+        let transport = Transport::from_child(options.clone())?;
+        let mut client = self.connect(transport);
+        client.spawned = Some(Arc::new(options));
+        Ok(client)
+    }
+
+    /// Drives whatever is at the other end of a transport.
+    pub fn connect(self, transport: Transport) -> RpcClient<D> {
+        let connection = Connection::start(D::SPEC, self.settings.clone(), transport);
+        RpcClient { connection: Arc::new(connection), builder: self, timeout: None, spawned: None }
+    }
+}
+
+impl<D: Dialect> RpcClient<D> {
+    /// A builder with the defaults.
+    pub fn builder() -> Builder<D> {
+        Builder::default()
+    }
+
+    /// Starts a program with its arguments and drives it. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`Error::Spawn`] where the program cannot be started, or none is named.
+    pub fn spawn<I, S>(command: I) -> Result<Self, Error>
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<std::ffi::OsString>,
+    {
+        let mut words = command.into_iter().map(Into::into);
+        let program = words.next().unwrap_or_default();
+        Self::builder().spawn(ChildOptions::new(program).args(words))
+    }
+
+    /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
+    pub fn connect(transport: Transport) -> Self {
+        Self::builder().connect(transport)
+    }
+
+    /// The dialect's tables.
+    pub fn spec(&self) -> &'static Spec {
+        D::SPEC
+    }
+
+    /// The same client with another time limit for every call.
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        RpcClient { timeout: Some(timeout), ..self.clone() }
+    }
+
+    /// The id of the agent's process, where this client started it.
+    pub fn process_id(&self) -> Option<u32> {
+        self.connection.child().map(|child| child.id())
+    }
+
+    /// Listens to all events of the connection from now on, those of runs among them.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over.
+    pub fn events(&self) -> Result<Events<D>, Error> {
+        Ok(Events::new(self.connection.clone(), self.connection.shared.subscribe()?))
+    }
+
+    /// How many events nobody listened to.
+    pub fn dropped_events(&self) -> u64 {
+        self.connection.shared.dropped_events()
+    }
+
+    /// Sends a line as it is. No answer is waited for, and nothing is checked.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over, [`Error::Encode`] where the text is not
+    /// one line.
+    pub fn send_raw(&self, line: &str) -> Result<(), Error> {
+        if line.contains('\n') {
+            return Err(Error::Encode {
+                command: line.chars().take(40).collect(),
+                reason: "it has a line feed".into(),
+            });
+        }
+        self.connection.shared.send_line(line.to_owned())
+    }
+
+    /// Sends any command, declared or not, and gives the data of its answer (null where it has
+    /// none).
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn request(&self, command: &str, members: &Map<String, Value>) -> Result<Value, Error> {
+        let members = Value::Object(members.clone()).to_string();
+        let answer = self.connection.shared.call(command, &members, self.limit(command)).await?;
+        decode(command, answer)
+    }
+
+    /// Resolves when the connection is over, with the one value that settled everything.
+    pub async fn terminated(&self) -> Termination {
+        self.connection.shared.terminated().await
+    }
+
+    /// Shuts the agent down and waits for its end: stdin is closed, then its process group gets
+    /// TERM and at last KILL. Calls that wait fail with the termination that this gives.
+    pub async fn close(&self) -> Termination {
+        self.connection.close().await
+    }
+
+    /// Starts the program of this client once more, with nothing of the old connection in it.
+    ///
+    /// # Errors
+    /// [`Error::NotSpawned`] where this client did not start a program, [`Error::Spawn`] where it
+    /// cannot be started again.
+    pub fn respawn(&self) -> Result<Self, Error> {
+        let options = self.spawned.as_ref().ok_or(Error::NotSpawned)?;
+        self.builder.clone().spawn(ChildOptions::clone(options))
+    }
+
+    fn limit(&self, command: &str) -> Option<Duration> {
+        self.timeout.or_else(|| self.connection.shared.timeout(command))
+    }
+
+    pub(crate) async fn call<P: Record + serde::Serialize, R: DeserializeOwned>(
+        &self,
+        command: &'static str,
+        params: &P,
+    ) -> Result<R, Error> {
+        let members = encode(command, params)?;
+        let answer = self.connection.shared.call(command, &members, self.limit(command)).await?;
+        decode(command, answer)
+    }
+
+    pub(crate) async fn call_empty<P: Record + serde::Serialize>(
+        &self,
+        command: &'static str,
+        params: &P,
+    ) -> Result<(), Error> {
+        let members = encode(command, params)?;
+        self.connection.shared.call(command, &members, self.limit(command)).await.map(drop)
+    }
+
+    pub(crate) async fn start<P: Record + serde::Serialize>(
+        &self,
+        command: &'static str,
+        params: &P,
+    ) -> Result<Run<D>, Error> {
+        let members = encode(command, params)?;
+        let session = D::SPEC.session_member.and_then(|member| {
+            let params: Value = serde_json::from_str(&members).ok()?;
+            params.get(member)?.as_str().map(str::to_owned)
+        });
+        let queue = self.connection.shared.start_run(command, &members, session.clone())?;
+        Run::begin(self.clone(), command, queue, session.unwrap_or_default(), self.timeout).await
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+}
+
+fn encode<P: serde::Serialize>(command: &str, params: &P) -> Result<String, Error> {
+    serde_json::to_string(params)
+        .map_err(|error| Error::Encode { command: command.to_owned(), reason: error.to_string() })
+}
+
+fn decode<R: DeserializeOwned>(command: &str, answer: RawAnswer) -> Result<R, Error> {
+    let data = answer.data.as_ref().map_or("null", |data| data.as_str());
+    serde_json::from_str(data).map_err(|error| Error::Decode {
+        what: format!("the answer to `{command}`"),
+        reason: error.to_string(),
+        frame: answer.data.clone().unwrap_or_else(|| "null".into()),
+    })
+}

@@ -1,0 +1,328 @@
+//! The connection: one reader, one writer, and the table of what waits.
+//!
+//! The reader looks at each line once, settles calls, feeds the runs and hands events to their
+//! queues. Nothing here is generic over the dialect; the tables say what differs.
+
+mod events;
+mod reader;
+mod runs;
+mod writer;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::correlate::Table;
+use crate::dialog::AnySink;
+use crate::error::Error;
+use crate::framing::{Bom, FrameReader, FrameText, FramerOptions};
+use crate::queue::Overflow;
+use crate::redact::redact;
+use crate::run_tracker::EndedBy;
+use crate::spec::{Framing, Spec};
+use crate::tap::{Diagnostic, Direction, Tap};
+use crate::termination::{Cause, RecentFrames, Termination};
+use crate::transport::ChildProcess;
+use crate::transport::Transport;
+
+pub(crate) use events::{EventFrame, EventQueue};
+pub(crate) use runs::RunQueue;
+
+/// How a connection behaves.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub overflow: Overflow,
+    pub queue_bytes: usize,
+    pub max_line: usize,
+    pub timeout: Option<Duration>,
+    pub tap: Option<Arc<dyn Tap>>,
+    pub dialogs: Option<Arc<dyn AnySink>>,
+}
+
+/// An answer, as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RawAnswer {
+    /// The raw data, where there is any.
+    pub data: Option<FrameText>,
+}
+
+/// Who waits for an answer.
+pub(crate) enum Waiter {
+    /// A caller.
+    Caller(oneshot::Sender<Result<RawAnswer, Error>>),
+    /// A run that asked for the state.
+    Run { token: u64 },
+}
+
+struct State {
+    next_id: u64,
+    pending: Table<Waiter>,
+    runs: Vec<runs::Slot>,
+    subscribers: Vec<events::Subscriber>,
+    recent: RecentFrames,
+    ended: Option<Termination>,
+}
+
+/// What the connection's tasks share.
+pub(crate) struct Shared {
+    pub spec: &'static Spec,
+    pub settings: Settings,
+    state: Mutex<State>,
+    outbox: mpsc::UnboundedSender<writer::Outgoing>,
+    /// Ends all tasks.
+    stop: CancellationToken,
+    ended: watch::Sender<Option<Termination>>,
+    reader_blocked: AtomicBool,
+    tap_broken: AtomicBool,
+    dropped_events: AtomicU64,
+}
+
+/// A connection, owned by its clients: when the last one goes, it ends.
+pub(crate) struct Connection {
+    pub shared: Arc<Shared>,
+    child: Option<ChildProcess>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.shared.settle(Termination::new(Cause::Closed));
+        // Dropping the child takes it through the shutdown ladder in the background.
+    }
+}
+
+impl Connection {
+    /// Starts the tasks. Must be called on a tokio runtime.
+    pub fn start(spec: &'static Spec, settings: Settings, transport: Transport) -> Self {
+        let Transport { reader, writer, child } = transport;
+        let (outbox, inbox) = mpsc::unbounded_channel();
+        let (ended, _) = watch::channel(None);
+        let shared = Arc::new(Shared {
+            spec,
+            state: Mutex::new(State {
+                next_id: 0,
+                pending: Table::new(),
+                runs: Vec::new(),
+                subscribers: Vec::new(),
+                recent: RecentFrames::default(),
+                ended: None,
+            }),
+            outbox,
+            stop: CancellationToken::new(),
+            ended,
+            reader_blocked: AtomicBool::new(false),
+            tap_broken: AtomicBool::new(false),
+            dropped_events: AtomicU64::new(0),
+            settings,
+        });
+        let options = FramerOptions { max_line: shared.settings.max_line, bom: Bom::Drop };
+        let frames = FrameReader::with_options(reader, options);
+        let exit = child.as_ref().map(|child| child.exit());
+        tokio::spawn(writer::run(shared.clone(), inbox, writer));
+        tokio::spawn(reader::run(shared.clone(), frames, exit));
+        Connection { shared, child }
+    }
+
+    /// Closes stdin, waits for the end of the process by the ladder, and settles everything.
+    pub async fn close(&self) -> Termination {
+        self.shared.send_end();
+        match &self.child {
+            Some(child) => {
+                let exit = child.shutdown().await;
+                let termination =
+                    Termination::new(Cause::Exited(exit.clone())).with_stderr_tail(exit.stderr_tail);
+                self.shared.settle(termination)
+            }
+            None => self.shared.settle(Termination::new(Cause::Closed)),
+        }
+    }
+
+    /// The child, where the connection was spawned.
+    pub fn child(&self) -> Option<&ChildProcess> {
+        self.child.as_ref()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic while the lock is held cannot leave the tables half changed: each change is one call.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Events that nobody was there for.
+    pub fn dropped_events(&self) -> u64 {
+        self.dropped_events.load(Ordering::Relaxed)
+    }
+
+    /// Resolves when the connection is over.
+    pub async fn terminated(&self) -> Termination {
+        let mut ended = self.ended.subscribe();
+        match ended.wait_for(Option::is_some).await {
+            Ok(value) => value.clone().unwrap_or_else(|| Termination::new(Cause::Closed)),
+            Err(_) => Termination::new(Cause::Closed),
+        }
+    }
+
+    /// The termination, where the connection is over.
+    pub fn ended(&self) -> Option<Termination> {
+        self.state().ended.clone()
+    }
+
+    /// Settles everything that waits with one value; the first one stays. Gives that value.
+    pub fn settle(&self, termination: Termination) -> Termination {
+        let (waiters, runs, subscribers, termination) = {
+            let mut state = self.state();
+            if let Some(ended) = &state.ended {
+                return ended.clone();
+            }
+            let frames = state.recent.take();
+            let termination = termination.with_last_frames(frames).with_pending(state.pending.ids());
+            state.ended = Some(termination.clone());
+            (
+                state.pending.drain(),
+                std::mem::take(&mut state.runs),
+                std::mem::take(&mut state.subscribers),
+                termination,
+            )
+        };
+        for waiter in waiters {
+            if let Waiter::Caller(caller) = waiter {
+                let _ = caller.send(Err(Error::Terminated(termination.clone())));
+            }
+        }
+        for run in runs {
+            run.finish(Err(Error::Terminated(termination.clone())));
+        }
+        for subscriber in subscribers {
+            subscriber.close(Error::Terminated(termination.clone()));
+        }
+        self.ended.send_replace(Some(termination.clone()));
+        self.stop.cancel();
+        termination
+    }
+
+    /// Sends a line as it is.
+    pub fn send_line(&self, line: String) -> Result<(), Error> {
+        if let Some(termination) = self.ended() {
+            return Err(Error::Terminated(termination));
+        }
+        self.outbox
+            .send(writer::Outgoing::Line(line))
+            .map_err(|_| Error::Terminated(Termination::new(Cause::Closed)))
+    }
+
+    fn send_end(&self) {
+        let _ = self.outbox.send(writer::Outgoing::End);
+    }
+
+    /// An id that was not used before: a string in flat dialects, a number in JSON-RPC. Gives the
+    /// key of the table and the raw JSON.
+    fn next_id(&self, state: &mut State) -> (String, String) {
+        state.next_id += 1;
+        let id = state.next_id;
+        match self.spec.framing {
+            Framing::JsonRpc { .. } => (id.to_string(), id.to_string()),
+            _ => (format!("req-{id}"), format!("\"req-{id}\"")),
+        }
+    }
+
+    /// Registers a call and sends it; the waiter is in the table before the line is on its way.
+    /// Gives the id.
+    fn send_command(
+        &self,
+        command: &str,
+        members: &str,
+        waiter: Waiter,
+        before: impl FnOnce(&mut State, &str),
+    ) -> Result<String, Error> {
+        let mut state = self.state();
+        if let Some(termination) = &state.ended {
+            return Err(Error::Terminated(termination.clone()));
+        }
+        let (key, raw) = self.next_id(&mut state);
+        let line = writer::command_line(self.spec, command, &raw, members);
+        state.pending.insert(key.clone(), command, waiter);
+        before(&mut state, &key);
+        // The lock is held while the line is queued, so that lines stand in the order of the table.
+        let _ = self.outbox.send(writer::Outgoing::Line(line));
+        Ok(key)
+    }
+
+    /// Sends a command and waits for its answer.
+    pub async fn call(
+        &self,
+        command: &str,
+        members: &str,
+        timeout: Option<Duration>,
+    ) -> Result<RawAnswer, Error> {
+        let (sender, receiver) = oneshot::channel();
+        let id = self.send_command(command, members, Waiter::Caller(sender), |_, _| {})?;
+        let forget = Forget { shared: self, id: &id };
+        let answer = match timeout {
+            None => receiver.await,
+            Some(after) => match tokio::time::timeout(after, receiver).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let command = command.to_owned();
+                    return Err(if self.reader_blocked.load(Ordering::Relaxed) {
+                        Error::Stalled { command, after }
+                    } else {
+                        Error::TimedOut { command, after }
+                    });
+                }
+            },
+        };
+        std::mem::forget(forget);
+        answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))
+    }
+
+    /// The default timeout of a command.
+    pub fn timeout(&self, command: &str) -> Option<Duration> {
+        self.settings.timeout.or_else(|| self.spec.command(command).and_then(|spec| spec.timeout))
+    }
+
+    fn with_tap(&self, call: impl FnOnce(&dyn Tap)) {
+        let Some(tap) = &self.settings.tap else { return };
+        if self.tap_broken.load(Ordering::Relaxed) {
+            return;
+        }
+        if catch_unwind(AssertUnwindSafe(|| call(tap.as_ref()))).is_err() {
+            self.tap_broken.store(true, Ordering::Relaxed);
+            tracing::error!("the tap panicked and is not called again");
+        }
+    }
+
+    fn tap_frame(&self, direction: Direction, text: &str) {
+        self.with_tap(|tap| tap.frame(direction, &redact(text)));
+    }
+
+    fn diagnose(&self, diagnostic: Diagnostic) {
+        tracing::debug!(?diagnostic, "odd input");
+        self.with_tap(|tap| tap.diagnostic(&diagnostic));
+    }
+
+    fn finish_run(&self, token: u64, result: Result<EndedBy, Error>) {
+        let slot = {
+            let mut state = self.state();
+            state.runs.iter().position(|run| run.token() == token).map(|at| state.runs.remove(at))
+        };
+        if let Some(slot) = slot {
+            slot.finish(result);
+        }
+    }
+}
+
+/// Takes a call out of the table when nobody waits for it any more.
+struct Forget<'a> {
+    shared: &'a Shared,
+    id: &'a str,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.shared.state().pending.forget(self.id);
+    }
+}

@@ -1,0 +1,212 @@
+//! The reader: every line is looked at once and goes where it belongs.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{RawAnswer, Shared, Waiter};
+use crate::dialog::{Misfit, answer_frame, policy_frame};
+use crate::error::{Error, Refused};
+use crate::framing::{FrameReader, FrameText, Incoming};
+use crate::route::{Routed, route};
+use crate::run_tracker::Input;
+use crate::scan;
+use crate::spec::RunRole;
+use crate::tap::{Diagnostic, Direction};
+use crate::termination::{Cause, Termination};
+use crate::transport::BoxReader;
+use crate::transport::Exit;
+
+/// How long the last lines of a process that has ended are waited for. Its children may hold the
+/// pipe open for ever.
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(40);
+
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut frames: FrameReader<BoxReader>,
+    exit: Option<impl Future<Output = Exit> + Send + 'static>,
+) {
+    // The exit is watched beside the reader: a reader that waits for a subscriber must not hold up
+    // the end of every call.
+    let exited = exit.map(|exit| {
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let exit = tokio::select! {
+                exit = exit => exit,
+                () = shared.stop.cancelled() => return,
+            };
+            tokio::time::sleep(LAST_WORDS).await;
+            let tail = exit.stderr_tail.clone();
+            shared.settle(Termination::new(Cause::Exited(exit)).with_stderr_tail(tail));
+        })
+    });
+    let mut batch = Vec::new();
+    let cause = loop {
+        let read = tokio::select! {
+            read = frames.next_batch(&mut batch) => read,
+            () = shared.stop.cancelled() => return,
+        };
+        match read {
+            Ok(0) => break Cause::EndOfStream,
+            Ok(_) => {}
+            Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
+        }
+        for incoming in batch.drain(..) {
+            match incoming {
+                Incoming::Frame(frame) => shared.take(frame).await,
+                Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
+            }
+        }
+    };
+    // A process closes its stdout when it ends: its exit code says more than the end of the stream.
+    if let Some(exited) = exited {
+        let deadline = Instant::now() + LAST_WORDS * 2;
+        if tokio::time::timeout_at(deadline, exited).await.is_ok() {
+            return;
+        }
+    }
+    shared.settle(Termination::new(cause));
+}
+
+impl Shared {
+    async fn take(self: &Arc<Self>, frame: FrameText) {
+        if frame.as_str().trim_ascii().is_empty() {
+            return;
+        }
+        self.tap_frame(Direction::Received, frame.as_str());
+        let routed = match route(self.spec, &frame) {
+            Ok(routed) => routed,
+            Err(reason) => {
+                let text: String = frame.as_str().chars().take(200).collect();
+                return self
+                    .diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+            }
+        };
+        self.state().recent.push(frame.as_str());
+        match routed {
+            Routed::Answer { id, command, success, data, error } => {
+                let result = if success {
+                    Ok(RawAnswer { data })
+                } else {
+                    Err(refusal(command.clone(), error.as_ref()))
+                };
+                self.answer(id.as_ref(), command, result);
+            }
+            Routed::Event { kind, body, session } => self.event(kind, body, session, &frame).await,
+            Routed::Dialog { id, method, params } => self.dialog(id, method, params),
+        }
+    }
+
+    /// Gives an answer to the call that it belongs to.
+    fn answer(
+        self: &Arc<Self>,
+        id: Option<&FrameText>,
+        command: Option<String>,
+        result: Result<RawAnswer, Refused>,
+    ) {
+        let key = id.map(|id| {
+            scan::string(id.as_str()).map_or_else(|| id.as_str().to_owned(), |text| text.into_owned())
+        });
+        let settled = {
+            let mut state = self.state();
+            match &key {
+                Some(key) => state.pending.settle(key),
+                None if result.is_err() => {
+                    state.pending.attribute(command.as_deref(), self.spec.edges.parse_command)
+                }
+                None => None,
+            }
+        };
+        let Some(settled) = settled else {
+            // A failure after the acknowledgement belongs to the run that the command started.
+            if let (Some(key), Err(refused)) = (&key, &result)
+                && let Some(token) = self.run_of_command(key)
+            {
+                return self.finish_run(token, Err(Error::Refused(Box::new(refused.clone()))));
+            }
+            return self.diagnose(Diagnostic::UnmatchedAnswer { id: key, command });
+        };
+        let result = result.map_err(|mut refused| {
+            refused.attributed = settled.attributed;
+            refused.command.get_or_insert_with(|| settled.command.clone());
+            if refused.attributed {
+                refused.command = Some(settled.command.clone());
+            }
+            refused
+        });
+        let starts = self.spec.command(&settled.command).is_some_and(|spec| spec.run == RunRole::Starts);
+        if starts && let Some(token) = self.run_of_command(&settled.id) {
+            match &result {
+                Ok(_) => self.feed_run(token, Input::Answered),
+                Err(refused) => self.finish_run(token, Err(Error::Refused(Box::new(refused.clone())))),
+            }
+        }
+        match settled.waiter {
+            Waiter::Caller(caller) => {
+                let _ = caller.send(result.map_err(|refused| Error::Refused(Box::new(refused))));
+            }
+            Waiter::Run { token } => {
+                let busy = result.ok().and_then(|answer| {
+                    let member = self.spec.run_end.barrier?.busy;
+                    crate::route::flag(answer.data?.as_str(), member)
+                });
+                self.feed_run(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));
+            }
+        }
+    }
+
+    /// Gives a dialog to its handler, or answers it by the declared policy. Never waits.
+    fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
+        let asked = match &self.settings.dialogs {
+            None => Err(Misfit::Unknown),
+            Some(sink) => sink.ask(&method, params.as_str()),
+        };
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(misfit) => {
+                match misfit {
+                    Misfit::Malformed(reason) => {
+                        self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
+                    }
+                    Misfit::Unknown => {}
+                }
+                if let Some(line) = policy_frame(self.spec, id.as_str(), &method) {
+                    self.diagnose(Diagnostic::DialogByPolicy { method });
+                    let _ = self.send_line(line);
+                }
+                return;
+            }
+        };
+        let shared = self.clone();
+        tokio::spawn(async move {
+            // A handler that panics has not answered: the policy does.
+            let answer = tokio::select! {
+                answer = futures::FutureExt::catch_unwind(std::panic::AssertUnwindSafe(answer)) => answer.ok().flatten(),
+                () = shared.stop.cancelled() => return,
+            };
+            let line = match answer {
+                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &members)),
+                None => policy_frame(shared.spec, id.as_str(), &method),
+            };
+            if let Some(line) = line {
+                let _ = shared.send_line(line);
+            }
+        });
+    }
+}
+
+fn refusal(command: Option<String>, error: Option<&FrameText>) -> Refused {
+    let error = error.map(|error| serde_json::from_str(error.as_str()).unwrap_or(serde_json::Value::Null));
+    let (message, code, data) = match error {
+        Some(serde_json::Value::String(message)) => (message, None, None),
+        Some(serde_json::Value::Object(mut members)) => (
+            members.get("message").and_then(|message| message.as_str()).unwrap_or_default().to_owned(),
+            members.get("code").and_then(serde_json::Value::as_i64),
+            members.remove("data"),
+        ),
+        _ => ("the agent gave no reason".to_owned(), None, None),
+    };
+    Refused { command, message, code, data, attributed: false }
+}

@@ -1,0 +1,87 @@
+//! The writer: lines go out whole and in order, whoever is cancelled meanwhile.
+
+use std::sync::Arc;
+
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+
+use super::Shared;
+use crate::spec::{Framing, Spec};
+use crate::tap::Direction;
+use crate::termination::{Cause, Termination};
+use crate::transport::BoxWriter;
+
+/// What the writer is given.
+pub(super) enum Outgoing {
+    /// A line, without its end.
+    Line(String),
+    /// Nothing more: the other side's stdin is closed.
+    End,
+}
+
+/// How many lines are written together at most.
+const BATCH: usize = 64;
+
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut inbox: mpsc::UnboundedReceiver<Outgoing>,
+    mut writer: BoxWriter,
+) {
+    let mut lines = Vec::new();
+    let mut bytes = Vec::new();
+    loop {
+        let received = tokio::select! {
+            received = inbox.recv_many(&mut lines, BATCH) => received,
+            () = shared.stop.cancelled() => 0,
+        };
+        let mut end = received == 0;
+        for outgoing in lines.drain(..) {
+            match outgoing {
+                Outgoing::Line(line) => {
+                    shared.tap_frame(Direction::Sent, &line);
+                    bytes.extend_from_slice(line.as_bytes());
+                    bytes.push(b'\n');
+                }
+                Outgoing::End => end = true,
+            }
+        }
+        if !bytes.is_empty() {
+            let written = tokio::select! {
+                written = async { writer.write_all(&bytes).await?; writer.flush().await } => written,
+                () = shared.stop.cancelled() => return,
+            };
+            bytes.clear();
+            if let Err(error) = written {
+                // A peer that is gone says so at its other end, with its exit code: that comes
+                // first, and this cause only counts where nothing else does.
+                let cause = Cause::Io { kind: error.kind(), text: error.to_string() };
+                let pause = tokio::time::sleep(super::reader::LAST_WORDS * 4);
+                tokio::select! {
+                    () = pause => {}
+                    () = shared.stop.cancelled() => return,
+                }
+                shared.settle(Termination::new(cause));
+                return;
+            }
+        }
+        if end {
+            let _ = writer.shutdown().await;
+            return;
+        }
+    }
+}
+
+/// The line of a command. `members` is the raw JSON object of its parameters.
+pub(super) fn command_line(spec: &Spec, command: &str, id: &str, members: &str) -> String {
+    let name = serde_json::Value::from(command);
+    match spec.framing {
+        Framing::JsonRpc { .. } => {
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{name},\"params\":{members}}}")
+        }
+        _ => {
+            let rest = members.strip_prefix('{').unwrap_or("}");
+            let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+            format!("{{\"id\":{id},\"type\":{name}{comma}{rest}")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Answering what the agent asks: handlers, and the declared policy where there is none.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::spec::{Dialect, Framing, Spec};
+use crate::wire::{Envelope, Named};
+
+/// The members of an answer, without its id.
+pub type Members = Map<String, Value>;
+
+/// An answer with one member.
+pub fn member(name: &str, value: impl Into<Value>) -> Members {
+    Map::from_iter([(name.to_owned(), value.into())])
+}
+
+/// Takes dialogs of one dialect. Implemented by everything that implements the dialect's `Dialogs`.
+pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
+    /// Answers a question; `None` dismisses it. Notices give `None` too, and nothing is sent.
+    fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>>;
+}
+
+/// A dialect that can be driven without a handler: its declared policy answers.
+pub trait Fallback: Dialect {}
+
+/// A handler with its dialect's type taken away, as the connection keeps it.
+pub(crate) trait AnySink: Send + Sync {
+    /// Decodes a dialog and asks for its answer.
+    ///
+    /// # Errors
+    /// Says why the dialog does not fit its declaration.
+    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit>;
+}
+
+/// Why a dialog reached no handler.
+pub(crate) enum Misfit {
+    /// The declaration does not name it.
+    Unknown,
+    /// It does not fit its declaration.
+    Malformed(String),
+}
+
+pub(crate) struct Typed<D: Dialect>(pub Arc<dyn DialogSink<D>>);
+
+impl<D: Dialect> AnySink for Typed<D> {
+    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
+        let dialog = match D::Dialog::decode(method, params, envelope(D::SPEC)) {
+            None => return Err(Misfit::Unknown),
+            Some(Err(error)) => return Err(Misfit::Malformed(error.to_string())),
+            Some(Ok(dialog)) => dialog,
+        };
+        Ok(self.0.clone().ask(dialog))
+    }
+}
+
+/// What stands around a dialog's parameters.
+pub(crate) fn envelope(spec: &Spec) -> Envelope {
+    match spec.framing {
+        Framing::JsonRpc { .. } => Envelope::NONE,
+        _ => Envelope::of(&["type", "id", "method"]),
+    }
+}
+
+/// The frame that answers a question.
+pub(crate) fn answer_frame(spec: &Spec, id: &str, members: &Members) -> String {
+    let body = Value::Object(members.clone()).to_string();
+    match spec.dialog_frames {
+        None => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{body}}}"),
+        Some(frames) => {
+            let rest = body.strip_prefix('{').unwrap_or("}");
+            let comma = if members.is_empty() { "" } else { "," };
+            format!("{{\"type\":{},\"id\":{id}{comma}{rest}", Value::from(frames.answer))
+        }
+    }
+}
+
+/// The frame that the declared policy gives: the dialog's own fallback, that of any other dialog
+/// where this one is not declared, and an error where there is none.
+pub(crate) fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
+    let declared = spec.dialog(method);
+    if declared.is_some_and(|dialog| !dialog.answered) {
+        return None;
+    }
+    let fallback = match declared {
+        Some(dialog) => dialog.fallback,
+        None if spec.dialog_frames.is_some() => spec.dialogs.iter().find_map(|dialog| dialog.fallback),
+        None => None,
+    };
+    if let Some(Ok(Value::Object(members))) = fallback.map(serde_json::from_str) {
+        return Some(answer_frame(spec, id, &members));
+    }
+    let (code, message) = match declared {
+        Some(_) => (-32000, "Nobody is there to answer"),
+        None => (-32601, "Method not found"),
+    };
+    spec.dialog_frames.is_none().then(|| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generated::{opal, pi};
+
+    #[test]
+    fn answers_in_both_framings() {
+        let flat = answer_frame(&pi::SPEC, "\"u\"", &member("value", "Allow"));
+        assert_eq!(flat, r#"{"type":"extension_ui_response","id":"u","value":"Allow"}"#);
+        let rpc = answer_frame(&opal::SPEC, "\"s2c-1\"", &member("answer", "blue"));
+        assert_eq!(rpc, r#"{"jsonrpc":"2.0","id":"s2c-1","result":{"answer":"blue"}}"#);
+    }
+
+    #[test]
+    fn the_policy_dismisses_refuses_or_says_that_nobody_is_there() {
+        let dismissed = r#"{"type":"extension_ui_response","id":"u","cancelled":true}"#;
+        assert_eq!(policy_frame(&pi::SPEC, "\"u\"", "select").unwrap(), dismissed);
+        assert_eq!(policy_frame(&pi::SPEC, "\"u\"", "never_heard_of").unwrap(), dismissed);
+        assert_eq!(policy_frame(&pi::SPEC, "\"u\"", "notify"), None);
+        assert!(policy_frame(&opal::SPEC, "1", "client/confirm").unwrap().contains("deny"));
+        assert!(policy_frame(&opal::SPEC, "1", "client/input").unwrap().contains("-32000"));
+        assert!(policy_frame(&opal::SPEC, "1", "client/else").unwrap().contains("-32601"));
+    }
+}

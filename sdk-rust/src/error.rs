@@ -1,0 +1,162 @@
+//! What can go wrong in a client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::framing::FrameText;
+use crate::termination::Termination;
+use crate::transport::SpawnError;
+
+/// A failure of a call, a run or the connection.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The agent's program could not be started.
+    #[error("{0}")]
+    Spawn(Arc<SpawnError>),
+    /// The agent answered that it will not or cannot.
+    #[error("{0}")]
+    Refused(Box<Refused>),
+    /// The connection is over: the process ended, the stream ended, or we closed it.
+    #[error("the connection is over: {0}")]
+    Terminated(Termination),
+    /// No answer came in time. An answer that comes later is dropped.
+    #[error("no answer to `{command}` within {after:?}")]
+    TimedOut {
+        /// The command's wire name.
+        command: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// No answer came in time because the reader waits for a subscriber that does not read.
+    #[error(
+        "no answer to `{command}` within {after:?}: the reader is blocked by a subscriber whose queue is full"
+    )]
+    Stalled {
+        /// The command's wire name.
+        command: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// A frame does not fit its declaration. The frame is kept.
+    #[error("{what} does not fit its declaration: {reason}")]
+    Decode {
+        /// What was read, as in "the answer to `get_state`".
+        what: String,
+        /// Which member is wrong, and why.
+        reason: String,
+        /// The whole frame.
+        frame: FrameText,
+    },
+    /// Parameters could not be written as JSON.
+    #[error("cannot write `{command}`: {reason}")]
+    Encode {
+        /// The command's wire name.
+        command: String,
+        /// Why.
+        reason: String,
+    },
+    /// The subscriber was cut off because its queue was full.
+    #[error("cut off with a full queue; {dropped} events were dropped")]
+    Detached {
+        /// How many events it did not get.
+        dropped: u64,
+    },
+    /// There is no such revision of the dialect.
+    #[error("no revision {asked} of {dialect}; known: {known}")]
+    UnknownRevision {
+        /// The dialect.
+        dialect: &'static str,
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        known: &'static str,
+    },
+    /// The client was not started from a program, so it cannot be started again.
+    #[error("this client was not started from a program")]
+    NotSpawned,
+}
+
+/// A failure that the agent answered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}{message}", .command.as_ref().map(|c| format!("`{c}` failed: ")).unwrap_or_default())]
+#[non_exhaustive]
+pub struct Refused {
+    /// The command that the answer names.
+    pub command: Option<String>,
+    /// What the agent says.
+    pub message: String,
+    /// The JSON-RPC code, in dialects that have codes.
+    pub code: Option<i64>,
+    /// The JSON-RPC data, where there is any.
+    pub data: Option<Value>,
+    /// True where the answer carried no id and was given to the oldest call that it can belong to.
+    pub attributed: bool,
+}
+
+/// The kinds of [`Error`], to branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The program could not be started.
+    Spawn,
+    /// The agent said no.
+    Refused,
+    /// The connection is over.
+    Terminated,
+    /// No answer in time.
+    TimedOut,
+    /// No answer in time because a subscriber does not read.
+    Stalled,
+    /// A frame that does not fit.
+    Decode,
+    /// A mistake of the caller.
+    Usage,
+    /// A subscriber was cut off.
+    Detached,
+}
+
+impl Error {
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Spawn(_) => ErrorKind::Spawn,
+            Error::Refused(_) => ErrorKind::Refused,
+            Error::Terminated(_) => ErrorKind::Terminated,
+            Error::TimedOut { .. } => ErrorKind::TimedOut,
+            Error::Stalled { .. } => ErrorKind::Stalled,
+            Error::Decode { .. } => ErrorKind::Decode,
+            Error::Encode { .. } | Error::UnknownRevision { .. } | Error::NotSpawned => ErrorKind::Usage,
+            Error::Detached { .. } => ErrorKind::Detached,
+        }
+    }
+
+    /// Whether the same call may succeed on the same connection a little later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Error::TimedOut { .. } | Error::Stalled { .. })
+    }
+
+    /// The termination, where the connection is over.
+    pub fn termination(&self) -> Option<&Termination> {
+        match self {
+            Error::Terminated(termination) => Some(termination),
+            _ => None,
+        }
+    }
+
+    /// The agent's refusal, where it answered one.
+    pub fn refused(&self) -> Option<&Refused> {
+        match self {
+            Error::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+}
+
+impl From<SpawnError> for Error {
+    fn from(error: SpawnError) -> Self {
+        Error::Spawn(Arc::new(error))
+    }
+}

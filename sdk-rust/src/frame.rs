@@ -1,0 +1,349 @@
+//! Whole frames, typed: what a proxy, a recorder or a checker reads and writes.
+//!
+//! Clients and servers do not need this: they look at a frame once and decode the part they want.
+//! A typed frame encodes to the same JSON value that it was decoded from, members that the
+//! declaration does not name among them.
+
+use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
+
+use crate::framing::FrameText;
+use crate::route::{Routed, route};
+use crate::scan::{self, Wanted, inner, member};
+use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
+use crate::wire::{Answered, Envelope, Named};
+
+/// Why a text is no frame of its dialect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct FrameError {
+    /// Which member is wrong, and why.
+    pub reason: String,
+}
+
+impl FrameError {
+    fn new(reason: impl ToString) -> Self {
+        FrameError { reason: reason.to_string() }
+    }
+}
+
+/// A frame that a server sends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServerFrame<D: Dialect> {
+    /// A command succeeded.
+    Success {
+        /// The command's id, where it had one.
+        id: Option<Value>,
+        /// The command's wire name.
+        command: String,
+        /// The data of the answer.
+        reply: D::Reply,
+        /// Whether the answer carries empty data although there is none.
+        empty: bool,
+    },
+    /// A command failed, or a line could not be read.
+    Failure {
+        /// The command's id, where the answer carries it. JSON-RPC has null for a line that could
+        /// not be read.
+        id: Option<Value>,
+        /// The command that the answer names.
+        command: Option<String>,
+        /// A text, or a JSON-RPC error object.
+        error: Value,
+    },
+    /// An event.
+    Event(D::Event),
+    /// A question or notice.
+    Dialog {
+        /// What the answer has to carry.
+        id: Value,
+        /// What is asked.
+        dialog: D::Dialog,
+    },
+    /// A question or notice whose method is not declared.
+    UnknownDialog(Map<String, Value>),
+}
+
+/// A frame that a client sends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClientFrame<D: Dialect> {
+    /// A command.
+    Command {
+        /// Its id, where it has one.
+        id: Option<Value>,
+        /// The command.
+        command: D::Command,
+        /// Whether JSON-RPC parameters were left out.
+        bare: bool,
+    },
+    /// The answer to a dialog: its members with the envelope.
+    Answer(Map<String, Value>),
+}
+
+fn value(text: &FrameText) -> Result<Value, FrameError> {
+    serde_json::from_str(text.as_str()).map_err(FrameError::new)
+}
+
+impl<D: Dialect> ServerFrame<D> {
+    /// Reads a frame. `command_of` gives the command of an answer by its id, in dialects whose
+    /// answers do not name it.
+    ///
+    /// # Errors
+    /// Says which member is missing or wrong.
+    pub fn decode(
+        frame: &FrameText,
+        command_of: impl Fn(&Value) -> Option<String>,
+    ) -> Result<Self, FrameError> {
+        match route(D::SPEC, frame).map_err(FrameError::new)? {
+            Routed::Answer { id, command, success: true, data, error: _ } => {
+                let id = id.as_ref().map(value).transpose()?;
+                let command = command
+                    .or_else(|| command_of(id.as_ref()?))
+                    .ok_or_else(|| FrameError::new("the answer belongs to no known command"))?;
+                let empty = data.as_ref().is_some_and(|data| data.as_str() == "{}");
+                let reply = D::Reply::decode(&command, data.as_ref().map(FrameText::as_str))
+                    .ok_or_else(|| FrameError::new(format!("`{command}` is no command of this dialect")))?
+                    .map_err(FrameError::new)?;
+                Ok(ServerFrame::Success { id, command, reply, empty })
+            }
+            Routed::Answer { id, command, success: false, error, .. } => {
+                let error = error
+                    .as_ref()
+                    .map(value)
+                    .transpose()?
+                    .ok_or_else(|| FrameError::new("`error` is missing"))?;
+                let flat = D::SPEC.framing_is_flat();
+                if flat && !error.is_string()
+                    || !flat && !(error["code"].is_i64() && error["message"].is_string())
+                {
+                    return Err(FrameError::new(format!("`error` is {error}")));
+                }
+                Ok(ServerFrame::Failure { id: id.as_ref().map(value).transpose()?, command, error })
+            }
+            Routed::Event { body, .. } => {
+                serde_json::from_str(body.as_str()).map(ServerFrame::Event).map_err(FrameError::new)
+            }
+            Routed::Dialog { id, method, params } => {
+                let id = value(&id)?;
+                if !(id.is_string() || id.is_i64()) {
+                    return Err(FrameError::new("`id` is neither a string nor a number"));
+                }
+                match D::Dialog::decode(&method, params.as_str(), crate::dialog::envelope(D::SPEC)) {
+                    Some(dialog) => Ok(ServerFrame::Dialog { id, dialog: dialog.map_err(FrameError::new)? }),
+                    None if D::SPEC.framing_is_flat() => match value(frame)? {
+                        Value::Object(members) => Ok(ServerFrame::UnknownDialog(members)),
+                        _ => Err(FrameError::new("it is no object")),
+                    },
+                    None => Err(FrameError::new(format!("`{method}` is no request of this dialect"))),
+                }
+            }
+        }
+    }
+
+    /// Writes the frame as one line, without its end.
+    ///
+    /// # Errors
+    /// Never for frames that were decoded.
+    pub fn encode(&self) -> Result<String, FrameError> {
+        let spec = D::SPEC;
+        match self {
+            ServerFrame::Success { id, command, reply, empty } => {
+                let data = reply.encode().map_err(FrameError::new)?;
+                let data = data.or_else(|| empty.then(|| "{}".to_owned()));
+                Ok(success_line(spec, id.as_ref(), command, data.as_deref()))
+            }
+            ServerFrame::Failure { id, command, error } => {
+                Ok(failure_line(spec, id.as_ref(), command.as_deref(), error))
+            }
+            ServerFrame::Event(event) => {
+                let body = serde_json::to_string(event).map_err(FrameError::new)?;
+                Ok(event_line(spec, &body))
+            }
+            ServerFrame::Dialog { id, dialog } => dialog_line(spec, id, dialog),
+            ServerFrame::UnknownDialog(members) => serde_json::to_string(members).map_err(FrameError::new),
+        }
+    }
+}
+
+impl Spec {
+    /// Whether frames are bare objects with a `type` (in an envelope or not).
+    pub fn framing_is_flat(&self) -> bool {
+        !matches!(self.framing, Framing::JsonRpc { .. })
+    }
+}
+
+/// The line of an answer that carries data.
+pub(crate) fn success_line(spec: &Spec, id: Option<&Value>, command: &str, data: Option<&str>) -> String {
+    let data = data.or(spec.edges.empty_data.then_some("{}"));
+    if !spec.framing_is_flat() {
+        let id = id.unwrap_or(&Value::Null);
+        return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", data.unwrap_or("{}"));
+    }
+    let mut line = response_head(spec, id, Some(command), true);
+    if let Some(data) = data {
+        line.push_str(",\"data\":");
+        line.push_str(data);
+    }
+    line.push('}');
+    line
+}
+
+/// The line of an answer that says what went wrong: a text, or a JSON-RPC error object.
+pub(crate) fn failure_line(spec: &Spec, id: Option<&Value>, command: Option<&str>, error: &Value) -> String {
+    if !spec.framing_is_flat() {
+        let id = id.unwrap_or(&Value::Null);
+        return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}");
+    }
+    let mut line = response_head(spec, id, command, false);
+    line.push_str(&format!(",\"error\":{error}}}"));
+    line
+}
+
+fn response_head(spec: &Spec, id: Option<&Value>, command: Option<&str>, success: bool) -> String {
+    let id = id.map(|id| format!("\"id\":{id}"));
+    let command = command.map(|command| format!("\"command\":{}", Value::from(command)));
+    let kind = Some("\"type\":\"response\"".to_owned());
+    let success = Some(format!("\"success\":{success}"));
+    let members = match spec.edges.response_order {
+        ResponseOrder::IdFirst => [id, kind, command, success],
+        ResponseOrder::TypeFirst => [kind, command, id, success],
+    };
+    let members: Vec<String> = members.into_iter().flatten().collect();
+    format!("{{{}", members.join(","))
+}
+
+/// The line of an event, from its object.
+pub(crate) fn event_line(spec: &Spec, body: &str) -> String {
+    match spec.framing {
+        Framing::Flat => body.to_owned(),
+        Framing::Enveloped => format!("{{\"type\":\"event\",\"event\":{body}}}"),
+        Framing::JsonRpc { notification } => {
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{notification}\",\"params\":{body}}}")
+        }
+    }
+}
+
+struct Members<'a, N>(&'a [(&'a str, Value)], &'a N);
+
+impl<N: Named> serde::Serialize for Members<'_, N> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        self.1.encode(&mut map)?;
+        map.end()
+    }
+}
+
+pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Result<String, FrameError> {
+    let method = Value::from(dialog.name());
+    match spec.dialog_frames {
+        Some(frames) => {
+            let head = [("type", Value::from(frames.request)), ("id", id.clone()), ("method", method)];
+            serde_json::to_string(&Members(&head, dialog)).map_err(FrameError::new)
+        }
+        None => {
+            let params = serde_json::to_string(&Members(&[], dialog)).map_err(FrameError::new)?;
+            Ok(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method},\"params\":{params}}}"))
+        }
+    }
+}
+
+/// What a line from a client is: raw JSON where it says raw.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ClientLine<'a> {
+    /// The raw id.
+    pub id: Option<&'a str>,
+    /// The raw `type` or `method`.
+    pub name: Option<&'a str>,
+    /// The raw object with the parameters.
+    pub params: &'a str,
+    /// Whether JSON-RPC parameters were left out or are null.
+    pub bare: bool,
+    /// True where the line answers a dialog.
+    pub is_answer: bool,
+}
+
+static FLAT: Wanted<2> = Wanted::new([member("id"), member("type")]);
+static JSON_RPC: Wanted<6> = Wanted::new([
+    member("id"),
+    member("method"),
+    member("params"),
+    member("result"),
+    member("error"),
+    inner("params", "type"),
+]);
+
+/// Looks at a line from a client.
+pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'a>, scan::ScanError> {
+    if spec.framing_is_flat() {
+        let found = scan::scan(line, &FLAT)?;
+        let is_answer = spec
+            .dialog_frames
+            .is_some_and(|frames| found.string(1).is_some_and(|kind| kind == frames.answer));
+        return Ok(ClientLine { id: found.get(0), name: found.get(1), params: line, bare: false, is_answer });
+    }
+    let found = scan::scan(line, &JSON_RPC)?;
+    let params = found.get(2).filter(|params| !scan::is_null(params));
+    let is_answer = found.get(1).is_none() && (found.get(3).is_some() || found.get(4).is_some());
+    Ok(ClientLine {
+        id: found.get(0),
+        name: found.get(1),
+        params: params.unwrap_or("{}"),
+        bare: params.is_none(),
+        is_answer,
+    })
+}
+
+/// What stands around a command's parameters.
+pub(crate) fn command_envelope(spec: &Spec) -> Envelope {
+    if spec.framing_is_flat() { Envelope::of(&["id", "type"]) } else { Envelope::NONE }
+}
+
+impl<D: Dialect> ClientFrame<D> {
+    /// Reads a frame.
+    ///
+    /// # Errors
+    /// Says which member is missing or wrong.
+    pub fn decode(frame: &FrameText) -> Result<Self, FrameError> {
+        let line = client_line(D::SPEC, frame.as_str()).map_err(FrameError::new)?;
+        if line.is_answer {
+            return match value(frame)? {
+                Value::Object(members) => Ok(ClientFrame::Answer(members)),
+                _ => Err(FrameError::new("it is no object")),
+            };
+        }
+        let name = line
+            .name
+            .and_then(scan::string)
+            .ok_or_else(|| FrameError::new("it has no `type` or `method`"))?;
+        let command = D::Command::decode(&name, line.params, command_envelope(D::SPEC))
+            .ok_or_else(|| FrameError::new(format!("`{name}` is no command of this dialect")))?
+            .map_err(FrameError::new)?;
+        let id = line.id.map(serde_json::from_str).transpose().map_err(FrameError::new)?;
+        Ok(ClientFrame::Command { id, command, bare: line.bare })
+    }
+
+    /// Writes the frame as one line, without its end.
+    ///
+    /// # Errors
+    /// Never for frames that were decoded.
+    pub fn encode(&self) -> Result<String, FrameError> {
+        match self {
+            ClientFrame::Answer(members) => serde_json::to_string(members).map_err(FrameError::new),
+            ClientFrame::Command { id, command, bare } if D::SPEC.framing_is_flat() => {
+                let _ = bare;
+                let mut head: Vec<(&str, Value)> = id.iter().map(|id| ("id", id.clone())).collect();
+                head.push(("type", Value::from(command.name())));
+                serde_json::to_string(&Members(&head, command)).map_err(FrameError::new)
+            }
+            ClientFrame::Command { id, command, bare } => {
+                let params = serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
+                let params = if *bare { String::new() } else { format!(",\"params\":{params}") };
+                let id = id.as_ref().map(|id| format!(",\"id\":{id}")).unwrap_or_default();
+                Ok(format!("{{\"jsonrpc\":\"2.0\"{id},\"method\":{}{params}}}", Value::from(command.name())))
+            }
+        }
+    }
+}

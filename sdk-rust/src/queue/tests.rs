@@ -1,0 +1,145 @@
+use std::future::Future;
+use std::pin::Pin;
+
+use super::*;
+
+const UPDATE: Option<Key> = Some(Key(1));
+
+fn queue(
+    cap: usize,
+    overflow: Overflow,
+) -> (Sender<&'static str, &'static str>, Receiver<&'static str, &'static str>) {
+    channel(cap, overflow)
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn drain(receiver: &mut Receiver<&'static str, &'static str>) -> Vec<&'static str> {
+    let mut items = Vec::new();
+    while let Ok(Some(item)) = receiver.try_recv() {
+        items.push(item);
+    }
+    items
+}
+
+#[test]
+fn block_waits_until_there_is_room() {
+    let (sender, mut receiver) = queue(10, Overflow::Block);
+    assert_eq!(sender.try_push("a", 6, None), Ok(Pushed::Queued));
+    let mut push = pin!(sender.push("b", 6, None));
+    assert_eq!(poll(push.as_mut()), Poll::Pending);
+    assert_eq!(receiver.try_recv(), Ok(Some("a")));
+    assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::Queued));
+    assert_eq!(sender.queued_bytes(), 6);
+    assert_eq!(drain(&mut receiver), ["b"]);
+}
+
+#[test]
+fn an_item_larger_than_the_cap_is_taken_alone() {
+    let (sender, mut receiver) = queue(10, Overflow::Block);
+    assert_eq!(sender.try_push("large", 1000, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push("small", 1, None), Err("small"));
+    assert_eq!(drain(&mut receiver), ["large"]);
+    assert_eq!(sender.try_push("small", 1, None), Ok(Pushed::Queued));
+}
+
+#[test]
+fn coalesce_replaces_the_newest_of_the_same_key() {
+    let (sender, mut receiver) = queue(10, Overflow::Coalesce);
+    for item in ["u1", "u2"] {
+        assert_eq!(sender.try_push(item, 5, UPDATE), Ok(Pushed::Queued));
+    }
+    assert_eq!(sender.try_push("u3", 7, UPDATE), Ok(Pushed::Coalesced));
+    assert_eq!(sender.try_push("other key", 5, Some(Key(2))), Err("other key"));
+    assert_eq!(sender.queued_bytes(), 12);
+    assert_eq!(drain(&mut receiver), ["u1", "u3"]);
+    assert_eq!(sender.queued_bytes(), 0);
+}
+
+#[test]
+fn coalesce_never_moves_an_item_across_one_without_a_key() {
+    let (sender, mut receiver) = queue(10, Overflow::Coalesce);
+    sender.try_push("update", 5, UPDATE).unwrap();
+    sender.try_push("end", 5, None).unwrap();
+    assert_eq!(sender.try_push("next", 5, UPDATE), Err("next"));
+    assert_eq!(drain(&mut receiver), ["update", "end"]);
+}
+
+#[test]
+fn detach_drains_and_then_says_what_was_lost() {
+    let (sender, mut receiver) = queue(10, Overflow::Detach);
+    assert_eq!(sender.try_push("a", 10, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push("b", 1, None), Ok(Pushed::Detached));
+    assert_eq!(receiver.try_recv(), Ok(Some("a")));
+    assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::Detached));
+    sender.close("too late");
+    assert_eq!(receiver.try_recv(), Err(Ended::Detached { dropped: 2 }));
+    assert_eq!(sender.dropped(), 2);
+}
+
+#[test]
+fn without_a_subscriber_items_are_dropped_and_counted() {
+    let (sender, receiver) = queue(10, Overflow::Block);
+    sender.try_push("a", 10, None).unwrap();
+    let mut push = pin!(sender.push("b", 10, None));
+    assert_eq!(poll(push.as_mut()), Poll::Pending);
+    drop(receiver);
+    assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::NoSubscriber));
+    assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::NoSubscriber));
+    assert!(!sender.has_subscriber());
+    assert_eq!(sender.dropped(), 2);
+}
+
+#[test]
+fn the_reason_comes_after_the_last_item_and_stays() {
+    let (sender, mut receiver) = queue(10, Overflow::Block);
+    sender.try_push("a", 1, None).unwrap();
+    sender.close("done");
+    sender.close("second");
+    assert_eq!(sender.try_push("late", 1, None), Ok(Pushed::Closed));
+    assert_eq!(receiver.try_recv(), Ok(Some("a")));
+    assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
+    assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
+}
+
+#[test]
+fn the_last_sender_takes_the_queue_with_it() {
+    let (sender, mut receiver) = queue(10, Overflow::Block);
+    let second = sender.clone();
+    drop(sender);
+    let mut recv = pin!(receiver.recv());
+    assert_eq!(poll(recv.as_mut()), Poll::Pending);
+    drop(second);
+    assert_eq!(poll(recv.as_mut()), Poll::Ready(Err(Ended::Abandoned)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_arrives_in_order_through_a_narrow_queue() {
+    const COUNT: u32 = 20_000;
+    let (sender, mut receiver) = channel::<u32, ()>(64, Overflow::Block);
+    let pushing = tokio::spawn(async move {
+        for number in 0..COUNT {
+            assert_eq!(sender.push(number, 7, None).await, Pushed::Queued);
+        }
+        sender.close(());
+    });
+    let mut seen = Vec::new();
+    let reading = async {
+        loop {
+            // Single and batched reading wake the sender by different ways.
+            match receiver.recv().await {
+                Ok(number) => seen.push(number),
+                Err(ended) => break assert_eq!(ended, Ended::Closed(())),
+            }
+            if receiver.recv_batch(&mut seen).await.is_err() {
+                break;
+            }
+            assert!(receiver.queued_bytes() <= 64);
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), reading).await.expect("the queue stalled");
+    pushing.await.unwrap();
+    assert!(seen.iter().copied().eq(0..COUNT));
+}

@@ -1,0 +1,153 @@
+//! What a line from the agent is, found by one scan over its text.
+
+use std::borrow::Cow;
+
+use crate::framing::FrameText;
+use crate::scan::{self, ScanError, Wanted, inner, member};
+use crate::spec::{Framing, Spec};
+
+/// A line from the agent, as far as routing needs to know it. Raw JSON where it says raw.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Routed {
+    /// An answer to a command.
+    Answer {
+        /// The raw id.
+        id: Option<FrameText>,
+        /// The command that it names.
+        command: Option<String>,
+        /// Whether the command succeeded.
+        success: bool,
+        /// The raw data.
+        data: Option<FrameText>,
+        /// The raw error: a string, or an error object.
+        error: Option<FrameText>,
+    },
+    /// An event.
+    Event {
+        /// Its type.
+        kind: String,
+        /// The raw event object.
+        body: FrameText,
+        /// The session that it belongs to, where it says so.
+        session: Option<String>,
+    },
+    /// A question or notice.
+    Dialog {
+        /// The raw id.
+        id: FrameText,
+        /// The method.
+        method: String,
+        /// The raw object with the parameters.
+        params: FrameText,
+    },
+}
+
+static FLAT: Wanted<9> = Wanted::new([
+    member("type"),
+    member("id"),
+    member("command"),
+    member("success"),
+    member("data"),
+    member("error"),
+    member("method"),
+    member("event"),
+    inner("event", "type"),
+]);
+
+/// Where a JSON-RPC frame says what it is; the member that names the session is the dialect's.
+fn json_rpc_members(spec: &Spec) -> Wanted<7> {
+    Wanted::new([
+        member("id"),
+        member("method"),
+        member("params"),
+        member("result"),
+        member("error"),
+        inner("params", "type"),
+        inner("params", spec.session_member.unwrap_or("session")),
+    ])
+}
+
+/// Says what a line is.
+///
+/// # Errors
+/// Says why it is no frame.
+pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
+    match spec.framing {
+        Framing::JsonRpc { notification } => json_rpc(spec, frame, notification),
+        _ => flat(spec, frame),
+    }
+}
+
+fn slice(frame: &FrameText, part: &str) -> FrameText {
+    frame.slice_of(part).unwrap_or_else(|| FrameText::from(part))
+}
+
+fn owned(text: Option<Cow<'_, str>>) -> Option<String> {
+    text.map(Cow::into_owned)
+}
+
+fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
+    let found = scan::scan(frame.as_str(), &FLAT).map_err(|error: ScanError| error.to_string())?;
+    let kind = owned(found.string(0)).ok_or("it has no `type`")?;
+    if kind == "response" {
+        return Ok(Routed::Answer {
+            id: found.get(1).map(|id| slice(frame, id)),
+            command: owned(found.string(2)),
+            success: found.boolean(3).ok_or("the response has no `success`")?,
+            data: found.get(4).map(|data| slice(frame, data)),
+            error: found.get(5).map(|error| slice(frame, error)),
+        });
+    }
+    if spec.dialog_frames.is_some_and(|frames| frames.request == kind) {
+        return Ok(Routed::Dialog {
+            id: slice(frame, found.get(1).ok_or("the dialog has no `id`")?),
+            method: owned(found.string(6)).ok_or("the dialog has no `method`")?,
+            params: frame.clone(),
+        });
+    }
+    // Operator's stored server sends events bare although its document wraps them; both are read.
+    if spec.framing == Framing::Enveloped && kind == "event" {
+        let body = found.get(7).ok_or("the envelope has no `event`")?;
+        let kind = owned(found.string(8)).ok_or("the event has no `type`")?;
+        return Ok(Routed::Event { kind, body: slice(frame, body), session: None });
+    }
+    Ok(Routed::Event { kind, body: frame.clone(), session: None })
+}
+
+fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed, String> {
+    let found = scan::scan(frame.as_str(), &json_rpc_members(spec)).map_err(|error| error.to_string())?;
+    let (id, method) = (found.get(0), owned(found.string(1)));
+    match (method, id) {
+        (Some(method), Some(id)) => Ok(Routed::Dialog {
+            id: slice(frame, id),
+            method,
+            params: slice(frame, found.get(2).unwrap_or("{}")),
+        }),
+        (Some(method), None) if method == notification => {
+            let kind = owned(found.string(5)).ok_or("the event has no `type`")?;
+            let session = spec.session_member.and(owned(found.string(6)));
+            Ok(Routed::Event { kind, body: slice(frame, found.get(2).unwrap_or("{}")), session })
+        }
+        (Some(method), None) => Err(format!("`{method}` is no notification of this dialect")),
+        (None, Some(id)) => {
+            let (result, error) = (found.get(3), found.get(4));
+            if result.is_none() && error.is_none() {
+                return Err("the response has neither `result` nor `error`".to_owned());
+            }
+            Ok(Routed::Answer {
+                id: (!scan::is_null(id)).then(|| slice(frame, id)),
+                command: None,
+                success: error.is_none(),
+                data: result.map(|data| slice(frame, data)),
+                error: error.map(|error| slice(frame, error)),
+            })
+        }
+        (None, None) => Err("it has neither `method` nor `id`".to_owned()),
+    }
+}
+
+/// A boolean member of an event.
+pub fn flag(event: &str, name: &'static str) -> Option<bool> {
+    let wanted = Wanted::new([member(name)]);
+    scan::scan(event, &wanted).ok()?.boolean(0)
+}

@@ -1,0 +1,261 @@
+//! When a run is over: a state machine without I/O, fed by the connection.
+//!
+//! The last event of a run is not always the last: a retry, a compaction, a rule or a reminder may
+//! start it again. After an event that may be the end the tracker asks for the agent's state: the
+//! answer comes after everything that was sent before it, so where it says idle, nothing follows
+//! (or only within the dialect's declared gap).
+
+use std::time::Duration;
+
+use crate::spec::RunEnd;
+
+/// How long an accepted prompt may take to begin before its run is looked for. Prompts that an
+/// extension handles never begin one.
+const BEGIN_WITHIN: Duration = Duration::from_millis(500);
+
+/// What the tracker is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// The command that starts the run was answered with success.
+    Answered,
+    /// An event says that work goes on.
+    Begins,
+    /// An event says that the run is not over.
+    Holds,
+    /// An event says that the run may be over.
+    MayEnd,
+    /// An event says that the run is over.
+    Ends,
+    /// The state was asked for, and says whether work goes on.
+    State {
+        /// True where it does.
+        busy: bool,
+    },
+    /// The state was asked for, and the answer is of no use.
+    NoState,
+    /// The time asked for with [`Action::Wake`] has passed.
+    Elapsed,
+}
+
+/// What the tracker wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    None,
+    /// The agent's state.
+    AskState,
+    /// To be told when that much time has passed; earlier wishes are void.
+    Wake(Duration),
+    /// The run is over.
+    End(EndedBy),
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EndedBy {
+    /// Its last event, after which nothing followed.
+    Event,
+    /// The answer to its command, where the dialect answers on completion.
+    Answer,
+    /// The agent took the prompt and started no run for it (an extension command, for one).
+    Handled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Sent; nothing has begun.
+    Waiting,
+    /// Work goes on.
+    Running,
+    /// It may be over; the state was asked for.
+    Asking,
+    /// It may be over and the agent is idle; something may follow within the gap.
+    Gap,
+    /// It is over.
+    Over,
+}
+
+/// Follows one run.
+#[derive(Debug, Clone)]
+pub struct RunTracker {
+    rules: RunEnd,
+    phase: Phase,
+    answered: bool,
+    begun: bool,
+}
+
+impl RunTracker {
+    /// For a run of a dialect with these rules.
+    pub fn new(rules: RunEnd) -> Self {
+        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false }
+    }
+
+    /// Takes an input and says what to do.
+    pub fn feed(&mut self, input: Input) -> Action {
+        if self.phase == Phase::Over {
+            return Action::None;
+        }
+        match input {
+            Input::Answered => {
+                self.answered = true;
+                if self.rules.answer_ends {
+                    return self.end(EndedBy::Answer);
+                }
+                match (self.phase, self.rules.barrier) {
+                    (Phase::Waiting, Some(_)) => Action::Wake(BEGIN_WITHIN),
+                    _ => Action::None,
+                }
+            }
+            Input::Begins | Input::Holds => {
+                self.begun = true;
+                self.phase = Phase::Running;
+                Action::None
+            }
+            Input::MayEnd => {
+                if self.rules.answer_ends {
+                    return Action::None;
+                }
+                self.begun = true;
+                match self.rules.barrier {
+                    Some(_) => self.ask(),
+                    None => self.wait(),
+                }
+            }
+            // An end that comes before our prompt was answered or began belongs to earlier work.
+            Input::Ends if self.answered || self.begun => self.end(EndedBy::Event),
+            Input::Ends => Action::None,
+            Input::State { busy } => match (self.phase, busy) {
+                (Phase::Asking, true) => {
+                    self.phase = if self.begun { Phase::Running } else { Phase::Waiting };
+                    // Work goes on but nothing was seen of it: look again later.
+                    if self.begun { Action::None } else { Action::Wake(BEGIN_WITHIN) }
+                }
+                (Phase::Asking, false) => self.wait(),
+                _ => Action::None,
+            },
+            Input::NoState => match self.phase {
+                Phase::Asking => self.wait(),
+                _ => Action::None,
+            },
+            Input::Elapsed => match self.phase {
+                Phase::Gap if self.begun => self.end(EndedBy::Event),
+                Phase::Gap => self.end(EndedBy::Handled),
+                Phase::Waiting if self.answered => self.ask(),
+                _ => Action::None,
+            },
+        }
+    }
+
+    /// True where the run is over.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn ask(&mut self) -> Action {
+        self.phase = Phase::Asking;
+        Action::AskState
+    }
+
+    fn wait(&mut self) -> Action {
+        // An idle agent with our prompt unanswered means that the end belongs to earlier work.
+        if !self.answered {
+            self.phase = Phase::Waiting;
+            self.begun = false;
+            return Action::None;
+        }
+        if self.rules.gap.is_zero() {
+            let by = if self.begun { EndedBy::Event } else { EndedBy::Handled };
+            return self.end(by);
+        }
+        self.phase = Phase::Gap;
+        Action::Wake(self.rules.gap)
+    }
+
+    fn end(&mut self, by: EndedBy) -> Action {
+        self.phase = Phase::Over;
+        Action::End(by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Barrier;
+
+    const PI: RunEnd = RunEnd {
+        barrier: Some(Barrier { command: "get_state", busy: "isStreaming" }),
+        gap: Duration::ZERO,
+        answer_ends: false,
+    };
+    const OMP: RunEnd = RunEnd { gap: Duration::from_millis(150), ..PI };
+    const OPERATOR: RunEnd = RunEnd { barrier: None, gap: Duration::ZERO, answer_ends: true };
+
+    fn feed(rules: RunEnd, inputs: &[Input]) -> Vec<Action> {
+        let mut tracker = RunTracker::new(rules);
+        inputs.iter().map(|input| tracker.feed(*input)).filter(|action| *action != Action::None).collect()
+    }
+
+    #[test]
+    fn a_plain_run_ends_when_the_state_is_idle() {
+        use Input::*;
+        let actions = feed(PI, &[Answered, Begins, MayEnd, State { busy: false }]);
+        assert_eq!(actions, [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::End(EndedBy::Event)]);
+    }
+
+    #[test]
+    fn a_retry_before_the_state_keeps_the_run() {
+        use Input::*;
+        let actions = feed(
+            PI,
+            &[Answered, Begins, MayEnd, Holds, State { busy: false }, Begins, MayEnd, State { busy: false }],
+        );
+        assert_eq!(
+            actions,
+            [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::AskState, Action::End(EndedBy::Event)]
+        );
+    }
+
+    #[test]
+    fn a_reminder_within_the_gap_keeps_the_run() {
+        use Input::*;
+        let actions = feed(
+            OMP,
+            &[
+                Answered,
+                Begins,
+                MayEnd,
+                State { busy: false },
+                Holds,
+                Elapsed,
+                MayEnd,
+                State { busy: false },
+                Elapsed,
+            ],
+        );
+        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+        assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
+    }
+
+    #[test]
+    fn a_handled_prompt_ends_without_a_run() {
+        use Input::*;
+        let actions = feed(PI, &[Answered, Elapsed, State { busy: false }]);
+        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Handled)));
+    }
+
+    #[test]
+    fn the_end_of_earlier_work_is_not_ours() {
+        use Input::*;
+        let actions =
+            feed(PI, &[MayEnd, State { busy: false }, Answered, Begins, MayEnd, State { busy: false }]);
+        assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
+        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+    }
+
+    #[test]
+    fn an_answer_on_completion_is_the_end() {
+        use Input::*;
+        assert_eq!(feed(OPERATOR, &[Begins, MayEnd, Answered]), [Action::End(EndedBy::Answer)]);
+    }
+}

@@ -1,0 +1,330 @@
+//! The structure of JSON text: brackets, strings and what stands between them.
+
+use memchr::memchr;
+
+use super::value::unescape;
+use super::{Kind, MAX_DEPTH, ScanError};
+
+/// A member's name as it stands in the text, without its quotes.
+pub(super) struct Key<'a>(&'a str);
+
+impl Key<'_> {
+    #[inline]
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.0 == name || (self.0.len() > name.len() && self.is_escaped(name))
+    }
+
+    /// An escape is longer than what it stands for, so only a longer text can be the same name.
+    #[cold]
+    fn is_escaped(&self, name: &str) -> bool {
+        memchr(b'\\', self.0.as_bytes()).is_some() && unescape(self.0).is_some_and(|key| key == name)
+    }
+}
+
+/// A place in a text, moved over one piece of structure at a time.
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, bytes: text.as_bytes(), at: 0 }
+    }
+
+    /// Takes the bracket with which an object begins.
+    pub(super) fn open(&mut self) -> Result<(), ScanError> {
+        self.white();
+        let found = match self.bytes.get(self.at) {
+            Some(b'{') => {
+                self.at += 1;
+                return Ok(());
+            }
+            None => return Err(ScanError::Blank),
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            Some(b't') if self.rest_is("true") => Kind::Boolean,
+            Some(b'f') if self.rest_is("false") => Kind::Boolean,
+            Some(b'n') if self.rest_is("null") => Kind::Null,
+            Some(_) => return Err(self.expected("an object")),
+        };
+        Err(ScanError::NotAnObject { found })
+    }
+
+    fn rest_is(&self, word: &str) -> bool {
+        self.bytes[self.at..].trim_ascii_end() == word.as_bytes()
+    }
+
+    /// Makes sure that nothing follows.
+    pub(super) fn close(&mut self) -> Result<(), ScanError> {
+        self.white();
+        if self.at == self.bytes.len() { Ok(()) } else { Err(ScanError::TrailingText { offset: self.at }) }
+    }
+
+    /// Goes over the members of an object whose bracket has been taken, up to and with the closing one.
+    /// `on_value` stands at a value's first byte and takes the value.
+    #[inline(always)]
+    pub(super) fn members(
+        &mut self,
+        mut on_value: impl FnMut(&mut Self, Key<'a>) -> Result<(), ScanError>,
+    ) -> Result<(), ScanError> {
+        if self.next_byte()? == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.next_byte()? != b'"' {
+                return Err(self.expected("a member's name"));
+            }
+            let start = self.at + 1;
+            self.string()?;
+            let key = Key(self.text.get(start..self.at - 1).unwrap_or_default());
+            if self.next_byte()? != b':' {
+                return Err(self.expected("`:`"));
+            }
+            self.at += 1;
+            self.next_byte()?;
+            on_value(self, key)?;
+            match self.next_byte()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.expected("`,` or `}`")),
+            }
+        }
+    }
+
+    /// Takes one value that lies inside `depth` brackets.
+    #[inline]
+    pub(super) fn skip_value(&mut self, depth: usize) -> Result<(), ScanError> {
+        match self.bytes[self.at] {
+            b'"' => self.string(),
+            b'{' | b'[' => self.skip_nested(depth),
+            _ => self.scalar(),
+        }
+    }
+
+    /// Takes a number, `true`, `false` or `null`, whatever its characters.
+    fn scalar(&mut self) -> Result<(), ScanError> {
+        let start = self.at;
+        while let Some(byte) = self.bytes.get(self.at)
+            && CLASS[usize::from(*byte)] == OTHER
+        {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.expected("a value")) } else { Ok(()) }
+    }
+
+    /// Takes an object or an array that lies inside `depth` brackets, checking only that brackets match.
+    fn skip_nested(&mut self, depth: usize) -> Result<(), ScanError> {
+        // One bit for each open bracket, the innermost lowest: 1 for an object, 0 for an array.
+        let mut kinds = 0u128;
+        let mut open = depth;
+        loop {
+            let Some(&byte) = self.bytes.get(self.at) else { return Err(ScanError::Unfinished) };
+            match CLASS[usize::from(byte)] {
+                QUOTE => {
+                    self.string()?;
+                    continue;
+                }
+                OPEN => {
+                    if open == MAX_DEPTH {
+                        return Err(ScanError::TooDeep { limit: MAX_DEPTH, offset: self.at });
+                    }
+                    open += 1;
+                    kinds = kinds << 1 | u128::from(byte == b'{');
+                }
+                CLOSE => {
+                    if (kinds & 1 == 1) != (byte == b'}') {
+                        return Err(self.expected("the matching bracket"));
+                    }
+                    open -= 1;
+                    kinds >>= 1;
+                    if open == depth {
+                        self.at += 1;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Takes a string whose opening quote is at hand, with both quotes.
+    ///
+    /// It hops from quote to quote and asks of each whether it is escaped, that is whether an odd number of
+    /// backslashes stands before it. That is linear: the backslashes counted for one quote lie after the quote
+    /// before it. Looking at each backslash instead costs three times as much in text full of `\n`. In text
+    /// full of escaped quotes hops are too short to pay, so after a short one whole blocks are looked at.
+    #[inline]
+    fn string(&mut self) -> Result<(), ScanError> {
+        let start = self.at + 1;
+        let mut from = start;
+        loop {
+            let Some(quote) = self.bytes.get(from..).and_then(|rest| memchr(b'"', rest)) else {
+                return Err(ScanError::Unfinished);
+            };
+            let at = from + quote;
+            if self.bytes[at - 1] != b'\\' || !escaped(&self.bytes[start..at]) {
+                self.at = at + 1;
+                return Ok(());
+            }
+            if quote > SHORT_HOP {
+                from = at + 1;
+                continue;
+            }
+            match blocks(&self.bytes[at + 1..]) {
+                Hop::End(offset) => {
+                    self.at = at + 1 + offset + 1;
+                    return Ok(());
+                }
+                Hop::Over(offset) => from = at + 1 + offset,
+            }
+        }
+    }
+
+    #[inline]
+    fn white(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The next byte that is not white space, not taken.
+    #[inline]
+    fn next_byte(&mut self) -> Result<u8, ScanError> {
+        self.white();
+        self.bytes.get(self.at).copied().ok_or(ScanError::Unfinished)
+    }
+
+    fn expected(&self, expected: &'static str) -> ScanError {
+        ScanError::Malformed { expected, offset: self.at }
+    }
+}
+
+/// Whether what follows `before` is escaped by it: it ends with an odd number of backslashes.
+#[inline]
+fn escaped(before: &[u8]) -> bool {
+    before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
+}
+
+/// After a longer hop, in bytes, hopping on is the faster way.
+const SHORT_HOP: usize = 24;
+/// With fewer quotes than these in 64 bytes hopping is the faster way again.
+const MANY_QUOTES: u32 = 2;
+
+/// What [`blocks`] came to.
+enum Hop {
+    /// The quote that ends the string is at this offset.
+    End(usize),
+    /// The string goes on at this offset.
+    Over(usize),
+}
+
+/// Looks for the end of a string, of which `rest` is the rest, block by block, as long as blocks are full of
+/// quotes. The first byte of `rest` is not escaped.
+#[inline(never)]
+fn blocks(rest: &[u8]) -> Hop {
+    let mut carried = 0;
+    let mut offset = 0;
+    for block in rest.as_chunks::<64>().0 {
+        let quotes = matches(block, b'"');
+        let backslashes = matches(block, b'\\');
+        let ends = quotes & !escapes(backslashes, &mut carried);
+        if ends != 0 {
+            return Hop::End(offset + ends.trailing_zeros() as usize);
+        }
+        offset += block.len();
+        if quotes.count_ones() < MANY_QUOTES {
+            break;
+        }
+    }
+    Hop::Over(offset)
+}
+
+/// Which bytes are `wanted`: one bit each, the first byte's lowest.
+#[inline]
+fn matches(block: &[u8; 64], wanted: u8) -> u64 {
+    // Each byte that matches becomes its bit within a group of eight; this loop is what compilers vectorize.
+    let mut weights = [0u8; 64];
+    for (index, byte) in block.iter().enumerate() {
+        weights[index] = if *byte == wanted { 1 << (index % 8) } else { 0 };
+    }
+    let mut groups = [0u8; 8];
+    for (group, eight) in groups.iter_mut().zip(weights.as_chunks::<8>().0) {
+        // Multiplying adds the eight up in the highest byte.
+        *group = (u64::from_le_bytes(*eight).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u8;
+    }
+    u64::from_le_bytes(groups)
+}
+
+/// Which bytes are escaped, given which are backslashes. `carried` says whether the first one is, and then
+/// whether the byte after the last one is.
+///
+/// A run of backslashes escapes every second byte from its start on. Subtracting the starts carries through
+/// each run, so that all are resolved at once (the method is simdjson's).
+#[inline]
+fn escapes(backslashes: u64, carried: &mut u64) -> u64 {
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    let starts = backslashes & !*carried;
+    let codes = ((starts << 1) | ODD).wrapping_sub(starts) ^ ODD;
+    let escaped = codes ^ (backslashes | *carried);
+    *carried = (codes & backslashes) >> 63;
+    escaped
+}
+
+const OTHER: u8 = 0;
+const QUOTE: u8 = 1;
+const OPEN: u8 = 2;
+const CLOSE: u8 = 3;
+const BETWEEN: u8 = 4;
+
+/// What a byte outside of strings means.
+const CLASS: [u8; 256] = {
+    let mut class = [OTHER; 256];
+    class[b'"' as usize] = QUOTE;
+    class[b'{' as usize] = OPEN;
+    class[b'[' as usize] = OPEN;
+    class[b'}' as usize] = CLOSE;
+    class[b']' as usize] = CLOSE;
+    class[b',' as usize] = BETWEEN;
+    class[b':' as usize] = BETWEEN;
+    class[b' ' as usize] = BETWEEN;
+    class[b'\t' as usize] = BETWEEN;
+    class[b'\r' as usize] = BETWEEN;
+    class[b'\n' as usize] = BETWEEN;
+    class
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One by one, as one would explain it.
+    fn string_end(text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            match text.get(at)? {
+                b'"' => return Some(at),
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn strings_end_where_they_end(text in "[\"\\\\a]{0,300}|(\\\\\"|\\\\\\\\|a){0,200}\"?") {
+            let mut quoted = vec![b'"'];
+            quoted.extend_from_slice(text.as_bytes());
+            let mut cursor = Cursor { text: "", bytes: &quoted, at: 0 };
+            let end = cursor.string().ok().map(|()| cursor.at - 2);
+            proptest::prop_assert_eq!(end, string_end(text.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Raw JSON of scalar values, decoded.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+/// The string that the raw JSON of a value is; `None` where it is no string or holds an unknown escape.
+///
+/// Borrows where there is no escape. A lone surrogate escape becomes U+FFFD: agents send such halves where a
+/// model's text was cut.
+pub fn string(raw: &str) -> Option<Cow<'_, str>> {
+    unescape(raw.strip_prefix('"')?.strip_suffix('"')?)
+}
+
+/// The boolean that the raw JSON of a value is.
+pub fn boolean(raw: &str) -> Option<bool> {
+    match raw {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// The integer from 0 on that the raw JSON of a value is; `None` for fractions, exponents and what does not fit.
+pub fn unsigned(raw: &str) -> Option<u64> {
+    let digits = raw.bytes().all(|byte| byte.is_ascii_digit()) && (raw.len() == 1 || !raw.starts_with('0'));
+    if digits { raw.parse().ok() } else { None }
+}
+
+/// Whether the raw JSON of a value is `null`.
+pub fn is_null(raw: &str) -> bool {
+    raw == "null"
+}
+
+/// Text between two quotes, with its escapes resolved.
+pub(super) fn unescape(text: &str) -> Option<Cow<'_, str>> {
+    let Some(first) = memchr(b'\\', text.as_bytes()) else { return Some(Cow::Borrowed(text)) };
+    let mut plain = String::with_capacity(text.len());
+    plain.push_str(text.get(..first)?);
+    let mut rest = text.get(first..)?;
+    while let Some(after) = rest.strip_prefix('\\') {
+        let mut characters = after.chars();
+        let (character, used) = match characters.next()? {
+            '"' => ('"', 1),
+            '\\' => ('\\', 1),
+            '/' => ('/', 1),
+            'b' => ('\u{8}', 1),
+            'f' => ('\u{c}', 1),
+            'n' => ('\n', 1),
+            'r' => ('\r', 1),
+            't' => ('\t', 1),
+            'u' => unescape_unicode(characters.as_str())?,
+            _ => return None,
+        };
+        plain.push(character);
+        let next = after.get(used..)?;
+        let until = memchr(b'\\', next.as_bytes()).unwrap_or(next.len());
+        plain.push_str(next.get(..until)?);
+        rest = next.get(until..)?;
+    }
+    Some(Cow::Owned(plain))
+}
+
+/// The character after `\u`, and how many bytes after the backslash it took.
+fn unescape_unicode(text: &str) -> Option<(char, usize)> {
+    let first = hex(text)?;
+    if let Some(character) = char::from_u32(first) {
+        return Some((character, 5));
+    }
+    let second = text.get(4..).and_then(|next| next.strip_prefix("\\u")).and_then(hex);
+    match (first, second) {
+        (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) => {
+            let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            Some((char::from_u32(code)?, 11))
+        }
+        _ => Some((char::REPLACEMENT_CHARACTER, 5)),
+    }
+}
+
+fn hex(text: &str) -> Option<u32> {
+    let digits = text.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    u32::from_str_radix(digits, 16).ok()
+}

@@ -1,0 +1,48 @@
+//! The JSON Schemas of the dialects, as text.
+
+use crate::generated::schema::{OPENRPC, SCHEMAS};
+
+/// Which side of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The agent.
+    Server,
+    /// The program that drives it.
+    Client,
+}
+
+impl Side {
+    /// `server` or `client`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Server => "server",
+            Side::Client => "client",
+        }
+    }
+}
+
+/// The schema (2020-12) whose root accepts any frame that one side of a dialect may send: known
+/// ones strictly, unknown types only where the set is open. `dialect` is `NAME` or
+/// `NAME@REVISION`; none where there is no such dialect.
+pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
+    SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
+}
+
+/// The OpenRPC document of a dialect that speaks JSON-RPC; none for the others.
+pub fn openrpc(dialect: &str) -> Option<&'static str> {
+    OPENRPC.iter().find(|row| matches(dialect, row.0, row.1)).map(|row| row.2)
+}
+
+/// Every dialect with its revision, as `NAME@REVISION`.
+pub fn dialects() -> Vec<String> {
+    let mut names: Vec<String> = SCHEMAS.iter().map(|row| format!("{}@{}", row.0, row.1)).collect();
+    names.dedup();
+    names
+}
+
+fn matches(asked: &str, name: &str, revision: &str) -> bool {
+    match asked.split_once('@') {
+        Some((asked, wanted)) => asked == name && wanted == revision,
+        None => asked == name,
+    }
+}

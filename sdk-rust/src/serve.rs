@@ -1,0 +1,292 @@
+//! The serving side: framing, dispatch, answers and events of an agent, over the generated
+//! `Service` trait of a dialect.
+//!
+//! ```no_run
+//! use agentese::pi::{self, Pi, SessionState, ThinkingLevel, QueueMode};
+//! use agentese::serve::{Call, Refusal};
+//! use agentese::wire::NoParams;
+//!
+//! struct Quiet;
+//!
+//! impl pi::Service for Quiet {
+//!     async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+//!         Ok(SessionState::new(
+//!             None, ThinkingLevel::Off, false, false, QueueMode::All, QueueMode::All, "session-1", true, 0, 0,
+//!         ))
+//!     }
+//! }
+//!
+//! # async fn example() -> std::io::Result<()> {
+//! agentese::serve(agentese::transport::stdio()?, Quiet).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod emitter;
+mod lines;
+mod outbox;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use emitter::Questions;
+pub use emitter::{Call, Emitter};
+use outbox::Outbox;
+
+use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
+use crate::spec::{Answer, Dialect, EndOfInput, Lane};
+use crate::transport::{BoxReader, Transport};
+
+/// Why a command was not carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct Refusal {
+    /// What the answer says.
+    pub message: String,
+    /// The JSON-RPC code; -32603 where there is none.
+    pub code: Option<i64>,
+    /// More about it, in JSON-RPC answers.
+    pub data: Option<Value>,
+}
+
+impl Refusal {
+    /// With a text.
+    pub fn new(message: impl Into<String>) -> Self {
+        Refusal { message: message.into(), code: None, data: None }
+    }
+
+    /// With a text and a JSON-RPC code.
+    pub fn with_code(message: impl Into<String>, code: i64) -> Self {
+        Refusal { message: message.into(), code: Some(code), data: None }
+    }
+
+    /// The command is declared and this server does not have it.
+    pub fn not_available(command: &str) -> Self {
+        Refusal::new(format!("`{command}` is not available in this server"))
+    }
+}
+
+/// Carries out the commands of one dialect. Implemented by everything that implements the
+/// dialect's `Service`.
+pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
+    /// Carries out a command.
+    fn dispatch(
+        self: Arc<Self>,
+        command: D::Command,
+        call: Call<D>,
+    ) -> BoxFuture<'static, Result<D::Reply, Refusal>>;
+
+    /// Stops all running work.
+    fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()>;
+
+    /// Waits until all running work is over.
+    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()>;
+}
+
+/// Why serving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// Stdin ended, and everything that was to be answered is answered.
+    EndOfInput,
+    /// The other side does not read any more.
+    BrokenOutput,
+    /// The token in the options was cancelled.
+    Stopped,
+}
+
+/// How a server behaves.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a
+    /// failure and skipped.
+    pub max_line: usize,
+    /// How many bytes of frames may wait for a client that does not read; events wait beyond that,
+    /// answers never do. 16 MiB by default.
+    pub outbox_bytes: usize,
+    /// Ends serving: running work is stopped, what is written is flushed.
+    pub stop: CancellationToken,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { max_line: DEFAULT_MAX_LINE, outbox_bytes: 16 << 20, stop: CancellationToken::new() }
+    }
+}
+
+/// Serves one client until its input ends. Never fails: bad input is answered and reading goes on.
+pub async fn serve<D: Dialect, S: Dispatch<D>>(transport: Transport, service: S) -> Ended {
+    serve_with(transport, Arc::new(service), Options::default(), |_| {}).await
+}
+
+/// As [`serve`], with options. `started` is given the emitter before the first line is read, for
+/// events that no command causes.
+pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
+    transport: Transport,
+    service: Arc<S>,
+    options: Options,
+    started: impl FnOnce(Emitter<D>),
+) -> Ended {
+    let outbox = Arc::new(Outbox::new(options.outbox_bytes));
+    let questions = Arc::new(Questions::default());
+    let emitter = Emitter::new(outbox.clone(), questions.clone());
+    let writer = tokio::spawn(outbox::write(outbox.clone(), transport.writer));
+    started(emitter.clone());
+    let keep_bom = D::SPEC.edges.blank_line_is_error;
+    let framer =
+        FramerOptions { max_line: options.max_line, bom: if keep_bom { Bom::Keep } else { Bom::Drop } };
+    let server = Server {
+        service: service.clone(),
+        emitter,
+        lanes: Lanes::default(),
+        frames: FrameReader::with_options(transport.reader, framer),
+    };
+    let ended = server.run(&options.stop, &outbox).await;
+    questions.dismiss_all();
+    if ended != Ended::EndOfInput || D::SPEC.edges.end_of_input == EndOfInput::Abort {
+        service.shut_down().await;
+    }
+    outbox.close();
+    let _ = writer.await;
+    ended
+}
+
+type Work = BoxFuture<'static, Lane>;
+
+struct Server<D: Dialect, S> {
+    service: Arc<S>,
+    emitter: Emitter<D>,
+    lanes: Lanes,
+    frames: FrameReader<BoxReader>,
+}
+
+/// What runs, and what waits for its lane.
+#[derive(Default)]
+struct Lanes {
+    running: FuturesUnordered<Work>,
+    session_busy: bool,
+    session: std::collections::VecDeque<Work>,
+}
+
+impl Lanes {
+    fn add(&mut self, lane: Lane, work: Work) {
+        match lane {
+            Lane::Session if self.session_busy => self.session.push_back(work),
+            Lane::Session => {
+                self.session_busy = true;
+                self.running.push(work);
+            }
+            Lane::Immediate | Lane::Bash => self.running.push(work),
+        }
+    }
+
+    fn done(&mut self, lane: Lane) {
+        if lane == Lane::Session {
+            match self.session.pop_front() {
+                Some(work) => self.running.push(work),
+                None => self.session_busy = false,
+            }
+        }
+    }
+}
+
+impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
+    async fn run(mut self, stop: &CancellationToken, outbox: &Outbox) -> Ended {
+        let mut batch = Vec::new();
+        loop {
+            let read = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ended::Stopped,
+                () = outbox.broken() => return Ended::BrokenOutput,
+                Some(lane) = self.lanes.running.next() => {
+                    self.lanes.done(lane);
+                    continue;
+                }
+                read = self.frames.next_batch(&mut batch) => read,
+            };
+            for incoming in batch.drain(..) {
+                match incoming {
+                    Incoming::Frame(frame) => {
+                        if let Some((lane, work)) = self.line(frame.as_str()) {
+                            self.lanes.add(lane, work);
+                            // Each command is begun before the next line is looked at.
+                            while let Some(Some(lane)) = self.lanes.running.next().now_or_never() {
+                                self.lanes.done(lane);
+                            }
+                        }
+                    }
+                    Incoming::Fault(fault) => {
+                        self.emitter.send_line(lines::unreadable(D::SPEC, &fault.to_string()))
+                    }
+                }
+            }
+            if !matches!(read, Ok(1..)) {
+                break;
+            }
+        }
+        self.finish(stop, outbox).await
+    }
+
+    /// Stdin has ended: what was begun is answered, and work goes on or stops as the dialect says.
+    async fn finish(mut self, stop: &CancellationToken, outbox: &Outbox) -> Ended {
+        // Nobody is there to answer questions any more.
+        self.emitter.dismiss_questions();
+        let service = self.service.clone();
+        let last = match D::SPEC.edges.end_of_input {
+            EndOfInput::Finish => service.settle(),
+            EndOfInput::Abort => service.shut_down(),
+        };
+        let work = async {
+            while let Some(lane) = self.lanes.running.next().await {
+                self.lanes.done(lane);
+            }
+            last.await;
+        };
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Ended::Stopped,
+            () = outbox.broken() => Ended::BrokenOutput,
+            () = work => Ended::EndOfInput,
+        }
+    }
+
+    /// Looks at a line; gives the work that it asks for.
+    fn line(&mut self, text: &str) -> Option<(Lane, Work)> {
+        match lines::read::<D>(text) {
+            lines::Line::Ignored => None,
+            lines::Line::Answer(line) => {
+                self.emitter.send_line(line);
+                None
+            }
+            lines::Line::Question { id, members } => {
+                self.emitter.settle_question(&id, members);
+                None
+            }
+            lines::Line::Command { id, spec, command } => {
+                let lane = spec.lane;
+                let call = Call::new(self.emitter.clone(), id, spec);
+                if spec.answer == Answer::Acknowledged {
+                    call.acknowledge();
+                }
+                let work = self.service.clone().dispatch(command, call.clone());
+                let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {
+                    let result = result.unwrap_or_else(|_| {
+                        tracing::error!(command = spec.wire, "a handler panicked");
+                        Err(Refusal::new(format!("`{}` failed inside the server", spec.wire)))
+                    });
+                    call.finish(result);
+                    lane
+                });
+                Some((lane, guarded.boxed()))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What a line from a client asks for, and the answers of the dialect's edges.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+use super::Refusal;
+use crate::frame::{client_line, command_envelope, failure_line};
+use crate::scan::{self, ScanError};
+use crate::spec::{CommandSpec, Dialect, HandlerFailure, Spec};
+use crate::wire::{NONE_OF, Named};
+
+/// JSON-RPC codes.
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
+
+/// What is to be done about a line.
+pub(super) enum Line<D: Dialect> {
+    /// Nothing.
+    Ignored,
+    /// This line goes back.
+    Answer(String),
+    /// It answers a question.
+    Question {
+        /// The question's id.
+        id: String,
+        /// The answer's members.
+        members: Map<String, Value>,
+    },
+    /// It is a command.
+    Command {
+        /// Its id.
+        id: Option<Value>,
+        /// What is known of it.
+        spec: &'static CommandSpec,
+        /// The command.
+        command: D::Command,
+    },
+}
+
+/// The answer to bytes that are no line.
+pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
+    if !spec.framing_is_flat() {
+        return failure_line(
+            spec,
+            None,
+            None,
+            &json!({"code": PARSE_ERROR, "message": "Parse error", "data": reason}),
+        );
+    }
+    let text = format!("{}{reason}", spec.edges.parse_prefix);
+    failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
+}
+
+/// The answer to a command that was refused. `outside_set` marks a value outside a closed set,
+/// which keeps its command and id in every dialect.
+pub(super) fn refused(
+    spec: &Spec,
+    id: Option<&Value>,
+    command: &str,
+    refusal: &Refusal,
+    outside_set: bool,
+) -> String {
+    match spec.edges.handler_failure {
+        HandlerFailure::JsonRpcError => {
+            let mut error =
+                json!({"code": refusal.code.unwrap_or(INTERNAL_ERROR), "message": refusal.message});
+            if let Some(data) = &refusal.data {
+                error["data"] = data.clone();
+            }
+            failure_line(spec, id, None, &error)
+        }
+        HandlerFailure::ParseWithoutId { except } if !outside_set && !except.contains(&command) => {
+            unreadable(spec, &refusal.message)
+        }
+        HandlerFailure::OwnCommandAndId | HandlerFailure::ParseWithoutId { .. } => {
+            failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str()))
+        }
+    }
+}
+
+/// Looks at a line.
+pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
+    let spec = D::SPEC;
+    let found = match client_line(spec, text) {
+        Ok(found) => found,
+        Err(ScanError::Blank) if !spec.edges.blank_line_is_error => return Line::Ignored,
+        Err(error @ ScanError::NotAnObject { .. }) if !spec.framing_is_flat() => {
+            return Line::Answer(match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => invalid_request(spec, &error.to_string()),
+                Err(error) => unreadable(spec, &error.to_string()),
+            });
+        }
+        Err(error) => return Line::Answer(unreadable(spec, &reason(text, &error))),
+    };
+    // The scan looks at structure only: a value that is no JSON shows here.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return Line::Answer(unreadable(spec, &error.to_string()));
+    }
+    let id: Option<Value> = found.id.and_then(|id| serde_json::from_str(id).ok());
+    if found.is_answer {
+        let Ok(Value::Object(members)) = serde_json::from_str(text) else { return Line::Ignored };
+        return match id {
+            Some(Value::String(id)) => Line::Question { id, members },
+            _ => Line::Ignored,
+        };
+    }
+    let Some(raw_name) = found.name else {
+        return match (spec.framing_is_flat(), id) {
+            (false, _) => Line::Answer(invalid_request(spec, "it has no `method`")),
+            (true, id) => Line::Answer(nameless(spec, id, "`type` is missing")),
+        };
+    };
+    let Some(name) = scan::string(raw_name) else {
+        return Line::Answer(if spec.framing_is_flat() {
+            nameless(spec, id, &format!("`type` is {raw_name}, expected a string"))
+        } else {
+            unknown(spec, id, raw_name)
+        });
+    };
+    let Some(command_spec) = spec.command(&name) else {
+        // A JSON-RPC notification is never answered.
+        return match (&id, spec.framing_is_flat()) {
+            (None, false) => Line::Ignored,
+            _ => Line::Answer(unknown(spec, id, &name)),
+        };
+    };
+    if id.is_none() && !spec.framing_is_flat() {
+        return Line::Ignored;
+    }
+    match D::Command::decode(&name, found.params, command_envelope(spec)) {
+        Some(Ok(command)) => Line::Command { id, spec: command_spec, command },
+        Some(Err(error)) => {
+            let reason = without_position(&error.to_string());
+            let refusal =
+                Refusal::with_code(format!("Invalid parameters of `{name}`: {reason}"), INVALID_PARAMS);
+            Line::Answer(refused(spec, id.as_ref(), &name, &refusal, reason.contains(NONE_OF)))
+        }
+        None => Line::Answer(unknown(spec, id, &name)),
+    }
+}
+
+fn unknown(spec: &Spec, id: Option<Value>, name: &str) -> String {
+    let text = spec.edges.unknown_command_text.replace("{command}", name);
+    let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
+    if spec.framing_is_flat() {
+        failure_line(spec, id.as_ref(), Some(name), &Value::from(text))
+    } else {
+        failure_line(spec, id.as_ref(), None, &json!({"code": METHOD_NOT_FOUND, "message": text}))
+    }
+}
+
+/// The answer to an object that names no command.
+fn nameless(spec: &Spec, id: Option<Value>, reason: &str) -> String {
+    let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
+    let text = format!("{}{reason}", spec.edges.parse_prefix);
+    failure_line(spec, id.as_ref(), Some(spec.edges.parse_command), &Value::from(text))
+}
+
+fn invalid_request(spec: &Spec, reason: &str) -> String {
+    failure_line(
+        spec,
+        None,
+        None,
+        &json!({"code": INVALID_REQUEST, "message": "Invalid request", "data": reason}),
+    )
+}
+
+/// What is wrong with a line that the scan refused: the parser's words where it refuses it too.
+fn reason(text: &str, error: &ScanError) -> String {
+    match error {
+        ScanError::Blank | ScanError::NotAnObject { .. } | ScanError::TooDeep { .. } => error.to_string(),
+        _ => serde_json::from_str::<IgnoredAny>(text)
+            .err()
+            .map_or_else(|| error.to_string(), |error| error.to_string()),
+    }
+}
+
+/// Positions are of no use where the member is named.
+fn without_position(reason: &str) -> String {
+    match reason.rfind(" at line ") {
+        Some(at) => reason[..at].to_owned(),
+        None => reason.to_owned(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Frames on their way out: one order for answers and events, with a bound for events.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Notify;
+
+use crate::transport::BoxWriter;
+
+#[derive(Default)]
+struct State {
+    bytes: Vec<u8>,
+    closed: bool,
+    broken: bool,
+}
+
+/// The frames that wait to be written.
+pub(super) struct Outbox {
+    state: Mutex<State>,
+    cap: usize,
+    /// Something was put in, or the outbox was closed.
+    filled: Notify,
+    /// Something was taken out, or writing broke.
+    emptied: Notify,
+}
+
+impl Outbox {
+    pub fn new(cap: usize) -> Self {
+        Outbox { state: Mutex::default(), cap, filled: Notify::new(), emptied: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a line in, whatever waits already. Lines stay whole and in order.
+    pub fn push(&self, line: &[u8]) {
+        let mut state = self.state();
+        if state.closed || state.broken {
+            return;
+        }
+        state.bytes.extend_from_slice(line);
+        state.bytes.push(b'\n');
+        drop(state);
+        self.filled.notify_one();
+    }
+
+    /// Waits until there is room for more.
+    pub async fn room(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            {
+                let state = self.state();
+                if state.bytes.len() < self.cap || state.closed || state.broken {
+                    return;
+                }
+            }
+            emptied.await;
+        }
+    }
+
+    /// No more lines are taken; what is in is still written.
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.filled.notify_one();
+    }
+
+    /// Resolves when the other side does not read any more.
+    pub async fn broken(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.state().broken {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    async fn take(&self, bytes: &mut Vec<u8>) -> bool {
+        loop {
+            let filled = self.filled.notified();
+            {
+                let mut state = self.state();
+                if !state.bytes.is_empty() {
+                    std::mem::swap(&mut state.bytes, bytes);
+                    return true;
+                }
+                if state.closed {
+                    return false;
+                }
+            }
+            filled.await;
+        }
+    }
+
+    fn break_off(&self) {
+        let mut state = self.state();
+        state.broken = true;
+        state.bytes = Vec::new();
+        drop(state);
+        self.emptied.notify_waiters();
+    }
+}
+
+/// A buffer that grew beyond this is given back after it was written.
+const KEEP: usize = 1 << 20;
+
+/// Writes lines until the outbox is closed or the other side is gone.
+pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter) {
+    let mut bytes = Vec::new();
+    while outbox.take(&mut bytes).await {
+        let written = async {
+            writer.write_all(&bytes).await?;
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "stdout is broken");
+            outbox.break_off();
+            return;
+        }
+        bytes.clear();
+        if bytes.capacity() > KEEP {
+            bytes = Vec::new();
+        }
+        outbox.emptied.notify_waiters();
+    }
+    let _ = writer.shutdown().await;
+}

@@ -1,0 +1,261 @@
+//! What the runtime knows of a dialect: tables that are generated from the declaration.
+
+use std::time::Duration;
+
+/// How frames are wrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Bare objects with a `type`.
+    Flat,
+    /// As flat, with each event inside `{"type": "event", "event": {…}}`.
+    Enveloped,
+    /// JSON-RPC 2.0.
+    JsonRpc {
+        /// The method of the notifications that carry events.
+        notification: &'static str,
+    },
+}
+
+/// When a command is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Once, when the work is done.
+    Done,
+    /// Once, when it is clear that the work can start.
+    Accepted,
+    /// At once; a failure with the same id may follow.
+    Acknowledged,
+}
+
+/// What a command has to do with runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunRole {
+    /// Nothing.
+    None,
+    /// It starts one.
+    Starts,
+    /// It acts on the one that is going on.
+    Acts,
+    /// It stops the one that is going on.
+    Stops,
+}
+
+/// The lane of a server that a command runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// At once, never behind other work.
+    Immediate,
+    /// One at a time.
+    Session,
+    /// Side by side, never behind another lane.
+    Bash,
+}
+
+/// What an event says about the run that is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEffect {
+    /// Nothing.
+    None,
+    /// Work goes on.
+    Begins,
+    /// The run may be over.
+    MayEnd,
+    /// The run is not over.
+    Holds,
+    /// It may be over, except where the named boolean member is true.
+    MayEndUnless(&'static str),
+    /// It is not over, except where the named boolean member is false.
+    HoldsIf(&'static str),
+    /// The run is over.
+    Ends,
+}
+
+/// How a failure of a handler is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandlerFailure {
+    /// With the command's name and id.
+    OwnCommandAndId,
+    /// As a `parse` failure without id, but for these commands.
+    ParseWithoutId {
+        /// Commands whose failures keep their name and id.
+        except: &'static [&'static str],
+    },
+    /// As a JSON-RPC error.
+    JsonRpcError,
+}
+
+/// Order of a response's members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseOrder {
+    /// `id` first.
+    IdFirst,
+    /// `type` first.
+    TypeFirst,
+}
+
+/// What the end of stdin does to running work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOfInput {
+    /// It finishes.
+    Finish,
+    /// It is aborted.
+    Abort,
+}
+
+/// The rules at the edges.
+#[derive(Debug, Clone, Copy)]
+pub struct Edges {
+    /// Whether the answer to an unknown command carries the id.
+    pub unknown_command_echoes_id: bool,
+    /// The text of that answer; `{command}` stands for the name.
+    pub unknown_command_text: &'static str,
+    /// How other failures are answered.
+    pub handler_failure: HandlerFailure,
+    /// What failures to read a line begin with.
+    pub parse_prefix: &'static str,
+    /// The `command` of such an answer.
+    pub parse_command: &'static str,
+    /// Whether a blank line or a byte order mark is answered as a failure.
+    pub blank_line_is_error: bool,
+    /// Whether a success without data carries `{}`.
+    pub empty_data: bool,
+    /// Order of a response's members.
+    pub response_order: ResponseOrder,
+    /// What the end of stdin does.
+    pub end_of_input: EndOfInput,
+}
+
+/// A command whose answer proves that a run is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Barrier {
+    /// The command's wire name.
+    pub command: &'static str,
+    /// The boolean member of its data that is true while work goes on.
+    pub busy: &'static str,
+}
+
+/// How a client knows that a run is over.
+#[derive(Debug, Clone, Copy)]
+pub struct RunEnd {
+    /// The proof that nothing follows.
+    pub barrier: Option<Barrier>,
+    /// How long something may still follow after that.
+    pub gap: Duration,
+    /// Whether the answer to the command that started the run ends it.
+    pub answer_ends: bool,
+}
+
+/// What the runtime knows of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandSpec {
+    /// The helper's name.
+    pub name: &'static str,
+    /// The name on the wire.
+    pub wire: &'static str,
+    /// When it is answered.
+    pub answer: Answer,
+    /// What it has to do with runs.
+    pub run: RunRole,
+    /// Its lane.
+    pub lane: Lane,
+    /// How long a client waits by default; none: without a limit.
+    pub timeout: Option<Duration>,
+}
+
+/// What the runtime knows of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct EventSpec {
+    /// Its `type`.
+    pub name: &'static str,
+    /// What it says about the run.
+    pub run: RunEffect,
+    /// Whether a newer one carries all that an older one did.
+    pub snapshot: bool,
+}
+
+/// What the runtime knows of a dialog.
+#[derive(Debug, Clone, Copy)]
+pub struct DialogSpec {
+    /// The handler's name.
+    pub name: &'static str,
+    /// The method on the wire.
+    pub wire: &'static str,
+    /// Whether an answer is expected.
+    pub answered: bool,
+    /// The answer that means "no answer", as JSON members; none where an error says so.
+    pub fallback: Option<&'static str>,
+}
+
+/// Types of the frames that carry dialogs in flat dialects.
+#[derive(Debug, Clone, Copy)]
+pub struct DialogFrames {
+    /// Of a question.
+    pub request: &'static str,
+    /// Of an answer.
+    pub answer: &'static str,
+}
+
+/// A dialect's tables.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its revision.
+    pub revision: &'static str,
+    /// The agent that speaks it.
+    pub agent: &'static str,
+    /// How frames are wrapped.
+    pub framing: Framing,
+    /// Whether event types outside the declaration are kept.
+    pub events_open: bool,
+    /// Dialogs in flat dialects.
+    pub dialog_frames: Option<DialogFrames>,
+    /// The member of an event that names its session, where a connection has several.
+    pub session_member: Option<&'static str>,
+    /// The rules at the edges.
+    pub edges: Edges,
+    /// How a run ends.
+    pub run_end: RunEnd,
+    /// The commands.
+    pub commands: &'static [CommandSpec],
+    /// The events.
+    pub events: &'static [EventSpec],
+    /// The dialogs.
+    pub dialogs: &'static [DialogSpec],
+}
+
+impl Spec {
+    /// A command by its wire name.
+    pub fn command(&self, wire: &str) -> Option<&'static CommandSpec> {
+        self.commands.iter().find(|command| command.wire == wire)
+    }
+
+    /// An event by its type.
+    pub fn event(&self, name: &str) -> Option<&'static EventSpec> {
+        self.events.iter().find(|event| event.name == name)
+    }
+
+    /// A dialog by its method.
+    pub fn dialog(&self, wire: &str) -> Option<&'static DialogSpec> {
+        self.dialogs.iter().find(|dialog| dialog.wire == wire)
+    }
+
+    /// `NAME@REVISION`.
+    pub fn id(&self) -> String {
+        format!("{}@{}", self.name, self.revision)
+    }
+}
+
+/// A dialect as a type parameter.
+pub trait Dialect: Sized + Send + Sync + std::fmt::Debug + 'static {
+    /// Its tables.
+    const SPEC: &'static Spec;
+    /// Its events.
+    type Event: crate::wire::Eventful;
+    /// Its commands with their parameters.
+    type Command: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+    /// The data of its answers.
+    type Reply: crate::wire::Answered + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+    /// Its dialogs with their parameters.
+    type Dialog: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+}

@@ -1,0 +1,72 @@
+//! Looking at every frame that passes, for tracing.
+
+use crate::framing::FramingError;
+
+/// Which way a frame goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To the agent.
+    Sent,
+    /// From the agent.
+    Received,
+}
+
+/// Something odd that did not stop the connection.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Diagnostic {
+    /// A line that is no frame: text that a library or tool printed. It was skipped.
+    Noise {
+        /// The beginning of the line.
+        text: String,
+        /// Why it is no frame.
+        reason: String,
+    },
+    /// Bytes that are no line. They were skipped.
+    Framing(FramingError),
+    /// An answer that no call waits for (unknown, late or second). It was skipped.
+    UnmatchedAnswer {
+        /// The id that it carries.
+        id: Option<String>,
+        /// The command that it names.
+        command: Option<String>,
+    },
+    /// A frame whose type is not declared.
+    UnknownFrame {
+        /// Its type.
+        kind: String,
+    },
+    /// A dialog that was answered by the declared policy because there is no handler for it.
+    DialogByPolicy {
+        /// The dialog's method.
+        method: String,
+    },
+    /// A dialog that does not fit its declaration; it was answered by the declared policy.
+    DialogMalformed {
+        /// The dialog's method.
+        method: String,
+        /// Which member is wrong, and why.
+        reason: String,
+    },
+    /// A frame that carried a session or run that nobody listens to was dropped.
+    EventDropped {
+        /// The event's type.
+        kind: String,
+    },
+}
+
+/// Sees everything that passes. Called on the connection's own tasks: it must not block.
+///
+/// Keys are redacted before a tap sees them. A panic in a tap is caught and the tap is not called
+/// again.
+pub trait Tap: Send + Sync + 'static {
+    /// A frame passed. `text` has no line feed and no key in it.
+    fn frame(&self, direction: Direction, text: &str) {
+        let _ = (direction, text);
+    }
+
+    /// Something odd happened.
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        let _ = diagnostic;
+    }
+}

@@ -1,0 +1,63 @@
+//! How a child process ended.
+
+use std::fmt;
+
+use rustix::process::Signal;
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exit {
+    /// The exit code, where the process exited.
+    pub code: Option<i32>,
+    /// The signal's number, where a signal ended the process.
+    pub signal: Option<i32>,
+    /// The last of what it wrote to stderr; what is not UTF-8 became U+FFFD.
+    pub stderr_tail: String,
+}
+
+impl Exit {
+    /// Whether the process exited with code 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// The signal's name, such as `SIGKILL`; `None` where no signal ended the process, or a nameless one.
+    pub fn signal_name(&self) -> Option<&'static str> {
+        let signal = self.signal?;
+        SIGNALS.iter().find(|(known, _)| known.as_raw() == signal).map(|(_, name)| *name)
+    }
+}
+
+/// "exited with code 1", "killed by SIGTERM", or "ended" where the system did not tell.
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal, self.signal_name()) {
+            (Some(code), ..) => write!(out, "exited with code {code}"),
+            (None, _, Some(name)) => write!(out, "killed by {name}"),
+            (None, Some(signal), None) => write!(out, "killed by signal {signal}"),
+            (None, None, None) => out.write_str("ended"),
+        }
+    }
+}
+
+/// Numbers differ between systems, names do not.
+const SIGNALS: &[(Signal, &str)] = &[
+    (Signal::HUP, "SIGHUP"),
+    (Signal::INT, "SIGINT"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::ILL, "SIGILL"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::KILL, "SIGKILL"),
+    (Signal::USR1, "SIGUSR1"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::USR2, "SIGUSR2"),
+    (Signal::PIPE, "SIGPIPE"),
+    (Signal::ALARM, "SIGALRM"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::XFSZ, "SIGXFSZ"),
+    (Signal::SYS, "SIGSYS"),
+];

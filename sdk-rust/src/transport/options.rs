@@ -1,0 +1,115 @@
+//! What to start as a child process, and how to end it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::stderr::StderrCallback;
+
+/// What to start, and how to end it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ChildOptions {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its working directory; this process's own where there is none.
+    pub cwd: Option<PathBuf>,
+    /// Variables added to the inherited environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Variables taken out of the inherited environment.
+    pub env_remove: Vec<OsString>,
+    /// How much of the end of stderr is kept, in bytes: 64 KiB.
+    pub stderr_tail_bytes: usize,
+    /// How long the group may take to end after its stdin was closed: 2 s.
+    pub eof_grace: Duration,
+    /// How long the group may take to end after SIGTERM: 2 s.
+    pub term_grace: Duration,
+    /// Called with each line of stderr.
+    pub on_stderr_line: Option<StderrCallback>,
+}
+
+impl ChildOptions {
+    /// The given program without arguments, and the defaults.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stderr_tail_bytes: 64 * 1024,
+            eof_grace: Duration::from_secs(2),
+            term_grace: Duration::from_secs(2),
+            on_stderr_line: None,
+        }
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the working directory.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Adds a variable to the environment.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Takes a variable out of the inherited environment.
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        self.env_remove.push(name.into());
+        self
+    }
+
+    /// Sets how long the group may take after end of input and after SIGTERM.
+    pub fn graces(mut self, eof: Duration, term: Duration) -> Self {
+        (self.eof_grace, self.term_grace) = (eof, term);
+        self
+    }
+
+    /// Sets how much of the end of stderr is kept, in bytes.
+    pub fn stderr_tail_bytes(mut self, bytes: usize) -> Self {
+        self.stderr_tail_bytes = bytes;
+        self
+    }
+
+    /// Sets what is called with each line of stderr.
+    pub fn on_stderr_line(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_stderr_line = Some(Arc::new(callback));
+        self
+    }
+}
+
+impl fmt::Debug for ChildOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of variables are left out: keys travel there.
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        out.debug_struct("ChildOptions")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("cwd", &self.cwd)
+            .field("env", &names)
+            .field("env_remove", &self.env_remove)
+            .field("stderr_tail_bytes", &self.stderr_tail_bytes)
+            .field("eof_grace", &self.eof_grace)
+            .field("term_grace", &self.term_grace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,114 @@
+//! What generated types are made of: records that keep unknown members, unions that dispatch on
+//! their tag without buffering, open sets.
+//!
+//! Decoding never loses anything: members that are not declared stay in [`Extra`], variants that
+//! are not declared stay in [`Unknown`]. A declared member of the wrong type is an error that
+//! names the member.
+
+mod choice;
+mod extra;
+mod maybe;
+mod named;
+mod record;
+mod replay;
+mod replies;
+mod strings;
+mod tagged;
+
+pub use extra::{Extra, Unknown};
+pub use maybe::Maybe;
+pub use record::{ConstantValue, Envelope, Record};
+
+/// Building blocks of the macros. Not part of the public API.
+#[doc(hidden)]
+pub mod private {
+    pub use super::choice::{ChoiceVisitor, Shape, ShapeOf, visit_choice};
+    pub use super::named::decode_record;
+    pub use super::record::{Expecting, Key, KeySeed, check_constant, in_member};
+    pub use super::replay::Replay;
+    pub use super::tagged::{TagVisitor, Union};
+    pub use serde;
+}
+
+pub(crate) use choice::choice;
+pub(crate) use named::named;
+pub(crate) use record::record;
+pub(crate) use replies::replies;
+pub(crate) use strings::strings;
+pub(crate) use tagged::tagged;
+
+/// A generated union whose variant is named by the frame around it.
+pub trait Named: Sized {
+    /// The names on the wire.
+    const NAMES: &'static [&'static str];
+
+    /// The variant's name on the wire.
+    fn name(&self) -> &'static str;
+
+    /// Reads the variant of that name; none where no variant has it.
+    ///
+    /// # Errors
+    /// Says which member is missing or wrong.
+    fn decode(name: &str, text: &str, envelope: Envelope) -> Option<Result<Self, serde_json::Error>>;
+
+    /// Writes the members.
+    ///
+    /// # Errors
+    /// Hands on what the serializer says.
+    fn encode<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+record! {
+    /// No parameters; members that were sent all the same are kept.
+    pub struct NoParams() {}
+}
+
+impl Default for NoParams {
+    fn default() -> Self {
+        NoParams { extra: Extra::default() }
+    }
+}
+
+/// What the refusal of a value outside a closed set says between the value and the set.
+pub(crate) const NONE_OF: &str = " is none of ";
+
+/// Decodes a value from JSON text.
+///
+/// # Errors
+/// Says which member is wrong and why.
+pub fn decode<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+/// Encodes a value as one line of JSON text, without the line feed.
+///
+/// # Errors
+/// Never for generated types; a map of the caller's own with keys that are no strings fails.
+pub fn encode<T: serde::Serialize>(value: &T) -> Result<String, serde_json::Error> {
+    serde_json::to_string(value)
+}
+
+/// A generated union of events.
+pub trait Eventful:
+    serde::Serialize + serde::de::DeserializeOwned + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static
+{
+    /// The event's `type`.
+    fn event_type(&self) -> &str;
+    /// Whether the declaration names it.
+    fn is_known(&self) -> bool;
+}
+
+/// A generated union of answers.
+pub trait Answered: Sized {
+    /// Reads the data of a command's answer; none where there is no such command.
+    ///
+    /// # Errors
+    /// Says which member is missing or wrong.
+    fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>>;
+
+    /// Writes the data; none where the answer has none.
+    ///
+    /// # Errors
+    /// Never for generated types.
+    fn encode(&self) -> Result<Option<String>, serde_json::Error>;
+}

@@ -1,0 +1,194 @@
+//! Unions told apart by a tag: the `tagged!` macro and what it stands on.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::replay::Replay;
+
+/// A generated union.
+pub trait Union: Sized {
+    /// The type's name, for messages.
+    const NAME: &'static str;
+    /// The member that tells the variants apart.
+    const TAG: &'static str;
+
+    /// Reads the variant with that tag; the tag has been read already. `Ok(Err(map))` gives the
+    /// map back where no variant has it.
+    ///
+    /// # Errors
+    /// Says what is wrong inside the variant.
+    fn variant<'de, A: MapAccess<'de>>(tag: &str, map: A) -> Result<Result<Self, A>, A::Error>;
+
+    /// The value for a tag that is not declared, where the union is open.
+    fn unknown(tag: String, members: Map<String, Value>) -> Option<Self>;
+}
+
+/// Reads a union from a map: straight through where the tag comes first.
+#[derive(Debug)]
+pub struct TagVisitor<T>(PhantomData<T>);
+
+impl<T> TagVisitor<T> {
+    /// A visitor for `T`.
+    pub fn new() -> Self {
+        TagVisitor(PhantomData)
+    }
+}
+
+impl<T> Default for TagVisitor<T> {
+    fn default() -> Self {
+        TagVisitor::new()
+    }
+}
+
+impl<'de, T: Union> Visitor<'de> for TagVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with `{}` ({})", T::TAG, T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut ahead: Vec<(String, Value)> = Vec::new();
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if key != T::TAG {
+                ahead.push((key.into_owned(), map.next_value()?));
+                continue;
+            }
+            let tag: String =
+                map.next_value().map_err(|error| A::Error::custom(format_args!("`{}`: {error}", T::TAG)))?;
+            return if ahead.is_empty() {
+                match T::variant(&tag, map)? {
+                    Ok(value) => Ok(value),
+                    Err(map) => unknown(tag, ahead, map),
+                }
+            } else {
+                match T::variant(&tag, Replay::new(ahead, map))? {
+                    Ok(value) => Ok(value),
+                    Err(map) => unknown(tag, Vec::new(), map),
+                }
+            };
+        }
+        Err(A::Error::missing_field(T::TAG))
+    }
+}
+
+fn unknown<'de, T: Union, A: MapAccess<'de>>(
+    tag: String,
+    ahead: Vec<(String, Value)>,
+    mut map: A,
+) -> Result<T, A::Error> {
+    let mut members: Map<String, Value> = ahead.into_iter().collect();
+    members.insert(T::TAG.to_owned(), Value::String(tag.clone()));
+    while let Some((name, value)) = map.next_entry()? {
+        members.insert(name, value);
+    }
+    T::unknown(tag.clone(), members).ok_or_else(|| {
+        A::Error::custom(format_args!("`{}` is \"{tag}\", which {} does not know", T::TAG, T::NAME))
+    })
+}
+
+/// Declares a union of records.
+macro_rules! tagged {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident by $tag:literal $open:ident {
+            $( $(#[doc = $vdoc:literal])* $variant:ident($ty:ty) = $value:literal, )*
+        }
+    ) => {
+        $crate::wire::tagged! { @enum $open
+            $(#[doc = $doc])* $name { $( $(#[doc = $vdoc])* $variant($ty), )* }
+        }
+
+        impl $name {
+            /// The value of the tag.
+            pub fn tag(&self) -> &str {
+                $crate::wire::tagged!(@match $open self { $( $name::$variant(_) => $value, )* } unknown => &unknown.tag)
+            }
+        }
+
+        impl $crate::wire::private::Union for $name {
+            const NAME: &'static str = stringify!($name);
+            const TAG: &'static str = $tag;
+
+            fn variant<'de, A: $crate::wire::private::serde::de::MapAccess<'de>>(
+                tag: &str,
+                map: A,
+            ) -> Result<Result<Self, A>, A::Error> {
+                let envelope = $crate::wire::Envelope { members: &[], known: Some($tag) };
+                match tag {
+                    $( $value => <$ty as $crate::wire::Record>::decode(map, envelope).map($name::$variant).map(Ok), )*
+                    _ => Ok(Err(map)),
+                }
+            }
+
+            #[allow(unused_variables)]
+            fn unknown(tag: String, members: serde_json::Map<String, serde_json::Value>) -> Option<Self> {
+                $crate::wire::tagged!(@unknown $open $name tag members)
+            }
+        }
+
+        impl $crate::wire::private::serde::Serialize for $name {
+            fn serialize<S: $crate::wire::private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                $crate::wire::tagged!(@match $open self {
+                    $( $name::$variant(value) => value.serialize(serializer), )*
+                } unknown => unknown.serialize(serializer))
+            }
+        }
+
+        impl<'de> $crate::wire::private::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::wire::private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                deserializer.deserialize_map($crate::wire::private::TagVisitor::<$name>::new())
+            }
+        }
+
+        $(
+            impl From<$ty> for $name {
+                fn from(value: $ty) -> Self {
+                    $name::$variant(value)
+                }
+            }
+        )*
+    };
+
+    (@enum open $(#[doc = $doc:literal])* $name:ident { $( $(#[doc = $vdoc:literal])* $variant:ident($ty:ty), )* }) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        #[allow(clippy::large_enum_variant)]
+        pub enum $name {
+            $( $(#[doc = $vdoc])* $variant($ty), )*
+            /// One that the declaration does not name, with all that it carried.
+            Unknown($crate::wire::Unknown),
+        }
+    };
+    (@enum closed $(#[doc = $doc:literal])* $name:ident { $( $(#[doc = $vdoc:literal])* $variant:ident($ty:ty), )* }) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(clippy::large_enum_variant)]
+        pub enum $name {
+            $( $(#[doc = $vdoc])* $variant($ty), )*
+        }
+    };
+
+    (@match open $self:ident { $( $name:ident::$variant:ident($value:tt) => $result:expr, )* } $unknown:ident => $other:expr) => {
+        match $self { $( Self::$variant($value) => $result, )* Self::Unknown($unknown) => $other }
+    };
+    (@match closed $self:ident { $( $name:ident::$variant:ident($value:tt) => $result:expr, )* } $unknown:ident => $other:expr) => {
+        match $self { $( Self::$variant($value) => $result, )* }
+    };
+
+    (@unknown open $name:ident $tag:ident $members:ident) => {
+        Some($name::Unknown($crate::wire::Unknown { tag: $tag, members: $members }))
+    };
+    (@unknown closed $name:ident $tag:ident $members:ident) => { None };
+}
+
+pub(crate) use tagged;

@@ -1,0 +1,76 @@
+//! Starting and ending children again and again. On a process of its own, because it counts what is open.
+#![cfg(target_os = "linux")]
+#![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
+
+use std::time::Duration;
+
+use agentese::framing::FrameReader;
+use agentese::transport::{ChildOptions, Transport};
+use tokio::io::AsyncWriteExt;
+
+#[derive(Debug, PartialEq)]
+struct Held {
+    descriptors: usize,
+    threads: usize,
+    children: Vec<String>,
+}
+
+fn held() -> Held {
+    let entries = |path: &str| std::fs::read_dir(path).unwrap().count();
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let children = tasks.flat_map(|task| {
+        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        children.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    });
+    Held {
+        descriptors: entries("/proc/self/fd"),
+        threads: entries("/proc/self/task"),
+        children: children.collect(),
+    }
+}
+
+async fn cycle(number: usize) {
+    let options = ChildOptions::new("cat").graces(Duration::from_secs(5), Duration::from_secs(5));
+    let transport = Transport::from_child(options).unwrap();
+    let (mut writer, child) = (transport.writer, transport.child.unwrap());
+    let mut reader = FrameReader::new(transport.reader);
+    writer.write_all(b"{}\n").await.unwrap();
+    assert_eq!(reader.next_batch(&mut Vec::new()).await.unwrap(), 1);
+    // Every way to end one, in turn.
+    match number % 3 {
+        0 => assert!(child.shutdown().await.success()),
+        1 => {
+            let exit = child.exit();
+            drop((writer, child));
+            assert!(exit.await.success());
+        }
+        _ => {
+            child.kill();
+            assert_eq!(child.shutdown().await.signal, Some(9));
+        }
+    }
+}
+
+/// 200 cycles; `AGENTESE_CYCLES` asks for more.
+#[tokio::test]
+async fn fm_F40_start_and_stop_leak_nothing() {
+    let cycles = std::env::var("AGENTESE_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
+    // The first ones open what the runtime keeps.
+    for number in 0..3 {
+        cycle(number).await;
+    }
+    let settled = async || {
+        // A keeper's last step comes after the exit it reports.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        held()
+    };
+    let before = settled().await;
+    for number in 0..cycles {
+        tokio::time::timeout(Duration::from_secs(20), cycle(number)).await.expect("a cycle hangs");
+    }
+    let after = settled().await;
+    assert_eq!(after, before);
+    assert!(after.children.is_empty(), "{after:?}");
+}

@@ -1,0 +1,99 @@
+//! The tool that runs shell commands.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::process::{Capture, Request, StartError, run};
+use super::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
+
+/// Runs a command in the shell and gives back its output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bash;
+
+impl Tool for Bash {
+    fn name(&self) -> &str {
+        "bash"
+    }
+
+    fn description(&self) -> &str {
+        "Runs a shell command in the working directory. The result is what the command wrote to its output and error \
+         channels. Of a long output you see the last 2000 lines or 50KB, and a note says in which file all of it is. \
+         The command gets no input. A timeout in seconds may be set."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command for the shell"},
+                "timeout": {"type": "number", "description": "Seconds after which the command is ended; none by default"},
+            },
+            "required": ["command"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        execute(context, arguments).boxed()
+    }
+}
+
+async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
+    let command = arguments["command"].as_str().unwrap_or_default();
+    let timeout = arguments["timeout"].as_f64();
+    let mut observe = |output: &Capture| {
+        if context.updates.wanted() {
+            let tail = output.tail();
+            let details = details(output).unwrap_or_else(|| json!({}));
+            context
+                .updates
+                .send(ToolUpdate { content: vec![ToolContent::Text(tail.content)], details: Some(details) });
+        }
+    };
+    let finished = match run(context, Request { command, timeout, clean: false }, &mut observe).await {
+        Ok(finished) => finished,
+        Err(StartError::Aborted) => return ToolOutput::error("Command aborted"),
+        Err(error) => return ToolOutput::error(format!("The command did not run: {error}")),
+    };
+
+    let tail = finished.output.tail();
+    let mut text = tail.content.clone();
+    if let Some(notice) = finished.output.notice(&tail) {
+        text.push_str("\n\n");
+        text.push_str(&notice);
+    }
+    // Where a command was stopped from outside, pi does not say that there was no output.
+    let ended_by_itself = matches!(finished.ending, super::process::Ending::Exited(_));
+    if text.is_empty() && ended_by_itself {
+        text.push_str("(no output)");
+    }
+    match finished.ending.failure(timeout) {
+        None => {
+            let output = ToolOutput::text(text);
+            match details(&finished.output) {
+                Some(details) => output.with_details(details),
+                None => output,
+            }
+        }
+        Some(failure) if text.is_empty() => ToolOutput::error(failure),
+        Some(failure) => ToolOutput::error(format!("{text}\n\n{failure}")),
+    }
+}
+
+/// What clients are told of a cut output; nothing of a whole one.
+fn details(output: &Capture) -> Option<Value> {
+    let tail = output.tail();
+    if !tail.truncated() {
+        return None;
+    }
+    let mut details = Map::new();
+    details.insert("truncation".into(), tail.to_json());
+    if let Some(path) = output.path() {
+        details.insert("fullOutputPath".into(), path.to_string_lossy().into());
+    }
+    Some(Value::Object(details))
+}

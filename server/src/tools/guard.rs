@@ -1,0 +1,226 @@
+//! The guard: a small process between the server and a command, which outlives the server just long enough.
+//!
+//! The server runs its own binary as `agentese __guard -- PROGRAM ARGUMENT…`. The guard's standard input is one end of
+//! a socket pair. On it the guard reports, a line each:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `started PID` | the program runs; its process group has the same number |
+//! | `failed ERRNO` | it could not be started |
+//! | `code N`, `signal N` | it ended that way |
+//!
+//! The server never writes. Closing its end, by intent or by dying in whatever way, is the order to end the process
+//! group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while anything of the group runs, so background
+//! processes of a command live as long as the server and no longer. A process that leaves the group with `setsid` or
+//! `setpgid` is not followed.
+//!
+//! The guard is in a session of its own: what a terminal sends to the server's group does not reach it, and a command
+//! that asks a terminal for a password finds none instead of waiting for ever.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, kill_process_group, setsid, test_kill_process_group, wait,
+};
+
+use super::Exit;
+
+/// The hidden first argument that makes the binary a guard.
+pub const GUARD_COMMAND: &str = "__guard";
+
+/// How long a process group has between the request to end and the kill.
+pub const GRACE: Duration = Duration::from_millis(500);
+
+/// After a kill the group is gone at once unless a process is stuck in the kernel, which is not waited for longer.
+const AFTER_KILL: Duration = Duration::from_secs(2);
+
+/// Where no orphans are adopted, the end of the group has to be looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the guard when the program was started as one, and gives its exit code; else none.
+///
+/// To be called first in `main`, before the command line is parsed and a runtime is made: every command pays for what
+/// comes before. Only the standard library and a few system calls are used.
+pub fn main_if_guard() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()? == GUARD_COMMAND).then(|| match guard(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            // Somebody started this by hand: the server always gives a socket and a program.
+            let _ = writeln!(io::stderr(), "agentese {GUARD_COMMAND}: {problem}");
+            ExitCode::from(2)
+        }
+    })
+}
+
+fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static str> {
+    let program = match (arguments.next(), arguments.next()) {
+        (Some(dashes), Some(program)) if dashes == "--" => program,
+        _ => return Err("expected: -- PROGRAM [ARGUMENT]…"),
+    };
+    let server = io::stdin().as_fd().try_clone_to_owned().map_err(|_| "there is no standard input")?;
+    let mut server = UnixStream::from(server);
+    server
+        .local_addr()
+        .map_err(|_| "standard input is no socket; this command is for the server's own use")?;
+
+    // Fails only for a group leader, which the server does not make us.
+    let _ = setsid();
+    adopt_orphans();
+    // The watcher comes first: a command without one could be left behind. It sees the group only when the lock is
+    // free, that is when it is known whether there is one.
+    let group = Arc::new(Mutex::new(None));
+    let mut known = group.lock().map_err(|_| "a lock is poisoned")?;
+    let watcher = server.try_clone().and_then(|server| {
+        let group = group.clone();
+        thread::Builder::new().spawn(move || end_when_closed(server, &group))
+    });
+    let spawned = watcher
+        .and_then(|_| Command::new(program).args(arguments).stdin(Stdio::null()).process_group(0).spawn());
+    let leader = match spawned.as_ref().map(|child| Pid::from_raw(child.id() as i32)) {
+        Ok(Some(leader)) => leader,
+        Ok(None) => return Err("the program has no process number"),
+        Err(error) => {
+            let _ = writeln!(server, "failed {}", error.raw_os_error().unwrap_or_default());
+            return Ok(());
+        }
+    };
+    *known = Some(leader);
+    drop(known);
+    release_output();
+    // A server that is gone does not read this, and need not: the watcher sees it.
+    let _ = writeln!(server, "started {}", leader.as_raw_nonzero());
+    stay(&mut server, leader);
+    Ok(())
+}
+
+/// Waits for the end of everything in the group; reports the end of its leader.
+fn stay(server: &mut UnixStream, leader: Pid) {
+    let mut leader_ended = false;
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == leader => {
+                leader_ended = true;
+                if let Some(exit) = exit_of(status) {
+                    let _ = server.write_all(report(exit).as_bytes());
+                }
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            // No children are left: orphans were not ours to adopt.
+            Err(_) => {
+                leader_ended = true;
+                thread::sleep(LOOK);
+            }
+        }
+        // The leader counts until it has been waited for, so its number cannot have passed to another process.
+        if leader_ended && test_kill_process_group(leader).is_err() {
+            return;
+        }
+    }
+}
+
+/// Once the server's end is closed the group has to go. The process ends when [`stay`] sees that it is gone.
+fn end_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
+    let mut ignored = [0; 64];
+    loop {
+        match server.read(&mut ignored) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    let Some(group) = group.lock().ok().and_then(|group| *group) else { return };
+    let _ = kill_process_group(group, Signal::TERM);
+    thread::sleep(GRACE);
+    let _ = kill_process_group(group, Signal::KILL);
+    thread::sleep(AFTER_KILL);
+    std::process::exit(1);
+}
+
+/// Only the command may hold the pipe with its output: the server waits for the pipe's end.
+fn release_output() {
+    if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+/// With orphans adopted, `wait` tells of every end in the group, and no zombies are left to a lazy init.
+#[cfg(target_os = "linux")]
+fn adopt_orphans() {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() {}
+
+fn exit_of(status: WaitStatus) -> Option<Exit> {
+    status.exit_status().map(Exit::Code).or_else(|| status.terminating_signal().map(Exit::Signal))
+}
+
+fn report(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("code {code}\n"),
+        Exit::Signal(signal) => format!("signal {signal}\n"),
+    }
+}
+
+/// One line from a guard, on the server's side.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Report {
+    Started(Pid),
+    Failed(i32),
+    Ended(Exit),
+}
+
+impl Report {
+    /// Fails with the line when no guard says such a thing.
+    pub(crate) fn parse(line: &str) -> io::Result<Self> {
+        let parsed = line.split_once(' ').and_then(|(word, number)| {
+            let number = number.parse().ok()?;
+            match word {
+                "started" => Pid::from_raw(number).map(Self::Started),
+                "failed" => Some(Self::Failed(number)),
+                "code" => Some(Self::Ended(Exit::Code(number))),
+                "signal" => Some(Self::Ended(Exit::Signal(number))),
+                _ => None,
+            }
+        });
+        parsed.ok_or_else(|| io::Error::other(format!("unexpected report of a guard: {line}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_read_as_written() {
+        for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(9)] {
+            assert_eq!(Report::parse(report(exit).trim_end()).unwrap(), Report::Ended(exit));
+        }
+        assert_eq!(Report::parse("started 7").unwrap(), Report::Started(Pid::from_raw(7).unwrap()));
+        assert_eq!(Report::parse("failed 2").unwrap(), Report::Failed(2));
+        for line in ["", "started", "started 0", "started x", "hello 1"] {
+            assert!(Report::parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_no_server_would_say_is_refused() {
+        let arguments = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>().into_iter();
+        assert!(guard(arguments(&[])).is_err());
+        assert!(guard(arguments(&["--"])).is_err());
+        assert!(guard(arguments(&["ls", "-l"])).is_err());
+    }
+}

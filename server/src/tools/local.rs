@@ -1,0 +1,301 @@
+//! Commands as processes of this machine, guarded or not.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::io::AsyncRead;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::guard::{GRACE, GUARD_COMMAND, Report};
+use super::spawner::{CommandLine, Exit, Running, Spawner};
+
+/// A guard starts in milliseconds; one that says nothing for this long is no guard.
+const GUARD_START: Duration = Duration::from_secs(10);
+/// How long the end of a group is waited for beyond its grace before it is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs commands on this machine.
+///
+/// With a guard nothing of a command outlives this process; see [`super::guard`]. Without one, which is for programs
+/// that use the tools as a library, background processes and the commands of a killed process are left behind.
+/// Dropping a spawner ends the background processes that its guarded commands left.
+#[derive(Debug)]
+pub struct LocalSpawner {
+    guard: Option<PathBuf>,
+    /// Cancelled with the spawner.
+    closing: CancellationToken,
+    _close: DropGuard,
+}
+
+impl LocalSpawner {
+    /// A spawner that runs every command under the given binary, whose `main` calls
+    /// [`super::guard::main_if_guard`], or directly. A path that is no such binary makes every spawn fail.
+    pub fn new(guard: Option<PathBuf>) -> Self {
+        let closing = CancellationToken::new();
+        Self { guard, _close: closing.clone().drop_guard(), closing }
+    }
+
+    /// A spawner whose guard is the running binary itself. Where that cannot be found commands run unguarded.
+    pub fn guarded_by_this_binary() -> Self {
+        // On Linux the link stays good when the file is replaced by a newer version or deleted.
+        let link = PathBuf::from("/proc/self/exe");
+        Self::new(if link.exists() { Some(link) } else { std::env::current_exe().ok() })
+    }
+
+    async fn unguarded(&self, line: &CommandLine) -> io::Result<Box<dyn Running>> {
+        let mut command = Command::new(&line.program);
+        command.args(&line.arguments).stdin(Stdio::null()).process_group(0);
+        let (child, output) = start(command, line)?;
+        let group = child.id().and_then(|id| Pid::from_raw(id as i32));
+        let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
+        Ok(Box::new(Unguarded { child, group, exit: None, output: Some(output) }))
+    }
+
+    async fn guarded(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Box<dyn Running>> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let mut command = Command::new(guard);
+        // No process group: the guard makes a session for itself, which a group leader could not.
+        command.arg0("agentese").arg(GUARD_COMMAND).arg("--").arg(&line.program).args(&line.arguments);
+        command.stdin(Stdio::from(OwnedFd::from(theirs)));
+        let (child, output) = start(command, line)?;
+        let mut guarded = Guarded {
+            lifeline: Some(ours.try_clone()?),
+            reports: Reports { socket: UnixStream::from_std(ours)?, unread: Vec::new() },
+            guard: Some(child),
+            group: None,
+            exit: None,
+            output: Some(output),
+            closing: self.closing.clone(),
+        };
+        match timeout(GUARD_START, guarded.reports.next()).await {
+            Ok(Ok(Some(Report::Started(group)))) => {
+                guarded.group = Some(group);
+                Ok(Box::new(guarded))
+            }
+            Ok(Ok(Some(Report::Failed(0)))) => Err(io::ErrorKind::InvalidInput.into()),
+            Ok(Ok(Some(Report::Failed(code)))) => Err(io::Error::from_raw_os_error(code)),
+            _ => {
+                // Whatever this program is, it shall not go on.
+                let _ = guarded.guard.as_mut().map(Child::start_kill);
+                Err(io::Error::other(format!("{} does not act as a guard", guard.display())))
+            }
+        }
+    }
+}
+
+impl Spawner for LocalSpawner {
+    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>> {
+        match &self.guard {
+            Some(guard) => self.guarded(guard, command).boxed(),
+            None => self.unguarded(command).boxed(),
+        }
+    }
+}
+
+/// Starts the process with one pipe for both of its channels: that is what keeps the order of the writes.
+fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
+    let (reader, writer) = io::pipe()?;
+    command.current_dir(&line.cwd).envs(line.environment.iter().map(|(name, value)| (name, value)));
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let child = command.spawn()?;
+    // The command holds our copies of the writing end; while they exist the pipe has no end.
+    drop(command);
+    Ok((child, pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?))
+}
+
+fn output_or_empty(output: &mut Option<pipe::Receiver>) -> Box<dyn AsyncRead + Send + Unpin> {
+    match output.take() {
+        Some(output) => Box::new(output),
+        None => Box::new(tokio::io::empty()),
+    }
+}
+
+struct Unguarded {
+    child: Child,
+    group: Pid,
+    exit: Option<Exit>,
+    output: Option<pipe::Receiver>,
+}
+
+impl Running for Unguarded {
+    fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin> {
+        output_or_empty(&mut self.output)
+    }
+
+    fn wait(&mut self) -> BoxFuture<'_, io::Result<Exit>> {
+        async {
+            let status = self.child.wait().await?;
+            let exit = status.code().map(Exit::Code).or_else(|| status.signal().map(Exit::Signal));
+            self.exit = exit;
+            exit.ok_or_else(|| io::Error::other(format!("the command ended without a status: {status}")))
+        }
+        .boxed()
+    }
+
+    fn end(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            let asked = Instant::now();
+            let mut killed = false;
+            let _ = kill_process_group(self.group, Signal::TERM);
+            loop {
+                // Waiting for the leader frees its place in the group.
+                let _ = timeout(LOOK, self.wait()).await;
+                if self.exit.is_some() {
+                    if test_kill_process_group(self.group).is_err() {
+                        return;
+                    }
+                    sleep_until(Instant::now() + LOOK).await;
+                }
+                if !killed && asked.elapsed() >= GRACE {
+                    let _ = kill_process_group(self.group, Signal::KILL);
+                    killed = true;
+                }
+                if asked.elapsed() >= GRACE + PATIENCE {
+                    return;
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Drop for Unguarded {
+    fn drop(&mut self) {
+        // Until it has been waited for, the leader keeps the group's number from being given to others.
+        if self.exit.is_none() {
+            let _ = kill_process_group(self.group, Signal::KILL);
+        }
+    }
+}
+
+struct Guarded {
+    /// The server's end of the socket, to close it. Taken when the guard is left to a task of its own.
+    lifeline: Option<StdUnixStream>,
+    /// The same end, to read from it.
+    reports: Reports,
+    guard: Option<Child>,
+    group: Option<Pid>,
+    exit: Option<Exit>,
+    output: Option<pipe::Receiver>,
+    closing: CancellationToken,
+}
+
+impl Running for Guarded {
+    fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin> {
+        output_or_empty(&mut self.output)
+    }
+
+    fn wait(&mut self) -> BoxFuture<'_, io::Result<Exit>> {
+        async {
+            if let Some(exit) = self.exit {
+                return Ok(exit);
+            }
+            match self.reports.next().await? {
+                Some(Report::Ended(exit)) => {
+                    self.exit = Some(exit);
+                    Ok(exit)
+                }
+                _ => {
+                    // Somebody killed the guard. Its group is ours to end now.
+                    self.kill();
+                    Err(io::Error::other("the guard of the command was killed"))
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn end(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            self.close();
+            let gone = async {
+                while let Ok(Some(report)) = self.reports.next().await {
+                    if let Report::Ended(exit) = report {
+                        self.exit = Some(exit);
+                    }
+                }
+            };
+            if timeout(GRACE + PATIENCE, gone).await.is_err() {
+                self.kill();
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Guarded {
+    /// Closes our direction, which is the order to end the group; the guard's reports still come.
+    fn close(&self) {
+        if let Some(lifeline) = &self.lifeline {
+            let _ = lifeline.shutdown(Shutdown::Write);
+        }
+    }
+
+    fn kill(&self) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            self.close();
+        }
+        let (Some(mut guard), Some(lifeline)) = (self.guard.take(), self.lifeline.take()) else { return };
+        // The guard lives on for the sake of background processes. Its socket stays open until it is done, or until
+        // the spawner goes. Without a runtime everything closes right here, which ends the group.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let closing = self.closing.clone();
+        runtime.spawn(async move {
+            tokio::select! {
+                _ = guard.wait() => {}
+                () = closing.cancelled() => drop(lifeline),
+            }
+            let _ = timeout(GRACE + PATIENCE, guard.wait()).await;
+        });
+    }
+}
+
+/// The server's end of a guard's socket.
+struct Reports {
+    socket: UnixStream,
+    unread: Vec<u8>,
+}
+
+impl Reports {
+    /// The next line; none when the guard is gone. May be dropped and called again.
+    async fn next(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.unread) {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                return Report::parse(&String::from_utf8_lossy(&line[..end])).map(Some);
+            }
+            self.socket.readable().await?;
+            let mut chunk = [0; 64];
+            match self.socket.try_read(&mut chunk) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.unread.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! One change of a file at a time.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio_util::sync::CancellationToken;
+
+/// For the whole process, since the sessions and subagents in it work on the same files.
+static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);
+
+/// Waits until no other change of the file is going on in this process. Never fails; bounded by the changes before,
+/// so a caller that can be aborted selects on that too. Other processes are not kept out.
+pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
+    let lock = {
+        let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        match locks.get(path).and_then(Weak::upgrade) {
+            Some(lock) => lock,
+            None => {
+                let lock = Arc::new(AsyncMutex::new(()));
+                locks.insert(path.to_owned(), Arc::downgrade(&lock));
+                lock
+            }
+        }
+    };
+    lock.lock_owned().await
+}
+
+/// As [`lock`], but fails with the text for the model as soon as the call is aborted.
+pub(crate) async fn lock_unless(
+    path: &Path,
+    abort: &CancellationToken,
+) -> Result<OwnedMutexGuard<()>, String> {
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => Err(ABORTED.to_owned()),
+        held = lock(path) => Ok(held),
+    }
+}
+
+/// Fails with the text for the model when the call is aborted.
+pub(crate) fn unless_aborted(abort: &CancellationToken) -> Result<(), String> {
+    if abort.is_cancelled() { Err(ABORTED.to_owned()) } else { Ok(()) }
+}
+
+/// What a call that changed nothing says after an abort.
+pub(crate) const ABORTED: &str = "Operation aborted";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[tokio::test]
+    async fn one_file_at_a_time_and_others_beside_it() {
+        let held = lock(Path::new("/locks/a")).await;
+        assert!(lock(Path::new("/locks/a")).now_or_never().is_none());
+        assert!(lock(Path::new("/locks/b")).now_or_never().is_some());
+        drop(held);
+        assert!(lock(Path::new("/locks/a")).now_or_never().is_some());
+    }
+}

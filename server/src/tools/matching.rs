@@ -1,0 +1,221 @@
+//! Finding the text to replace: as it is, or as it would be after normalisation, always as a range of the original.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::normalize::{Line, normalize};
+
+/// Why there is not exactly one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoMatch {
+    Missing,
+    /// This many places.
+    Ambiguous(usize),
+}
+
+/// The one place of `old` in `text`. Line endings do not matter; what else differs in typography and white space at
+/// line ends matters only when nothing is found otherwise.
+pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
+    let old = old.replace("\r\n", "\n");
+    // A carriage return in the file is part of a line ending, or it would be found either way.
+    let exact = if text.contains("\r\n") {
+        let view = View::new(text, false);
+        view.find(&old, |range| view.range(range, false))
+    } else {
+        one(places(text, &old).map(|at| at..at + old.len()))
+    };
+    exact.or_else(
+        |no_match| if no_match == NoMatch::Missing { find_normalised(text, &old) } else { Err(no_match) },
+    )
+}
+
+fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
+    let view = View::new(text, true);
+    let found = view.find(&normalize(old, true), |range| view.range(range, false));
+    let ends_in_space = old.trim_end_matches(|c: char| c != '\n' && c.is_whitespace()).len() < old.len();
+    if found != Err(NoMatch::Missing) || !ends_in_space {
+        return found;
+    }
+    // White space at the end of `old` may stand for other white space, but only at the end of a line.
+    view.find(&normalize(old, false), |range| {
+        let at_end = view.text[range.end..].is_empty() || view.text[range.end..].starts_with('\n');
+        if at_end { view.range(range, true) } else { None }
+    })
+}
+
+/// A text with other line endings, and perhaps normalised lines, that knows where its lines are in the original.
+struct View<'a> {
+    original: &'a str,
+    text: String,
+    lines: Vec<Start>,
+    normalised: bool,
+}
+
+struct Start {
+    original: usize,
+    view: usize,
+}
+
+impl<'a> View<'a> {
+    fn new(original: &'a str, normalised: bool) -> Self {
+        let mut view =
+            Self { original, text: String::with_capacity(original.len()), lines: Vec::new(), normalised };
+        let mut at = 0;
+        // The last piece is empty when the text ends with a newline: a place of its own, at the end.
+        for line in original.split('\n') {
+            view.lines.push(Start { original: at, view: view.text.len() });
+            at += line.len() + 1;
+            let ended = at <= original.len();
+            let line = if ended { line.strip_suffix('\r').unwrap_or(line) } else { line };
+            if normalised {
+                view.text.push_str(&Line::new(line).text);
+            } else {
+                view.text.push_str(line);
+            }
+            if ended {
+                view.text.push('\n');
+            }
+        }
+        view
+    }
+
+    fn find(
+        &self,
+        old: &str,
+        range: impl Fn(Range<usize>) -> Option<Range<usize>>,
+    ) -> Result<Range<usize>, NoMatch> {
+        one(places(&self.text, old).filter_map(|at| range(at..at + old.len())))
+    }
+
+    /// The range in the original; with `with_space` the white space at the end of the last line belongs to it.
+    fn range(&self, range: Range<usize>, with_space: bool) -> Option<Range<usize>> {
+        let (line, start) = self.place(range.start)?;
+        // A match that begins with a line's end leaves the white space before it alone.
+        let at_line_end = self.text[range.start..].starts_with('\n');
+        let start = if at_line_end { self.line_end(line) } else { start };
+        let (line, end) = self.place(range.end)?;
+        let end = if with_space { self.line_end(line) } else { end };
+        (start <= end).then_some(start..end)
+    }
+
+    /// The line that a place of the view is in, and the place in the original.
+    fn place(&self, at: usize) -> Option<(usize, usize)> {
+        let line = self.lines.partition_point(|start| start.view <= at) - 1;
+        let start = &self.lines[line];
+        let offset = at - start.view;
+        let offset = if self.normalised {
+            Line::new(&self.original[start.original..self.line_end(line)]).original(offset)?
+        } else {
+            offset
+        };
+        Some((line, start.original + offset))
+    }
+
+    /// Where a line of the original ends, its line ending not included.
+    fn line_end(&self, line: usize) -> usize {
+        let Some(next) = self.lines.get(line + 1) else { return self.original.len() };
+        let end = next.original - 1;
+        if self.original[self.lines[line].original..end].ends_with('\r') { end - 1 } else { end }
+    }
+}
+
+/// Every place of `old`, overlapping ones included.
+fn places<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let finder = memmem::Finder::new(old.as_bytes());
+    let step = old.chars().next().map_or(1, char::len_utf8);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + finder.find(text.as_bytes().get(from..)?)?;
+        from = at + step;
+        Some(at)
+    })
+    .filter(move |_| !old.is_empty())
+}
+
+/// Counting stops here: nobody needs to know how often an empty line occurs in a large file.
+const MOST_COUNTED: usize = 1000;
+
+fn one(mut ranges: impl Iterator<Item = Range<usize>>) -> Result<Range<usize>, NoMatch> {
+    let first = ranges.next().ok_or(NoMatch::Missing)?;
+    match ranges.take(MOST_COUNTED - 1).count() {
+        0 => Ok(first),
+        more => Err(NoMatch::Ambiguous(more + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn finds(text: &str, old: &str, expected: &str) {
+        assert_eq!(find(text, old).map(|range| &text[range]), Ok(expected));
+    }
+
+    #[track_caller]
+    fn fails(text: &str, old: &str, expected: NoMatch) {
+        assert_eq!(find(text, old), Err(expected));
+    }
+
+    #[test]
+    fn exact_first() {
+        finds("alpha\nbeta\n", "beta", "beta");
+        finds("“a” \"a\"", "\"a\"", "\"a\"");
+        finds("a\r\nb\r\nc", "a\nb", "a\r\nb");
+        finds("a\r\nb\nc\r\n", "b\nc\n", "b\nc\r\n");
+        finds("a\r\nb", "\nb", "\r\nb");
+        finds("a\nb", "a\r\nb", "a\nb");
+        finds("a\rb", "\r", "\r");
+        finds("x\n", "\n", "\n");
+        fails("abc", "d", NoMatch::Missing);
+        fails("a a", "a", NoMatch::Ambiguous(2));
+        fails("aaa", "aa", NoMatch::Ambiguous(2));
+        fails("“a” ‘a’ “a”", "\"a\"", NoMatch::Ambiguous(2));
+    }
+
+    #[test]
+    fn normalised_matches_are_ranges_of_the_original() {
+        finds("say “hi” – now", "\"hi\" - ", "“hi” – ");
+        finds("x\u{a0}= 1  \ny = 2\t\nz", "x = 1\ny = 2", "x\u{a0}= 1  \ny = 2");
+        finds("x = 1  \r\ny = “2”\r\n", "x = 1\ny = \"2\"\n", "x = 1  \r\ny = “2”\r\n");
+        finds("e\u{301}té", "\u{e9}te\u{301}", "e\u{301}té");
+        finds("a  \nb”", "\nb\"", "\nb”");
+        finds("foo()\t\nbar", "foo()  ", "foo()\t");
+        finds("foo()\t", "foo() ", "foo()\t");
+        fails("foobar", "foo ", NoMatch::Missing);
+        // Half of what one character became is no place in the file.
+        fails("a…b", "a..", NoMatch::Missing);
+        fails("ﬁ", "f", NoMatch::Missing);
+        finds("a…b", "a...", "a…");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_in_the_text_is_found_where_it_is(
+            text in "[a-c “”\u{a0}…\r\n]{1,30}", from in any::<prop::sample::Index>(), length in 1usize..10,
+        ) {
+            let starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
+            let start = starts[from.index(starts.len())];
+            let old: String = text[start..].chars().take(length).collect();
+            // Half a line ending is no text to look for.
+            if old.ends_with('\r') || (old.starts_with('\n') && text[..start].ends_with('\r')) {
+                return Ok(());
+            }
+            match find(&text, &old) {
+                Ok(range) => prop_assert_eq!(&text[range], old),
+                Err(no_match) => prop_assert!(matches!(no_match, NoMatch::Ambiguous(_))),
+            }
+        }
+
+        #[test]
+        fn retyped_text_is_found_with_the_words_it_had(text in "[a-c“”\u{a0}…é \n]{1,30}") {
+            let retyped = normalize(&text, true);
+            prop_assume!(!retyped.is_empty());
+            if let Ok(range) = find(&text, &retyped) {
+                prop_assert_eq!(normalize(&text[range], true).trim_end().to_owned(), retyped.trim_end());
+            }
+        }
+    }
+}

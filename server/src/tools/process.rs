@@ -1,0 +1,309 @@
+//! Running one shell command to its end: output, timeout, abort, in bounded time and constant memory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::FusedFuture;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::context::ToolContext;
+use super::os_error;
+use super::signals::signal_name;
+use super::spawner::{Exit, Running};
+use super::truncate::Limits;
+
+pub use super::capture::Capture;
+
+/// How long the output of background processes is waited for after the shell has ended. A daemon that keeps the pipe
+/// open would otherwise keep the call open.
+pub const AFTER_EXIT: Duration = Duration::from_millis(250);
+/// Observers see growing output at most this often.
+pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+/// Longer timeouts are none: a year is no bound, and such numbers overflow clocks.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// A write to the file with the full output is waited for this long at the end.
+const SLOWEST_DISK: Duration = Duration::from_secs(5);
+/// As much as a pipe holds.
+const CHUNK: usize = 64 * 1024;
+
+/// Why a command did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The directory to run in is missing, no directory, or closed to us.
+    #[error("cannot run in the working directory {}: {}", path.display(), os_error::reason(source))]
+    WorkingDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The operating system refused.
+    #[error("cannot start {program}: {}", os_error::reason(source))]
+    Spawn {
+        /// The shell.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The abort came first.
+    #[error("the command was aborted before it started")]
+    Aborted,
+}
+
+/// How a started command came to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// It ended by itself.
+    Exited(Exit),
+    /// It ran out of time and its process group was ended.
+    TimedOut,
+    /// The context's abort came and its process group was ended.
+    Aborted,
+    /// Its end cannot be known, for this reason; its process group was ended.
+    Lost(String),
+}
+
+impl Ending {
+    /// The line that tells a model of an end which is a failure; none for success.
+    pub fn failure(&self, timeout: Option<f64>) -> Option<String> {
+        match self {
+            Self::Exited(Exit::Code(0)) => None,
+            Self::Exited(Exit::Code(code)) => Some(format!("Command exited with code {code}")),
+            Self::Exited(Exit::Signal(signal)) => {
+                Some(format!("Command was killed by signal {}", signal_name(*signal)))
+            }
+            Self::TimedOut => {
+                Some(format!("Command timed out after {} seconds", timeout.unwrap_or_default()))
+            }
+            Self::Aborted => Some("Command aborted".to_owned()),
+            Self::Lost(reason) => Some(format!("Command was lost: {reason}")),
+        }
+    }
+}
+
+/// What to run. The surroundings come from the [`ToolContext`].
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The text for the shell.
+    pub command: &'a str,
+    /// After how many seconds to end it: none, zero, negative and astronomic numbers mean never.
+    pub timeout: Option<f64>,
+    /// Whether escape sequences and control characters are removed from the output.
+    pub clean: bool,
+}
+
+/// A command that has come to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// How.
+    pub ending: Ending,
+    /// What it wrote.
+    pub output: Capture,
+}
+
+/// Runs a command. `observe` sees the output grow, now and then. Fails when the command did not start; every other
+/// trouble is an [`Ending`]. Returns at most [`AFTER_EXIT`] after the shell has ended, and within seconds of a timeout
+/// or an abort. Dropping the future ends the process group.
+pub async fn run(
+    context: &ToolContext,
+    request: Request<'_>,
+    observe: &mut (dyn FnMut(&Capture) + Send),
+) -> Result<Finished, StartError> {
+    check_directory(&context.cwd)?;
+    let line = context.shell.command_line(request.command, &context.cwd);
+    let spawned = tokio::select! {
+        biased;
+        () = context.abort.cancelled() => return Err(StartError::Aborted),
+        spawned = context.spawner.spawn(&line) => spawned,
+    };
+    let mut running = spawned.map_err(|source| StartError::Spawn {
+        program: line.program.to_string_lossy().into_owned(),
+        source,
+    })?;
+    let mut output = Output::new(running.take_output(), context, request.clean);
+    let ending = until_end(context, request.timeout, &mut *running, &mut output, observe).await;
+    if matches!(ending, Ending::TimedOut | Ending::Aborted) {
+        // The pipe is emptied meanwhile: a process that wants to leave may still have something to write.
+        let mut ended = running.end().fuse();
+        while !ended.is_terminated() {
+            tokio::select! {
+                () = &mut ended => {}
+                () = output.step(), if !output.closed => {}
+            }
+        }
+    }
+    let deadline = Instant::now() + AFTER_EXIT;
+    while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
+    Ok(Finished { ending, output: output.finish().await })
+}
+
+async fn until_end(
+    context: &ToolContext,
+    timeout: Option<f64>,
+    running: &mut dyn Running,
+    output: &mut Output,
+    observe: &mut (dyn FnMut(&Capture) + Send),
+) -> Ending {
+    let deadline = time_limit(timeout).map(|limit| Instant::now() + limit);
+    let mut next_update = Instant::now();
+    let mut shown = true;
+    loop {
+        tokio::select! {
+            // In this order: a flood of output must not keep the others waiting.
+            biased;
+            () = context.abort.cancelled() => return Ending::Aborted,
+            () = at(deadline) => return Ending::TimedOut,
+            exit = running.wait() => return match exit {
+                Ok(exit) => Ending::Exited(exit),
+                Err(error) => Ending::Lost(error.to_string()),
+            },
+            () = sleep_until(next_update), if !shown && output.seen().is_some() => {}
+            () = output.step(), if !output.closed => shown = false,
+        }
+        if let Some(capture) = output.seen()
+            && !shown
+            && Instant::now() >= next_update
+        {
+            if !capture.is_empty() {
+                observe(capture);
+            }
+            next_update = Instant::now() + UPDATE_INTERVAL;
+            shown = true;
+        }
+    }
+}
+
+/// The stream of a command and what has come of it.
+///
+/// A step may be dropped at any await without losing bytes: between steps the capture is either here or with a job
+/// that pushes a chunk where the disk may block.
+struct Output {
+    stream: Box<dyn AsyncRead + Send + Unpin>,
+    store: Option<Box<Store>>,
+    job: Option<JoinHandle<Box<Store>>>,
+    closed: bool,
+    fresh: Box<dyn Fn() -> Capture + Send + Sync>,
+}
+
+struct Store {
+    capture: Capture,
+    chunk: Vec<u8>,
+}
+
+impl Output {
+    fn new(stream: Box<dyn AsyncRead + Send + Unpin>, context: &ToolContext, clean: bool) -> Self {
+        let (temp_dir, limit) = (context.temp_dir.clone(), context.artifact_limit);
+        let fresh = Box::new(move || Capture::new(&temp_dir, limit, Limits::default(), clean));
+        let store = Some(Box::new(Store { capture: fresh(), chunk: vec![0; CHUNK] }));
+        Self { stream, store, job: None, closed: false, fresh }
+    }
+
+    /// One step: the end of a job, or a chunk of output, or the end of it.
+    async fn step(&mut self) {
+        if let Some(job) = &mut self.job {
+            self.store = job.await.ok();
+            self.job = None;
+            return;
+        }
+        let Some(store) = &mut self.store else {
+            // The job failed, which takes a panic or the end of the runtime.
+            self.closed = true;
+            return;
+        };
+        match self.stream.read(&mut store.chunk).await {
+            // An error is an end as well: there is nothing more to come.
+            Ok(0) | Err(_) => self.closed = true,
+            Ok(count) if store.capture.may_block(count) => {
+                self.job = self.store.take().map(|mut store| {
+                    tokio::task::spawn_blocking(move || {
+                        store.capture.push(&store.chunk[..count]);
+                        store
+                    })
+                });
+            }
+            Ok(count) => store.capture.push(&store.chunk[..count]),
+        }
+    }
+
+    /// What there is to see, when it is at hand.
+    fn seen(&self) -> Option<&Capture> {
+        self.store.as_ref().map(|store| &store.capture)
+    }
+
+    async fn finish(mut self) -> Capture {
+        if let Some(job) = self.job.take() {
+            self.store = timeout(SLOWEST_DISK, job).await.ok().and_then(Result::ok);
+        }
+        let mut capture = self.store.map_or_else(&self.fresh, |store| store.capture);
+        capture.finish();
+        capture
+    }
+}
+
+/// Fails when the directory cannot be entered: the error of a start would name the shell instead.
+fn check_directory(path: &Path) -> Result<(), StartError> {
+    let problem = match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_dir() => Some(io::ErrorKind::NotADirectory.into()),
+        Ok(_) => rustix::fs::access(path, rustix::fs::Access::EXEC_OK).err().map(io::Error::from),
+        Err(error) => Some(error),
+    };
+    match problem {
+        Some(source) => Err(StartError::WorkingDirectory { path: path.to_owned(), source }),
+        None => Ok(()),
+    }
+}
+
+/// What a number of seconds means as a limit.
+fn time_limit(seconds: Option<f64>) -> Option<Duration> {
+    let limit = Duration::try_from_secs_f64(seconds?).ok()?;
+    (!limit.is_zero() && limit < LONGEST_TIMEOUT).then_some(limit)
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fm_f80_odd_timeouts_mean_never() {
+        let never = [
+            None,
+            Some(0.0),
+            Some(-0.0),
+            Some(-5.0),
+            Some(1e300),
+            Some(f64::MAX),
+            Some(f64::NAN),
+            Some(1e-12),
+        ];
+        for seconds in never {
+            assert_eq!(time_limit(seconds), None, "{seconds:?}");
+        }
+        assert_eq!(time_limit(Some(0.25)), Some(Duration::from_millis(250)));
+        assert_eq!(time_limit(Some(86_400.0)), Some(Duration::from_secs(86_400)));
+    }
+
+    #[test]
+    fn endings_read_as_in_pi() {
+        assert_eq!(Ending::Exited(Exit::Code(0)).failure(None), None);
+        assert_eq!(Ending::Exited(Exit::Code(3)).failure(None).unwrap(), "Command exited with code 3");
+        assert_eq!(Ending::TimedOut.failure(Some(1.0)).unwrap(), "Command timed out after 1 seconds");
+        assert_eq!(Ending::TimedOut.failure(Some(0.5)).unwrap(), "Command timed out after 0.5 seconds");
+        assert_eq!(Ending::Aborted.failure(None).unwrap(), "Command aborted");
+        assert_eq!(
+            Ending::Exited(Exit::Signal(9)).failure(None).unwrap(),
+            "Command was killed by signal SIGKILL"
+        );
+    }
+}

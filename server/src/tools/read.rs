@@ -1,0 +1,286 @@
+//! The tool that reads files.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::image::{MAGIC_LENGTH, mime_type};
+use super::locks::ABORTED;
+use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
+use super::{Tool, ToolContent, ToolContext, ToolOutput, os_error, paths};
+
+/// Files beyond this are not read: counting their lines alone would take seconds.
+pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
+/// Model services refuse larger images, measured as the base64 text they are sent as.
+const LARGEST_IMAGE: u64 = 4_718_592;
+const CHUNK: usize = 64 * 1024;
+
+/// Reads a text file, whole or in parts, or an image.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Read;
+
+impl Tool for Read {
+    fn name(&self) -> &str {
+        "read"
+    }
+
+    fn description(&self) -> &str {
+        "Reads a file. Of a text file you get up to 2000 lines or 50KB from the given line on, and a note says how to \
+         go on from there. PNG, JPEG, GIF and WebP files come as images. Directories are not read: list them with ls."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the working directory or absolute"},
+                "offset": {"type": "integer", "minimum": 0, "description": "The first line to read; lines count from 1"},
+                "limit": {"type": "integer", "minimum": 1, "description": "The most lines to read"},
+            },
+            "required": ["path"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        true
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        execute(context, arguments).boxed()
+    }
+}
+
+async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
+    let job = Job {
+        path: paths::resolve(&context.cwd, arguments["path"].as_str().unwrap_or_default()),
+        first: arguments["offset"].as_u64().unwrap_or(1).saturating_sub(1),
+        count: arguments["limit"].as_u64(),
+        abort: context.abort.clone(),
+    };
+    let reading = tokio::task::spawn_blocking(move || job.run());
+    tokio::select! {
+        biased;
+        // A file system that does not answer must not hold up the abort; the thread ends when it does.
+        () = context.abort.cancelled() => ToolOutput::error(ABORTED),
+        read = reading => read.unwrap_or_else(|error| Err(error.to_string())).into(),
+    }
+}
+
+struct Job {
+    path: PathBuf,
+    /// Lines before the first one wanted.
+    first: u64,
+    count: Option<u64>,
+    abort: CancellationToken,
+}
+
+impl Job {
+    fn run(self) -> Result<ToolOutput, String> {
+        let problem = |call: &str, error: io::Error| os_error::describe(&error, call, &self.path);
+        // Opening a device or a FIFO can already do something, so the type is looked at before; and once more after,
+        // since the name may mean something else by then.
+        let metadata = std::fs::metadata(&self.path).map_err(|error| problem("access", error))?;
+        only_files(&self.path, &metadata)?;
+        let mut file = open(&self.path).map_err(|error| problem("open", error))?;
+        let metadata = file.metadata().map_err(|error| problem("stat", error))?;
+        only_files(&self.path, &metadata)?;
+
+        let mut start = [0; MAGIC_LENGTH];
+        let length = read_full(&mut file, &mut start).map_err(|error| problem("read", error))?;
+        let start = &start[..length];
+        match mime_type(start) {
+            Some(mime_type) => {
+                image(file, start, mime_type, &metadata).map_err(|error| problem("read", error))
+            }
+            None => self.text(file, start, &metadata),
+        }
+    }
+
+    fn text(&self, mut file: File, start: &[u8], metadata: &Metadata) -> Result<ToolOutput, String> {
+        if metadata.len() > LARGEST_FILE {
+            return Err(self.too_large(&format!("has {}", format_size(metadata.len()))));
+        }
+        let mut lines = Lines::new(self.first, self.count);
+        lines.push(start);
+        let (mut chunk, mut total) = (vec![0; CHUNK], start.len() as u64);
+        loop {
+            if self.abort.is_cancelled() {
+                return Err(ABORTED.to_owned());
+            }
+            let count = read_full(&mut file, &mut chunk)
+                .map_err(|error| os_error::describe(&error, "read", &self.path))?;
+            if count == 0 {
+                break;
+            }
+            // Files that the kernel makes up have no size beforehand, and a log may grow while it is read.
+            total += count as u64;
+            if total > LARGEST_FILE {
+                return Err(self.too_large("goes on"));
+            }
+            lines.push(&chunk[..count]);
+        }
+        self.answer(lines)
+    }
+
+    fn too_large(&self, what: &str) -> String {
+        let (path, limit) = (self.path.display(), format_size(LARGEST_FILE));
+        format!("{path} {what}, more than the {limit} that read takes. Use bash to look at a part of it.")
+    }
+
+    fn answer(&self, mut lines: Lines) -> Result<ToolOutput, String> {
+        let total = lines.line + 1;
+        if self.first >= total {
+            return Err(format!("Offset {} is past the end of the file ({total} lines)", self.first + 1));
+        }
+        let mut selected = lines.selected();
+        lines.window.truncate(usize::try_from(selected.bytes).unwrap_or(usize::MAX));
+        let text = String::from_utf8_lossy(&lines.window);
+        if lines.window.len() as u64 == selected.bytes {
+            // Replacement characters may be longer than what they replace.
+            selected.bytes = text.len() as u64;
+        }
+        let cut = truncate_head_of(&text, selected, Limits::default());
+        let after = self.first + selected.lines;
+        if cut.truncated() {
+            let text = self.cut_text(&cut, total, lines.first_line);
+            return Ok(ToolOutput::text(text).with_details(json!({"truncation": cut.to_json()})));
+        }
+        let mut text = cut.content;
+        if after < total {
+            let (rest, next) = (total - after, after + 1);
+            text.push_str(&format!("\n\n[{rest} more lines in file. Use offset={next} to continue.]"));
+        }
+        Ok(ToolOutput::text(text))
+    }
+
+    fn cut_text(&self, cut: &Truncation, total: u64, first_line: u64) -> String {
+        let first = self.first + 1;
+        let limit = format_size(cut.limits.max_bytes as u64);
+        if cut.first_line_exceeds_limit {
+            let (size, path, bytes) =
+                (format_size(first_line), paths::shell_word(&self.path), cut.limits.max_bytes);
+            return format!(
+                "[Line {first} alone has {size}, more than the {limit} limit. Its beginning: sed -n '{first}p' {path} | \
+                 head -c {bytes}]"
+            );
+        }
+        let last = self.first + cut.output_lines;
+        let limit = match cut.truncated_by {
+            Some(TruncatedBy::Bytes) => format!(" ({limit} limit)"),
+            _ => String::new(),
+        };
+        let (content, next) = (&cut.content, last + 1);
+        format!(
+            "{content}\n\n[Showing lines {first}-{last} of {total}{limit}. Use offset={next} to continue.]"
+        )
+    }
+}
+
+fn only_files(path: &Path, metadata: &Metadata) -> Result<(), String> {
+    let (kind, path) = (metadata.file_type(), path.display());
+    if kind.is_dir() {
+        return Err(format!("EISDIR: {path} is a directory. Use ls in bash to see what is in it."));
+    }
+    let special = if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_block_device() || kind.is_char_device() {
+        "a device"
+    } else {
+        return Ok(());
+    };
+    Err(format!("{path} is {special}; only files are read"))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // Without waiting: should the name have become a FIFO meanwhile, or be a kernel file that blocks.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+/// Reads until the buffer is full or the file ends.
+fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+fn image(file: File, start: &[u8], mime_type: &str, metadata: &Metadata) -> io::Result<ToolOutput> {
+    let label = format!("Read image file [{mime_type}]");
+    // Four characters for three bytes. The size may still grow before the end of it is read.
+    let most = LARGEST_IMAGE / 4 * 3;
+    let mut bytes = start.to_vec();
+    if metadata.len() <= most {
+        file.take(most + 1 - start.len() as u64).read_to_end(&mut bytes)?;
+    }
+    if metadata.len().max(bytes.len() as u64) > most {
+        let (size, limit) = (format_size(metadata.len().div_ceil(3) * 4), format_size(LARGEST_IMAGE));
+        return Ok(ToolOutput::text(format!(
+            "{label}\n\n[The image is left out: as base64 it has {size}, and more than {limit} cannot be sent. Make a \
+             smaller copy and read that.]"
+        )));
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let image = ToolContent::Image { data, mime_type: mime_type.to_owned() };
+    Ok(ToolOutput { content: vec![ToolContent::Text(label), image], details: None, is_error: false })
+}
+
+/// Finds a range of lines in a stream, keeping only as much of it as can be shown.
+struct Lines {
+    first: u64,
+    end: u64,
+    /// The line that the next byte belongs to; lines count from 0.
+    line: u64,
+    /// The beginning of the range: all of it, or more than the byte limit.
+    window: Vec<u8>,
+    /// The size of the range with the newlines inside and after it.
+    bytes: u64,
+    /// The size of its first line.
+    first_line: u64,
+}
+
+impl Lines {
+    fn new(first: u64, count: Option<u64>) -> Self {
+        let end = count.map_or(u64::MAX, |count| first.saturating_add(count));
+        Self { first, end, line: 0, window: Vec::new(), bytes: 0, first_line: 0 }
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let newline = memchr::memchr(b'\n', bytes);
+            let (line, rest) = bytes.split_at(newline.map_or(bytes.len(), |at| at + 1));
+            if (self.first..self.end).contains(&self.line) {
+                if self.line == self.first {
+                    self.first_line += newline.unwrap_or(line.len()) as u64;
+                }
+                self.bytes += line.len() as u64;
+                let room = (Limits::default().max_bytes + 8).saturating_sub(self.window.len());
+                self.window.extend_from_slice(&line[..room.min(line.len())]);
+            }
+            self.line += u64::from(newline.is_some());
+            bytes = rest;
+        }
+    }
+
+    /// The size of the range as text: the newline after its last line is not part of it.
+    fn selected(&self) -> Totals {
+        let ended = self.line >= self.end;
+        let lines = (self.line + 1).min(self.end) - self.first;
+        Totals { lines, bytes: self.bytes - u64::from(ended) }
+    }
+}

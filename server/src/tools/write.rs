@@ -1,0 +1,59 @@
+//! The tool that writes files.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Tool, ToolContext, ToolOutput, locks, os_error, paths, replace};
+
+/// Writes a file, whatever was there before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Write;
+
+impl Tool for Write {
+    fn name(&self) -> &str {
+        "write"
+    }
+
+    fn description(&self) -> &str {
+        "Writes a file: creates it, with the directories it needs, or replaces all of its content. To change a part of \
+         a file use edit."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the working directory or absolute"},
+                "content": {"type": "string", "description": "All of the file's new content"},
+            },
+            "required": ["path", "content"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move { execute(context, arguments).await.into() }.boxed()
+    }
+}
+
+async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutput, String> {
+    let given = arguments["path"].as_str().unwrap_or_default().to_owned();
+    let Value::String(content) = arguments["content"].take() else {
+        return Err("content must be string".into());
+    };
+    let path = paths::resolve(&context.cwd, &given);
+    let target = replace::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+    let _alone = locks::lock_unless(&target, &context.abort).await?;
+    let abort = context.abort.clone();
+    let bytes = content.len();
+    // Not raced against the abort: the answer says what really happened to the file.
+    let writing = tokio::task::spawn_blocking(move || {
+        replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort))
+    });
+    writing.await.unwrap_or_else(|error| Err(error.to_string()))?;
+    Ok(ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}")))
+}

@@ -1,0 +1,16 @@
+//! The tools from outside: what a model reads after a call, and what the call did.
+//!
+//! Names with `fm_F…` are rows of the project's table of faults.
+
+#[path = "tools/bash.rs"]
+mod bash;
+#[path = "tools/edit.rs"]
+mod edit;
+#[path = "tools/read.rs"]
+mod read;
+#[path = "tools/rpc_bash.rs"]
+mod rpc_bash;
+#[path = "tools/support.rs"]
+mod support;
+#[path = "tools/write.rs"]
+mod write;

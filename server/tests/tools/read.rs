@@ -1,0 +1,184 @@
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+
+use agentese_server::tools::{ToolContent, ToolOutput};
+use serde_json::json;
+
+use crate::support::{Place, call, fails, succeeds};
+
+#[tokio::test]
+async fn results_read_as_recorded() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("notes.txt", "alpha\nBETA\ngamma\n");
+    let read = |arguments| succeeds(&context, "read", arguments);
+    assert_eq!(read(json!({"path": "notes.txt"})).await, "alpha\nBETA\ngamma\n");
+    assert_eq!(
+        read(json!({"path": "notes.txt", "offset": 2, "limit": 1})).await,
+        "BETA\n\n[2 more lines in file. Use offset=3 to continue.]"
+    );
+    assert_eq!(read(json!({"path": "notes.txt", "offset": 3})).await, "gamma\n");
+    assert_eq!(read(json!({"path": "notes.txt", "offset": 0, "limit": "9"})).await, "alpha\nBETA\ngamma\n");
+    assert_eq!(read(json!({"path": "notes.txt", "offset": 4})).await, "");
+    assert_eq!(
+        fails(&context, "read", json!({"path": "notes.txt", "offset": 5})).await,
+        "Offset 5 is past the end of the file (4 lines)"
+    );
+    let missing = place.work().join("missing.txt");
+    assert_eq!(
+        fails(&context, "read", json!({"path": "missing.txt"})).await,
+        format!("ENOENT: no such file or directory, access '{}'", missing.display())
+    );
+    let twelve = place.work().join("12");
+    assert_eq!(
+        fails(&context, "read", json!({"path": 12})).await,
+        format!("ENOENT: no such file or directory, access '{}'", twelve.display())
+    );
+    place.file("empty", "");
+    assert_eq!(read(json!({"path": "empty"})).await, "");
+}
+
+#[tokio::test]
+async fn long_files_are_cut_at_whole_lines_with_the_way_on() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("lines", (1..=5000).map(|n| format!("{n}\n")).collect::<String>());
+    let output = call(&context, "read", json!({"path": "lines", "offset": 11})).await;
+    let text = output.all_text();
+    assert!(text.starts_with("11\n12\n"));
+    assert!(
+        text.ends_with("\n2010\n\n[Showing lines 11-2010 of 5001. Use offset=2011 to continue.]"),
+        "{text}"
+    );
+    let truncation = &output.details.unwrap()["truncation"];
+    assert_eq!((&truncation["totalLines"], &truncation["outputLines"]), (&json!(4991), &json!(2000)));
+
+    place.file("wide", format!("{}\n", "é".repeat(15_000)).repeat(4));
+    let text = succeeds(&context, "read", json!({"path": "wide"})).await;
+    assert!(text.ends_with("é\n\n[Showing lines 1-1 of 5 (50.0KB limit). Use offset=2 to continue.]"));
+
+    let path = place.file("it's one line", "x".repeat(120_000) + "\nnext");
+    let output = call(&context, "read", json!({"path": path})).await;
+    let word = path.display().to_string().replace('\'', r"'\''");
+    assert_eq!(
+        output.all_text(),
+        format!(
+            "[Line 1 alone has 117.2KB, more than the 50.0KB limit. Its beginning: sed -n '1p' '{word}' | head -c 51200]"
+        )
+    );
+    assert_eq!(output.details.unwrap()["truncation"]["firstLineExceedsLimit"], true);
+}
+
+#[tokio::test]
+async fn the_limits_hold_for_bytes_that_are_no_text() {
+    let place = Place::new();
+    place.file("bytes", [0xff; 40_000]);
+    let text = succeeds(&place.context(), "read", json!({"path": "bytes"})).await;
+    assert!(text.starts_with("[Line 1 alone has "), "{text:.100}");
+    place.file("latin", b"caf\xe9\n");
+    assert_eq!(succeeds(&place.context(), "read", json!({"path": "latin"})).await, "caf\u{fffd}\n");
+}
+
+#[tokio::test]
+async fn images_are_known_by_their_content() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("dot.txt", b"\x89PNG\r\n\x1a\n0123456789");
+    let output = call(&context, "read", json!({"path": "dot.txt"})).await;
+    let image = ToolContent::Image { data: "iVBORw0KGgowMTIzNDU2Nzg5".into(), mime_type: "image/png".into() };
+    let label = ToolContent::Text("Read image file [image/png]".into());
+    assert_eq!(output, ToolOutput { content: vec![label, image], details: None, is_error: false });
+
+    let mut large = b"GIF89a".to_vec();
+    large.resize(3_538_944, 0);
+    place.file("fits.gif", &large);
+    assert_eq!(call(&context, "read", json!({"path": "fits.gif"})).await.content.len(), 2);
+    large.push(0);
+    place.file("large.gif", &large);
+    let text = succeeds(&context, "read", json!({"path": "large.gif"})).await;
+    assert!(
+        text.starts_with("Read image file [image/gif]\n\n[The image is left out: as base64 it has 4.5MB"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn fm_f84_what_is_no_file_is_refused() {
+    let place = Place::new();
+    let context = place.context();
+    let fifo = place.work().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    let _listener = UnixListener::bind(place.work().join("socket")).unwrap();
+    symlink("loop", place.work().join("loop")).unwrap();
+    symlink("/dev/zero", place.work().join("zero")).unwrap();
+    fs::create_dir(place.work().join("directory")).unwrap();
+    for (path, words) in [
+        ("fifo", "is a named pipe"),
+        ("socket", "is a socket"),
+        ("zero", "is a device"),
+        ("/dev/null", "is a device"),
+        ("directory", "is a directory. Use ls"),
+        ("", "is a directory. Use ls"),
+        ("loop", "ELOOP: "),
+        ("a\u{0}b", "NUL byte"),
+        ("fifo/x", "ENOTDIR: "),
+    ] {
+        let text = fails(&context, "read", json!({"path": path})).await;
+        assert!(text.contains(words), "{path}: {text}");
+    }
+    let text = succeeds(&context, "read", json!({"path": "/proc/self/status"})).await;
+    assert!(text.starts_with("Name:"));
+}
+
+#[tokio::test]
+async fn fm_f84_a_sparse_file_of_a_terabyte_is_refused_at_once() {
+    let place = Place::new();
+    File::create(place.work().join("sparse")).unwrap().set_len(1 << 40).unwrap();
+    let text = fails(&place.context(), "read", json!({"path": "sparse"})).await;
+    assert!(text.contains("has 1048576.0MB, more than the 256.0MB that read takes"), "{text}");
+    let text =
+        fails(&place.context(), "edit", json!({"path": "sparse", "oldText": "a", "newText": "b"})).await;
+    assert!(text.contains("larger than the 256.0MB that edit takes"), "{text}");
+}
+
+#[tokio::test]
+async fn a_file_nobody_may_read_is_an_error() {
+    let place = Place::new();
+    let path = place.file("secret", "x");
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+    if File::open(&path).is_ok() {
+        return; // The superuser reads everything.
+    }
+    let text = fails(&place.context(), "read", json!({"path": "secret"})).await;
+    assert!(text.starts_with("EACCES: permission denied"), "{text}");
+}
+
+#[tokio::test]
+async fn fm_f89_f123_every_name_is_data() {
+    let place = Place::new();
+    let context = place.context();
+    for name in
+        ["-rf", "--help", "$(touch pwned)", "a;b", "`x`", "q'\"q", "new\nline", "*", "é “x”", "@at", "a b"]
+    {
+        succeeds(&context, "write", json!({"path": name, "content": "old"})).await;
+        succeeds(&context, "edit", json!({"path": name, "oldText": "old", "newText": "new"})).await;
+        assert_eq!(succeeds(&context, "read", json!({"path": name})).await, "new", "{name}");
+    }
+    assert_eq!(place.names().len(), 11);
+}
+
+#[tokio::test]
+async fn an_abort_ends_a_read() {
+    let place = Place::new();
+    place.file("a", "x");
+    let context = place.context();
+    context.abort.cancel();
+    assert_eq!(fails(&context, "read", json!({"path": "a"})).await, "Operation aborted");
+    assert_eq!(fails(&context, "write", json!({"path": "a", "content": "y"})).await, "Operation aborted");
+    let edit = json!({"path": "a", "oldText": "x", "newText": "y"});
+    assert_eq!(fails(&context, "edit", edit).await, "Operation aborted");
+    assert_eq!(place.content("a"), b"x");
+    assert_eq!(place.names(), ["a"]);
+}
