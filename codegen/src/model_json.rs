@@ -125,6 +125,7 @@ fn command(row: &Command, revision: &str) -> Value {
         RunRole::Starts => "starts",
         RunRole::Acts => "acts",
         RunRole::Stops => "stops",
+        RunRole::Replaces => "replaces",
     };
     let lane = match row.lane {
         Lane::Immediate => "immediate",

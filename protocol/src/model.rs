@@ -161,6 +161,9 @@ pub enum RunRole {
     Acts,
     /// Stops the run that is going on.
     Stops,
+    /// Puts something else in its place (a session, a compacted conversation): the run that is going
+    /// on is over when this is answered, whether its closing events come or not.
+    Replaces,
 }
 
 /// Which of a server's lanes a command runs in.

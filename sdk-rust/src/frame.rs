@@ -64,6 +64,18 @@ pub enum ServerFrame<D: Dialect> {
     UnknownDialog(Map<String, Value>),
 }
 
+/// How JSON-RPC parameters that hold nothing are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EmptyParams {
+    /// As `{}`.
+    #[default]
+    Object,
+    /// As `null`.
+    Null,
+    /// Not at all.
+    Absent,
+}
+
 /// A frame that a client sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientFrame<D: Dialect> {
@@ -73,8 +85,8 @@ pub enum ClientFrame<D: Dialect> {
         id: Option<Value>,
         /// The command.
         command: D::Command,
-        /// Whether JSON-RPC parameters were left out.
-        bare: bool,
+        /// How JSON-RPC parameters that hold nothing are written.
+        empty: EmptyParams,
     },
     /// The answer to a dialog: its members with the envelope.
     Answer(Map<String, Value>),
@@ -112,10 +124,12 @@ impl<D: Dialect> ServerFrame<D> {
                     .map(value)
                     .transpose()?
                     .ok_or_else(|| FrameError::new("`error` is missing"))?;
-                let flat = D::SPEC.framing_is_flat();
-                if flat && !error.is_string()
-                    || !flat && !(error["code"].is_i64() && error["message"].is_string())
-                {
+                let fits = if D::SPEC.framing_is_flat() {
+                    error.is_string()
+                } else {
+                    error["code"].is_i64() && error["message"].is_string()
+                };
+                if !fits {
                     return Err(FrameError::new(format!("`error` is {error}")));
                 }
                 Ok(ServerFrame::Failure { id: id.as_ref().map(value).transpose()?, command, error })
@@ -259,8 +273,8 @@ pub(crate) struct ClientLine<'a> {
     pub name: Option<&'a str>,
     /// The raw object with the parameters.
     pub params: &'a str,
-    /// Whether JSON-RPC parameters were left out or are null.
-    pub bare: bool,
+    /// How JSON-RPC parameters that hold nothing are written.
+    pub empty: EmptyParams,
     /// True where the line answers a dialog.
     pub is_answer: bool,
 }
@@ -282,16 +296,21 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
         let is_answer = spec
             .dialog_frames
             .is_some_and(|frames| found.string(1).is_some_and(|kind| kind == frames.answer));
-        return Ok(ClientLine { id: found.get(0), name: found.get(1), params: line, bare: false, is_answer });
+        return Ok(ClientLine { id: found.get(0), name: found.get(1), params: line, empty: EmptyParams::Object, is_answer });
     }
     let found = scan::scan(line, &JSON_RPC)?;
     let params = found.get(2).filter(|params| !scan::is_null(params));
+    let empty = match (found.get(2), params) {
+        (None, _) => EmptyParams::Absent,
+        (Some(_), None) => EmptyParams::Null,
+        _ => EmptyParams::Object,
+    };
     let is_answer = found.get(1).is_none() && (found.get(3).is_some() || found.get(4).is_some());
     Ok(ClientLine {
         id: found.get(0),
         name: found.get(1),
         params: params.unwrap_or("{}"),
-        bare: params.is_none(),
+        empty,
         is_answer,
     })
 }
@@ -322,7 +341,7 @@ impl<D: Dialect> ClientFrame<D> {
             .ok_or_else(|| FrameError::new(format!("`{name}` is no command of this dialect")))?
             .map_err(FrameError::new)?;
         let id = line.id.map(serde_json::from_str).transpose().map_err(FrameError::new)?;
-        Ok(ClientFrame::Command { id, command, bare: line.bare })
+        Ok(ClientFrame::Command { id, command, empty: line.empty })
     }
 
     /// Writes the frame as one line, without its end.
@@ -332,15 +351,20 @@ impl<D: Dialect> ClientFrame<D> {
     pub fn encode(&self) -> Result<String, FrameError> {
         match self {
             ClientFrame::Answer(members) => serde_json::to_string(members).map_err(FrameError::new),
-            ClientFrame::Command { id, command, bare } if D::SPEC.framing_is_flat() => {
-                let _ = bare;
+            ClientFrame::Command { id, command, .. } if D::SPEC.framing_is_flat() => {
                 let mut head: Vec<(&str, Value)> = id.iter().map(|id| ("id", id.clone())).collect();
                 head.push(("type", Value::from(command.name())));
                 serde_json::to_string(&Members(&head, command)).map_err(FrameError::new)
             }
-            ClientFrame::Command { id, command, bare } => {
-                let params = serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
-                let params = if *bare { String::new() } else { format!(",\"params\":{params}") };
+            ClientFrame::Command { id, command, empty } => {
+                let params = match empty {
+                    EmptyParams::Absent => String::new(),
+                    EmptyParams::Null => ",\"params\":null".to_owned(),
+                    EmptyParams::Object => {
+                        let params = serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
+                        format!(",\"params\":{params}")
+                    }
+                };
                 let id = id.as_ref().map(|id| format!(",\"id\":{id}")).unwrap_or_default();
                 Ok(format!("{{\"jsonrpc\":\"2.0\"{id},\"method\":{}{params}}}", Value::from(command.name())))
             }

@@ -135,7 +135,8 @@ fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed
                 return Err("the response has neither `result` nor `error`".to_owned());
             }
             Ok(Routed::Answer {
-                id: (!scan::is_null(id)).then(|| slice(frame, id)),
+                // A failure with a null id belongs to no request; a success with one answers a null id.
+                id: (!scan::is_null(id) || error.is_none()).then(|| slice(frame, id)),
                 command: None,
                 success: error.is_none(),
                 data: result.map(|data| slice(frame, data)),

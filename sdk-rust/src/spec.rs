@@ -38,6 +38,8 @@ pub enum RunRole {
     Acts,
     /// It stops the one that is going on.
     Stops,
+    /// It puts something else in its place: the run is over when this is answered.
+    Replaces,
 }
 
 /// The lane of a server that a command runs in.

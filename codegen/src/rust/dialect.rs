@@ -40,14 +40,14 @@ pub fn file(index: &Index) -> String {
 fn wrap(names: &[&str]) -> String {
     let mut lines = vec![String::new()];
     for name in names {
-        if let Some(line) = lines.last_mut() {
-            if line.len() + name.len() < 100 {
-                if !line.is_empty() {
-                    line.push_str(", ");
-                }
-                line.push_str(name);
-                continue;
+        if let Some(line) = lines.last_mut()
+            && line.len() + name.len() < 100
+        {
+            if !line.is_empty() {
+                line.push_str(", ");
             }
+            line.push_str(name);
+            continue;
         }
         lines.push((*name).to_owned());
     }
@@ -162,6 +162,7 @@ fn command_spec(command: &Command) -> String {
         RunRole::Starts => "Starts",
         RunRole::Acts => "Acts",
         RunRole::Stops => "Stops",
+        RunRole::Replaces => "Replaces",
     };
     let lane = match command.lane {
         Lane::Immediate => "Immediate",

@@ -109,6 +109,7 @@ protocol! {
     /// Compacts the conversation now: a summary takes the place of its older part.
     command compact(CompactParams) -> crate::types::session::CompactionResult {
         answer: Done;
+        run: Replaces;
         lane: Session;
         timeout: Never;
         errors {
@@ -137,6 +138,7 @@ protocol! {
         entryId: Str,
     }) -> ForkResult {
         answer: Done;
+        run: Replaces;
         lane: Session;
         errors {
             "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user";

@@ -154,6 +154,7 @@ protocol! {
     /// Starts a new session.
     command new_session() -> Nothing {
         answer: Done;
+        run: Replaces;
         lane: Session;
         example {};
     }
@@ -164,6 +165,7 @@ protocol! {
         entry_id: Str,
     }) -> Nothing {
         answer: Done;
+        run: Replaces;
         lane: Session;
         errors {
             "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
@@ -177,6 +179,7 @@ protocol! {
         session_file: Str,
     }) -> Nothing {
         answer: Done;
+        run: Replaces;
         lane: Session;
         errors {
             "session file not found: {session_file}" => "there is no such file";

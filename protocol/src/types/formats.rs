@@ -76,8 +76,20 @@ protocol! {
         example {"t": 80, "dir": "ctl", "event": "exit", "code": 0, "stderr": ""}
     }
 
+    /// A remark of the recorder, such as a command that it ran in between.
+    record TranscriptNote(dir = "note") {
+        /// When, in milliseconds since the start.
+        t: Opt<Num>,
+        /// The remark.
+        line: Str,
+        ;
+        example {"t": 3240.4, "dir": "note", "line": "$ true"}
+    }
+
     /// One record of a transcript, which is a file of JSON lines.
-    choice TranscriptRecord { Header(TranscriptHeader), Control(TranscriptControl), Line(TranscriptLine) }
+    choice TranscriptRecord {
+        Header(TranscriptHeader), Control(TranscriptControl), Note(TranscriptNote), Line(TranscriptLine)
+    }
 
     /// Text in one piece, or in the pieces in which it is streamed.
     choice Chunks { Whole(Str), Pieces(List<Str>) }

@@ -136,8 +136,12 @@ impl Shared {
             }
             refused
         });
-        let starts = self.spec.command(&settled.command).is_some_and(|spec| spec.run == RunRole::Starts);
-        if starts && let Some(token) = self.run_of_command(&settled.id) {
+        let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
+        // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
+        if role == RunRole::Replaces && result.is_ok() && self.spec.run_end.barrier.is_some() {
+            self.feed_runs(None, Input::MayEnd);
+        }
+        if role == RunRole::Starts && let Some(token) = self.run_of_command(&settled.id) {
             match &result {
                 Ok(_) => self.feed_run(token, Input::Answered),
                 Err(refused) => self.finish_run(token, Err(Error::Refused(Box::new(refused.clone())))),

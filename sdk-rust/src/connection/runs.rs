@@ -102,8 +102,10 @@ impl Shared {
         let (action, wake) = {
             let mut state = self.state();
             let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
-            run.wake += 1;
-            (run.tracker.feed(input), run.wake)
+            let action = run.tracker.feed(input);
+            // A new wish for time makes earlier ones void.
+            run.wake += u64::from(matches!(action, Action::Wake(_)));
+            (action, run.wake)
         };
         match action {
             Action::None => {}

@@ -59,9 +59,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None },
         spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None },
         spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
     ],
     events: &[

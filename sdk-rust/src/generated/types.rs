@@ -5519,11 +5519,33 @@ impl TranscriptLine {
     }
 }
 
+record! {
+    /// A remark of the recorder, such as a command that it ran in between.
+    pub struct TranscriptNote("dir" = "note") {
+        /// When, in milliseconds since the start.
+        optional t: serde_json::Number = "t",
+        /// The remark.
+        required line: String = "line",
+    }
+}
+
+impl TranscriptNote {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(line: impl Into<String>) -> Self {
+        Self {
+            t: None,
+            line: line.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 choice! {
     /// One record of a transcript, which is a file of JSON lines.
     pub enum TranscriptRecord {
         Header(TranscriptHeader) Members,
         Control(TranscriptControl) Members,
+        Note(TranscriptNote) Members,
         Line(TranscriptLine) Members,
     }
 }

@@ -63,6 +63,7 @@ record! {
     pub struct NoParams() {}
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro writes the struct")]
 impl Default for NoParams {
     fn default() -> Self {
         NoParams { extra: Extra::default() }

@@ -9,6 +9,9 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
+/** Parameters of a command that has none. */
+export type NoParams = Record<string, never>;
+
 /**
  * Parameters of `abort_and_prompt`.
  *
@@ -39,7 +42,11 @@ export interface AgentEnd {
   messages: AgentMessage[];
 }
 
-/** A message of the conversation, told apart by `role`. */
+/**
+ * A message of the conversation, told apart by `role`.
+ *
+ * Open: an agent may send values of `role` that are not listed here.
+ */
 export type AgentMessage =
   | UserMessage
   | AssistantMessage
@@ -77,7 +84,7 @@ export interface AgentState {
   /** Messages in the conversation. */
   message_count: number;
   /** Names of all tools. */
-  tools: Array<string>;
+  tools: string[];
   /** Tokens used. */
   token_usage?: OpalUsage;
 }
@@ -98,7 +105,11 @@ export interface AskUserResult {
   answer: string;
 }
 
-/** A block of the model's answer. */
+/**
+ * A block of the model's answer.
+ *
+ * Open: an agent may send values of `type` that are not listed here.
+ */
 export type AssistantBlock =
   | TextContent
   | ThinkingContent
@@ -125,7 +136,11 @@ export interface AssistantMessage {
   errorMessage?: string;
 }
 
-/** What happened inside a message. */
+/**
+ * What happened inside a message.
+ *
+ * Open: an agent may send values of `type` that are not listed here.
+ */
 export type AssistantMessageEvent =
   | StreamStart
   | TextStart
@@ -380,7 +395,7 @@ export interface CancelledAnswer {
 }
 
 /** Text in one piece, or in the pieces in which it is streamed. */
-export type Chunks = string | Array<string>;
+export type Chunks = string | string[];
 
 /** Something that a prompt can invoke with `/name`. */
 export interface CommandInfo {
@@ -625,7 +640,11 @@ export interface ImageContent {
   mimeType: string;
 }
 
-/** A block of a user's message or of a tool's result. */
+/**
+ * A block of a user's message or of a tool's result.
+ *
+ * Open: an agent may send values of `type` that are not listed here.
+ */
 export type InputBlock =
   | TextContent
   | ImageContent;
@@ -775,7 +794,7 @@ export interface ModelSetParams {
  */
 export interface ModelsListParams {
   /** Providers whose models are listed too. */
-  providers?: Array<string>;
+  providers?: string[];
 }
 
 /**
@@ -866,7 +885,7 @@ export interface OpalAskUser {
   /** The question. */
   question: string;
   /** What can be chosen; empty where any answer will do. */
-  choices?: Array<string>;
+  choices?: string[];
 }
 
 /** What is known about credentials. */
@@ -925,7 +944,7 @@ export interface OpalConfigSetParams {
   /** Parts of the agent to switch; merged. */
   features?: OpalFeatures;
   /** The names of the tools that are switched on; the whole list. */
-  tools?: Array<string>;
+  tools?: string[];
 }
 
 /** Asks for permission for an action of a tool. */
@@ -937,7 +956,7 @@ export interface OpalConfirm {
   /** What it is about. */
   message: string;
   /** What can be answered. */
-  actions: Array<string>;
+  actions: string[];
 }
 
 /** Context files of the project were found. */
@@ -946,7 +965,7 @@ export interface OpalContextDiscovered {
   /** The session that the event belongs to. */
   session_id: string;
   /** Their paths. */
-  files: Array<string>;
+  files: string[];
 }
 
 /** That it was done. */
@@ -1082,7 +1101,7 @@ export interface OpalModelInfo {
   /** Whether it can think. */
   supports_thinking: boolean;
   /** The levels that it has. */
-  thinking_levels?: Array<string>;
+  thinking_levels?: string[];
 }
 
 /** The models that can be chosen. */
@@ -1248,11 +1267,11 @@ export interface OpalToolSuccess {
 /** The tools of a session. */
 export interface OpalTools {
   /** All of them. */
-  all: Array<string>;
+  all: string[];
   /** Those that can be used. */
-  enabled: Array<string>;
+  enabled: string[];
   /** Those that are switched off. */
-  disabled: Array<string>;
+  disabled: string[];
 }
 
 /** A message of the model is complete and another request follows, with tools in between. */
@@ -1328,7 +1347,11 @@ export interface OperatorCompactParams {
   custom_instructions?: string;
 }
 
-/** A part of a message. */
+/**
+ * A part of a message.
+ *
+ * Open: an agent may send values of `type` that are not listed here.
+ */
 export type OperatorContent =
   | OperatorText
   | OperatorThinking
@@ -1547,7 +1570,7 @@ export interface PromptQueued {
 export type QueueMode = "all" | "one-at-a-time";
 
 /** Arguments of a scripted tool call: an object, or JSON text in pieces. */
-export type ScriptArguments = JsonObject | string | Array<string>;
+export type ScriptArguments = JsonObject | string | string[];
 
 /** A block of an answer. */
 export type ScriptBlock = ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat;
@@ -1666,7 +1689,7 @@ export interface SelectDialog {
   /** The question. */
   title: string;
   /** What can be chosen. */
-  options: Array<string>;
+  options: string[];
   /** After how many milliseconds the agent answers for itself. */
   timeout?: number;
 }
@@ -1740,9 +1763,9 @@ export interface SessionStartParams {
   /** The working directory; by default the server's. */
   working_dir?: string;
   /** The names of the tools that are switched on; by default all. */
-  tools?: Array<string>;
+  tools?: string[];
   /** MCP servers to connect to. */
-  mcp_servers?: Array<JsonObject>;
+  mcp_servers?: JsonObject[];
   /** Which parts of the agent are switched on. */
   features?: OpalFeatures;
   /** Whether the session is kept. */
@@ -1758,11 +1781,11 @@ export interface SessionStarted {
   /** The directory of its files. */
   session_dir?: string;
   /** Context files that were read. */
-  context_files?: Array<string>;
+  context_files?: string[];
   /** Names of skills. */
-  available_skills?: Array<string>;
+  available_skills?: string[];
   /** Names of MCP servers. */
-  mcp_servers?: Array<string>;
+  mcp_servers?: string[];
   /** The name of the server's node. */
   node_name?: string;
   /** What is known about credentials. */
@@ -1927,7 +1950,7 @@ export interface SetWidgetNotice {
   /** The block's key. */
   widgetKey: string;
   /** The lines; absent to clear the block. */
-  widgetLines?: Array<string>;
+  widgetLines?: string[];
   /** Where it stands; above the editor where this is missing. */
   widgetPlacement?: WidgetPlacement;
 }
@@ -2385,7 +2408,7 @@ export interface TranscriptHeader {
   /** What the scenario shows. */
   title?: string | null;
   /** The command line. */
-  argv?: Array<string> | null;
+  argv?: string[] | null;
   /** The model script that was played. */
   provider_script?: string | null;
 }
@@ -2404,8 +2427,17 @@ export interface TranscriptLine {
   eol?: string | null;
 }
 
+/** A remark of the recorder, such as a command that it ran in between. */
+export interface TranscriptNote {
+  dir: "note";
+  /** When, in milliseconds since the start. */
+  t?: number;
+  /** The remark. */
+  line: string;
+}
+
 /** One record of a transcript, which is a file of JSON lines. */
-export type TranscriptRecord = TranscriptHeader | TranscriptControl | TranscriptLine;
+export type TranscriptRecord = TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine;
 
 /**
  * The model's stream ran into a rule. The turn is stopped and run again with the rule in the

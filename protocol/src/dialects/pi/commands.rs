@@ -84,6 +84,7 @@ protocol! {
         parentSession: Opt<Str>,
     }) -> Cancellation {
         answer: Done;
+        run: Replaces;
         lane: Session;
         example {"parentSession": "/path/to/parent-session.jsonl"} -> {"cancelled": false};
     }
@@ -199,6 +200,7 @@ protocol! {
         customInstructions: Opt<Str>,
     }) -> CompactionResult {
         answer: Done;
+        run: Replaces;
         lane: Session;
         timeout: Never;
         errors {
@@ -285,6 +287,7 @@ protocol! {
         sessionPath: Str,
     }) -> Cancellation {
         answer: Done;
+        run: Replaces;
         lane: Session;
         example {"sessionPath": "/path/to/session.jsonl"} -> {"cancelled": false};
     }
@@ -296,6 +299,7 @@ protocol! {
         entryId: Str,
     }) -> ForkResult {
         answer: Done;
+        run: Replaces;
         lane: Session;
         errors {
             "Invalid entry ID for forking" => "there is no such message of the user";

@@ -1,0 +1,132 @@
+//! A typed method for every command.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::{Answer, Command, RunRole, Timeout};
+
+use super::dialect::{data_type, params_type};
+use super::rows::{fields, is_session};
+use super::{docs, quote};
+use crate::names::camel;
+
+/// The classes of the dialect's runs and clients.
+pub fn classes(out: &mut String, index: &Index) {
+    out.push_str("/** A run of this dialect. */\nexport class Run extends AnyRun<Types> {\n  declare readonly client: Client;\n");
+    for command in index.commands.iter().filter(|c| matches!(c.run, RunRole::Acts | RunRole::Stops)) {
+        out.push('\n');
+        run_method(out, index, command);
+    }
+    out.push_str("}\n\n");
+    let _ = writeln!(
+        out,
+        "/** A client of the {} dialect: a method for every command. */\nexport class Client extends RpcClient<Types> {{\n  \
+         constructor(transport: Transport, options?: ClientOptions<Types>) {{\n    super(spec, transport, options);\n  }}",
+        index.dialect.name
+    );
+    for command in &index.commands {
+        out.push('\n');
+        method(out, index, command);
+    }
+    out.push_str("}\n");
+}
+
+/// `params` as it stands in a method's head, with its comma; none where the command has none.
+fn params(index: &Index, command: &Command) -> String {
+    match command.params {
+        None => String::new(),
+        Some(name) if fields(index, command).iter().any(|field| field.presence.is_required()) => {
+            format!("params: {name}, ")
+        }
+        Some(name) => format!("params: {name} = {{}}, "),
+    }
+}
+
+fn run_method(out: &mut String, index: &Index, command: &Command) {
+    docs(out, "  ", command.doc, &failures(command));
+    // `agent_abort` on a run is just `abort`.
+    let name = camel(command.name.strip_prefix("agent_").unwrap_or(command.name));
+    let helper = camel(command.name);
+    let data = promised(command);
+    let session = fields(index, command).iter().find(|field| is_session(index, field));
+    let rest = fields(index, command).iter().filter(|field| !is_session(index, field)).count();
+    let _ = match (session, rest) {
+        (Some(member), 0) => writeln!(
+            out,
+            "  {name}(options?: CallOptions): Promise<{data}> {{\n    return this.client.{helper}({{ {}: this.session }}, options);\n  }}",
+            member.name
+        ),
+        (Some(member), _) => writeln!(
+            out,
+            "  {name}(params: Omit<{}, {}>, options?: CallOptions): Promise<{data}> {{\n    return this.client.{helper}({{ ...params, {}: this.session }}, options);\n  }}",
+            params_type(command),
+            quote(member.name),
+            member.name
+        ),
+        (None, 0) => writeln!(
+            out,
+            "  {name}(options?: CallOptions): Promise<{data}> {{\n    return this.client.{helper}(options);\n  }}"
+        ),
+        (None, _) => writeln!(
+            out,
+            "  {name}({}options?: CallOptions): Promise<{data}> {{\n    return this.client.{helper}(params, options);\n  }}",
+            params(index, command)
+        ),
+    };
+}
+
+fn method(out: &mut String, index: &Index, command: &Command) {
+    let mut more = Vec::new();
+    let starts = command.run == RunRole::Starts;
+    if starts {
+        more.push(
+            match command.answer {
+                Answer::Done => "Resolves at once with the run; its result says how the command ended.",
+                Answer::Accepted => "Resolves when the agent has accepted it; a refusal is thrown.",
+                Answer::Acknowledged => {
+                    "Resolves when the agent has acknowledged it; a late failure is the run's."
+                }
+            }
+            .to_owned(),
+        );
+        more.push(String::new());
+    }
+    more.extend(failures(command));
+    docs(out, "  ", command.doc, &more);
+    let name = camel(command.name);
+    let params = params(index, command);
+    let given = if params.is_empty() { "{}" } else { "params" };
+    let wire = quote(command.wire);
+    let _ = if starts {
+        writeln!(
+            out,
+            "  {name}({params}options?: CallOptions): Promise<Run> {{\n    return this.start(Run, {wire}, {given}, options);\n  }}"
+        )
+    } else {
+        writeln!(
+            out,
+            "  {name}({params}options?: CallOptions): Promise<{}> {{\n    return this.call({wire}, {given}, options);\n  }}",
+            promised(command)
+        )
+    };
+}
+
+fn promised(command: &Command) -> String {
+    if command.result.is_none() { "void".to_owned() } else { data_type(command) }
+}
+
+/// What a command can be refused for, as tags of a doc comment.
+fn failures(command: &Command) -> Vec<String> {
+    let mut lines: Vec<String> = command
+        .errors
+        .iter()
+        .map(|error| {
+            let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
+            format!("@throws RefusedError `{}`{code}: {}.", error.text.replace('`', "'"), error.when)
+        })
+        .collect();
+    if let Timeout::Milliseconds(milliseconds) = command.timeout {
+        lines.push(format!("@throws TimedOutError No answer within {} s.", milliseconds / 1000));
+    }
+    lines
+}

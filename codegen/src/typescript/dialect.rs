@@ -1,0 +1,296 @@
+//! One module per dialect: its types, its tables and its client.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::Framing;
+use agentese_protocol::model::{Answer, Command, Dialog, RunEffect, RunRole, Timeout};
+
+use super::rows::reply;
+use super::types::type_name;
+use super::{banner, client, docs, key, quote};
+
+/// The time limit that tables leave out.
+const USUAL_TIMEOUT: u64 = 30_000;
+
+pub fn file(index: &Index) -> String {
+    let dialect = index.dialect;
+    let mut out = banner(&format!(
+        "The {} dialect, revision {}. Source: {}.",
+        dialect.name, dialect.revision, dialect.document
+    ));
+    out.push_str(
+        "import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n\
+         import { Run as AnyRun } from \"../run.js\";\n\
+         import type { Spec } from \"../spec.js\";\n\
+         import type { Transport } from \"../transport.js\";\n",
+    );
+    imports(&mut out, index);
+    let names: Vec<&str> = index.types.keys().copied().collect();
+    let _ = writeln!(out, "export type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
+    let _ = writeln!(out, "/** The dialect's name. */\nexport const dialect = {};\n", quote(dialect.name));
+    let _ = writeln!(out, "/** The revision. */\nexport const revision = {};\n", quote(dialect.revision));
+    maps(&mut out, index);
+    frames(&mut out, index);
+    dialogs(&mut out, index);
+    out.push_str(
+        "/** Everything typed that the dialect has. */\nexport interface Types {\n  commands: CommandMap;\n  events: EventMap;\n  \
+         dialogs: DialogMap;\n  handlers: Dialogs;\n  serverFrame: ServerFrame;\n  clientFrame: ClientFrame;\n}\n\n",
+    );
+    tables(&mut out, index);
+    client::classes(&mut out, index);
+    out
+}
+
+/// Imports those declared types that the module's own text names.
+fn imports(out: &mut String, index: &Index) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut add = |text: &str| {
+        for name in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+            if name == "JsonValue" || name == "JsonObject" {
+                names.push(if name == "JsonValue" { "JsonValue" } else { "JsonObject" });
+            } else if let Some((name, _)) = index.types.get_key_value(name) {
+                names.push(name);
+            }
+        }
+    };
+    for command in &index.commands {
+        add(params_type(command));
+        add(&data_type(command));
+    }
+    for event in &index.events {
+        add(event.payload.name);
+    }
+    for dialog in &index.dialogs {
+        add(dialog.params.name);
+        add(&dialog.answer.map_or_else(String::new, |ty| type_name(&ty)));
+        add(&reply(index, dialog).map_or_else(String::new, |member| type_name(&member.ty)));
+    }
+    add(index.dialog_answer().unwrap_or_default());
+    if matches!(index.dialect.framing, Framing::JsonRpc { .. }) {
+        add("OpalError");
+    }
+    names.push("NoParams");
+    names.sort_unstable();
+    names.dedup();
+    let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
+}
+
+/// The TypeScript type of a command's parameters.
+pub fn params_type(command: &Command) -> &'static str {
+    command.params.unwrap_or("NoParams")
+}
+
+/// The TypeScript type of a command's data.
+pub fn data_type(command: &Command) -> String {
+    match command.result {
+        None => "undefined".to_owned(),
+        Some(ty) if command.result_nullable => format!("{} | null", type_name(&ty)),
+        Some(ty) => type_name(&ty),
+    }
+}
+
+fn maps(out: &mut String, index: &Index) {
+    out.push_str("/** What each command takes and gives. */\nexport interface CommandMap {\n");
+    for command in &index.commands {
+        docs(out, "  ", command.doc, &[]);
+        let _ = writeln!(
+            out,
+            "  {}: {{ params: {}; data: {} }};",
+            key(command.wire),
+            params_type(command),
+            data_type(command)
+        );
+    }
+    out.push_str("}\n\n/** Each event by its type. */\nexport interface EventMap {\n");
+    for event in &index.events {
+        docs(out, "  ", event.doc, &[]);
+        let _ = writeln!(out, "  {}: {};", key(event.name), event.payload.name);
+    }
+    out.push_str("}\n\n/** What the agent sends without being asked. */\nexport type Event = EventMap[keyof EventMap];\n\n");
+    out.push_str("/** What each dialog asks. */\nexport interface DialogMap {\n");
+    for dialog in &index.dialogs {
+        docs(out, "  ", dialog.doc, &[]);
+        let answer = dialog.answer.map_or_else(|| "undefined".to_owned(), |ty| type_name(&ty));
+        let _ = writeln!(out, "  {}: {{ params: {}; answer: {answer} }};", key(dialog.wire), dialog.params.name);
+    }
+    out.push_str("}\n\n");
+}
+
+fn frames(out: &mut String, index: &Index) {
+    match index.dialect.framing {
+        Framing::JsonRpc { notification } => json_rpc_frames(out, notification),
+        framing => flat_frames(out, index, framing == Framing::Enveloped),
+    }
+}
+
+fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
+    out.push_str(
+        "/** A command as it stands on the wire. */\nexport type Command = {\n  [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K][\"params\"];\n}[keyof CommandMap];\n\n\
+         /** A command that succeeded. */\nexport type SuccessResponse = {\n  [K in keyof CommandMap]: {\n    id?: unknown;\n    type: \"response\";\n    command: K;\n    success: true;\n  } & (CommandMap[K][\"data\"] extends undefined ? { data?: undefined } : { data: CommandMap[K][\"data\"] });\n}[keyof CommandMap];\n\n\
+         /** A command that failed, or a line that could not be read. */\nexport interface FailureResponse {\n  id?: unknown;\n  type: \"response\";\n  command?: string;\n  success: false;\n  error: string;\n}\n\n\
+         /** The answer to a command. */\nexport type Response = SuccessResponse | FailureResponse;\n\n",
+    );
+    let event = if enveloped {
+        out.push_str("/** An event in its envelope. */\nexport interface EventFrame {\n  type: \"event\";\n  event: Event;\n}\n\n");
+        "EventFrame"
+    } else {
+        "Event"
+    };
+    match index.dialect.dialog_frames {
+        Some(frames) => {
+            let _ = writeln!(
+                out,
+                "/** A question or notice as it stands on the wire. */\nexport type DialogRequest = {{\n  [K in keyof DialogMap]: {{ type: {}; id: string; method: K }} & DialogMap[K][\"params\"];\n}}[keyof DialogMap];\n\n\
+                 /** Any frame that a server sends. */\nexport type ServerFrame = Response | {event} | DialogRequest;\n\n\
+                 /** Any frame that a client sends. */\nexport type ClientFrame = Command | {};\n",
+                quote(frames.request),
+                frames.answer_type
+            );
+        }
+        None => {
+            let _ = writeln!(
+                out,
+                "/** Any frame that a server sends. */\nexport type ServerFrame = Response | {event};\n\n\
+                 /** Any frame that a client sends. */\nexport type ClientFrame = Command;\n"
+            );
+        }
+    }
+}
+
+fn json_rpc_frames(out: &mut String, notification: &str) {
+    let _ = writeln!(
+        out,
+        "/** A request of the client. */\nexport type Command = {{\n  [K in keyof CommandMap]: {{\n    jsonrpc: \"2.0\";\n    id: unknown;\n    method: K;\n    params?: CommandMap[K][\"params\"];\n  }};\n}}[keyof CommandMap];\n\n\
+         /** A request that succeeded; its method is known by the id. */\nexport interface SuccessResponse<K extends keyof CommandMap = keyof CommandMap> {{\n  jsonrpc: \"2.0\";\n  id: unknown;\n  result: CommandMap[K][\"data\"] extends undefined ? Record<string, never> : CommandMap[K][\"data\"];\n}}\n\n\
+         /** A request that failed. */\nexport interface FailureResponse {{\n  jsonrpc: \"2.0\";\n  id: unknown;\n  error: OpalError;\n}}\n\n\
+         /** An event. */\nexport interface EventNotification {{\n  jsonrpc: \"2.0\";\n  method: {};\n  params: Event;\n}}\n\n\
+         /** A question of the server. */\nexport type DialogRequest = {{\n  [K in keyof DialogMap]: {{\n    jsonrpc: \"2.0\";\n    id: string | number;\n    method: K;\n    params: DialogMap[K][\"params\"];\n  }};\n}}[keyof DialogMap];\n\n\
+         /** The answer to a question. */\nexport interface DialogResult {{\n  jsonrpc: \"2.0\";\n  id: string | number;\n  result: DialogMap[keyof DialogMap][\"answer\"];\n}}\n\n\
+         /** Any frame that a server sends. */\nexport type ServerFrame = SuccessResponse | FailureResponse | EventNotification | DialogRequest;\n\n\
+         /** Any frame that a client sends. */\nexport type ClientFrame = Command | DialogResult | FailureResponse;\n",
+        quote(notification)
+    );
+}
+
+/// The handlers that answer dialogs.
+fn dialogs(out: &mut String, index: &Index) {
+    out.push_str(
+        "/**\n * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the\n \
+         * declared policy: questions are dismissed, notices ignored.\n */\nexport interface Dialogs {\n",
+    );
+    for dialog in &index.dialogs {
+        docs(out, "  ", dialog.doc, &[]);
+        let name = crate::names::camel(dialog.name);
+        let _ = match reply(index, dialog) {
+            Some(member) => {
+                let answer = type_name(&member.ty);
+                writeln!(
+                    out,
+                    "  {name}?(dialog: {}): {answer} | undefined | Promise<{answer} | undefined>;",
+                    dialog.params.name
+                )
+            }
+            None => writeln!(out, "  {name}?(notice: {}): void;", dialog.params.name),
+        };
+    }
+    out.push_str("}\n\n");
+}
+
+fn tables(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    out.push_str("/** The tables of this dialect. */\nexport const spec: Spec<Types> = {\n  name: dialect,\n  revision,\n");
+    let framing = match dialect.framing {
+        Framing::Flat => "flat",
+        Framing::Enveloped => "enveloped",
+        Framing::JsonRpc { .. } => "json-rpc",
+    };
+    let _ = writeln!(out, "  framing: {},", quote(framing));
+    if let Framing::JsonRpc { notification } = dialect.framing {
+        let _ = writeln!(out, "  notification: {},", quote(notification));
+    }
+    if let Some(member) = dialect.event_members.first() {
+        let _ = writeln!(out, "  session: {},", quote(member.name));
+    }
+    if let Some(frames) = dialect.dialog_frames {
+        let _ = writeln!(
+            out,
+            "  dialogFrames: {{ request: {}, answer: {} }},",
+            quote(frames.request),
+            quote(frames.answer)
+        );
+    }
+    let _ = writeln!(out, "  parseCommand: {},", quote(dialect.edges.parse_command));
+    let end = dialect.run_end;
+    let barrier = end.barrier.map_or_else(String::new, |(command, busy)| {
+        format!("barrier: {{ command: {}, busy: {} }}, ", quote(command), quote(busy))
+    });
+    let _ = writeln!(out, "  runEnd: {{ {barrier}gap: {}, answerEnds: {} }},", end.gap_ms, end.answer_ends);
+    out.push_str("  commands: {\n");
+    for command in &index.commands {
+        let _ = writeln!(out, "    {}: {},", key(command.wire), command_spec(command));
+    }
+    out.push_str("  },\n  events: {\n");
+    for event in &index.events {
+        let mut members = Vec::new();
+        let (run, member) = match event.run {
+            RunEffect::None => (None, None),
+            RunEffect::Begins => (Some("begins"), None),
+            RunEffect::MayEnd => (Some("may_end"), None),
+            RunEffect::Holds => (Some("holds"), None),
+            RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
+            RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
+            RunEffect::Ends => (Some("ends"), None),
+        };
+        members.extend(run.map(|run| format!("run: {}", quote(run))));
+        members.extend(member.map(|member| format!("member: {}", quote(member))));
+        if event.snapshot {
+            members.push("snapshot: true".to_owned());
+        }
+        let _ = writeln!(out, "    {}: {},", key(event.name), object(&members));
+    }
+    out.push_str("  },\n  dialogs: {\n");
+    for dialog in &index.dialogs {
+        let _ = writeln!(out, "    {}: {},", key(dialog.wire), dialog_spec(index, dialog));
+    }
+    out.push_str("  },\n};\n\n");
+}
+
+/// An object literal in one line.
+pub fn object(members: &[String]) -> String {
+    if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+}
+
+fn command_spec(command: &Command) -> String {
+    let mut members = Vec::new();
+    match command.answer {
+        Answer::Done => {}
+        Answer::Accepted => members.push("answer: \"accepted\"".to_owned()),
+        Answer::Acknowledged => members.push("answer: \"acknowledged\"".to_owned()),
+    }
+    match command.run {
+        RunRole::None => {}
+        RunRole::Starts => members.push("run: \"starts\"".to_owned()),
+        RunRole::Acts => members.push("run: \"acts\"".to_owned()),
+        RunRole::Stops => members.push("run: \"stops\"".to_owned()),
+        RunRole::Replaces => members.push("run: \"replaces\"".to_owned()),
+    }
+    match command.timeout {
+        Timeout::Milliseconds(USUAL_TIMEOUT) => {}
+        Timeout::Milliseconds(milliseconds) => members.push(format!("timeout: {milliseconds}")),
+        Timeout::Never => members.push("timeout: 0".to_owned()),
+    }
+    object(&members)
+}
+
+fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
+    let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
+    if let Some(member) = reply(index, dialog) {
+        members.push(format!("member: {}", quote(member.name)));
+    }
+    if let Some(fallback) = dialog.fallback {
+        let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
+        members.push(format!("fallback: {value}"));
+    }
+    object(&members)
+}

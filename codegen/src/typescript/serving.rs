@@ -1,0 +1,100 @@
+//! The class that an agent of the dialect extends, and the tables of its edges.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::{EndOfInput, HandlerFailure, ResponseOrder};
+use agentese_protocol::model::{Answer, Lane};
+
+use super::dialect::{data_type, object, params_type};
+use super::{banner, docs, key, quote};
+use crate::names::camel;
+
+pub fn file(index: &Index) -> String {
+    let dialect = index.dialect;
+    let mut out = banner(&format!(
+        "The {} dialect, revision {}, from the side of an agent.",
+        dialect.name, dialect.revision
+    ));
+    out.push_str(
+        "import { type Answer, type Call, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
+         import type { Serving } from \"../../serve/spec.js\";\nimport { type Types, spec } from \"../",
+    );
+    let _ = writeln!(out, "{}.js\";", dialect.name);
+    let mut names: Vec<String> = Vec::new();
+    for command in &index.commands {
+        for text in [params_type(command).to_owned(), data_type(command)] {
+            names.extend(
+                text.split(|c: char| !c.is_ascii_alphanumeric())
+                    .filter(|name| index.types.contains_key(name) || matches!(*name, "NoParams" | "JsonObject" | "JsonValue"))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let _ = writeln!(out, "import type {{\n  {},\n}} from \"../types.js\";\n", names.join(",\n  "));
+    tables(&mut out, index);
+    let _ = writeln!(
+        out,
+        "/**\n * What an agent of the {} dialect does, command by command. A command that is not overridden answers\n \
+         * that it is not available. Throw a `Refusal` to refuse one.\n */\n\
+         export class Service extends AnyService<Types> {{\n  override readonly serving = serving;",
+        dialect.name
+    );
+    for command in &index.commands {
+        out.push('\n');
+        let when = match command.answer {
+            Answer::Done => "Answered when the result is there.",
+            Answer::Accepted => "Answered when the result is there: once the work can start, not when it is over.",
+            Answer::Acknowledged => "Acknowledged before this is called; an error is sent with the same id.",
+        };
+        docs(&mut out, "  ", command.doc, &[when.to_owned()]);
+        let data = if command.result.is_none() { "void".to_owned() } else { data_type(command) };
+        let _ = writeln!(
+            out,
+            "  {}(_params: {}, _call: Call<Types>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
+            camel(command.name),
+            params_type(command),
+            quote(command.wire)
+        );
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn tables(out: &mut String, index: &Index) {
+    let edges = index.dialect.edges;
+    out.push_str("/** The tables of this dialect's serving side. */\nexport const serving: Serving<Types> = {\n  spec,\n");
+    let failure = match edges.handler_failure {
+        HandlerFailure::OwnCommandAndId => "handlerFailure: \"own\"".to_owned(),
+        HandlerFailure::JsonRpcError => "handlerFailure: \"json-rpc\"".to_owned(),
+        HandlerFailure::ParseWithoutId { except } => {
+            let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
+            format!("handlerFailure: {{ except: [{}] }}", except.join(", "))
+        }
+    };
+    let _ = writeln!(
+        out,
+        "  unknownCommandEchoesId: {},\n  unknownCommandText: {},\n  {failure},\n  parsePrefix: {},\n  blankLineIsError: {},\n  \
+         emptyData: {},\n  idFirst: {},\n  finishes: {},\n  commands: {{",
+        edges.unknown_command_echoes_id,
+        quote(edges.unknown_command_text),
+        quote(edges.parse_prefix),
+        edges.blank_line_is_error,
+        edges.empty_data,
+        edges.response_order == ResponseOrder::IdFirst,
+        edges.end_of_input == EndOfInput::Finish,
+    );
+    for command in &index.commands {
+        let mut members = vec![format!("name: {}", quote(&camel(command.name)))];
+        members.extend(command.params.map(|params| format!("params: {}", quote(params))));
+        match command.lane {
+            Lane::Immediate => {}
+            Lane::Session => members.push("lane: \"session\"".to_owned()),
+            Lane::Bash => members.push("lane: \"bash\"".to_owned()),
+        }
+        let _ = writeln!(out, "    {}: {},", key(command.wire), object(&members));
+    }
+    out.push_str("  },\n};\n\n");
+}

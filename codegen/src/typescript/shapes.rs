@@ -1,0 +1,76 @@
+//! The declared types as a table, for checking values at run time.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::{Field, Shape, Ty, TypeDef};
+
+use super::types::{constant_value, declared};
+use super::{banner, key, quote};
+use crate::rust::tag_of;
+
+pub fn file(dialects: &[Index]) -> String {
+    let mut out = banner("The declared types as a table, for checking values at run time.");
+    out.push_str("import type { Shapes } from \"../check.js\";\n\n/** Every declared type. */\nexport const shapes: Shapes = {\n");
+    let defs = declared(dialects);
+    for (name, (def, common)) in &defs {
+        let _ = writeln!(out, "  {name}: {},", shape(def, common, &|name| defs.get(name).map(|(def, _)| *def)));
+    }
+    out.push_str("};\n");
+    out
+}
+
+fn shape<'a>(def: &TypeDef, common: &[Field], find: &impl Fn(&str) -> Option<&'a TypeDef>) -> String {
+    match def.shape {
+        Shape::Record { constants, fields } => {
+            let mut members: Vec<String> = constants
+                .iter()
+                .map(|constant| format!("{}: {{ value: {} }}", key(constant.member), constant_value(constant.value)))
+                .collect();
+            members.extend(common.iter().chain(fields).map(|field| format!("{}: {}", key(field.name), member(field))));
+            format!("{{ members: {{ {} }} }}", members.join(", "))
+        }
+        Shape::Union { tag, open, variants } => {
+            let arms: Vec<String> = variants
+                .iter()
+                .filter_map(|name| Some(format!("{}: {}", key(tag_of(find(name)?, tag)?), quote(name))))
+                .collect();
+            format!("{{ tag: {}, open: {open}, variants: {{ {} }} }}", quote(tag), arms.join(", "))
+        }
+        Shape::Choice { alternatives } => {
+            let arms: Vec<String> = alternatives.iter().map(|arm| type_code(&arm.ty)).collect();
+            format!("{{ choice: [{}] }}", arms.join(", "))
+        }
+        Shape::Strings { open, values } => {
+            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            format!("{{ open: {open}, strings: [{}] }}", values.join(", "))
+        }
+    }
+}
+
+fn member(field: &Field) -> String {
+    let mut out = format!("{{ type: {}", type_code(&field.ty));
+    if !field.presence.is_required() {
+        out.push_str(", optional: true");
+    }
+    if field.presence.is_nullable() {
+        out.push_str(", nullable: true");
+    }
+    out + " }"
+}
+
+/// Primitive types by name, declared ones in a list of one.
+pub fn type_code(ty: &Ty) -> String {
+    match ty {
+        Ty::String => "\"string\"".to_owned(),
+        Ty::Boolean => "\"boolean\"".to_owned(),
+        Ty::Integer => "\"integer\"".to_owned(),
+        Ty::Count => "\"count\"".to_owned(),
+        Ty::Number => "\"number\"".to_owned(),
+        Ty::Any => "\"any\"".to_owned(),
+        Ty::Object => "\"object\"".to_owned(),
+        Ty::List(item) => format!("{{ list: {} }}", type_code(item)),
+        Ty::Map(value) => format!("{{ map: {} }}", type_code(value)),
+        Ty::Named(name) => format!("{{ is: {} }}", quote(name)),
+    }
+}

@@ -1,0 +1,184 @@
+//! Playing an agent from a transcript.
+//!
+//! The player waits for what the recorded client said, by command, and then says what the recorded
+//! agent said. Ids are the client's own: where the transcript's client said `p1`, the answer
+//! carries what this client said in its place. Commands that the transcript does not have at this
+//! point (a client that asks for the state to be sure) are answered from the last answer to the
+//! same command.
+
+use std::collections::HashMap;
+
+use agentese::framing::{FrameReader, FrameText, Incoming};
+use agentese::spec::Spec;
+use agentese::transport::{BoxReader, BoxWriter, Transport};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+
+use crate::transcript::{Record, Transcript};
+
+/// What went wrong while a transcript was played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The client ended before it had said everything.
+    #[error("the client ended; the transcript waits for {waiting}")]
+    ClientEnded {
+        /// What the player waited for.
+        waiting: String,
+    },
+    /// The pipe failed.
+    #[error("the pipe failed: {0}")]
+    Pipe(#[from] std::io::Error),
+}
+
+/// Plays the agent's side of a transcript to the client at the other end of a transport. Resolves
+/// when the client closes its end after the last line, or at the recorded end of the agent.
+///
+/// # Errors
+/// Where the client ends early, or the pipe fails.
+pub async fn replay(spec: &'static Spec, transcript: &Transcript, transport: Transport) -> Result<(), ReplayError> {
+    let Transport { reader, writer, .. } = transport;
+    let mut player = Player {
+        spec,
+        frames: FrameReader::new(reader),
+        writer,
+        heard: Vec::new(),
+        ids: HashMap::new(),
+        last: HashMap::new(),
+    };
+    for record in &transcript.records {
+        match record {
+            Record::Sent(line) => player.hear(line).await?,
+            Record::Received(line) => player.say(line).await?,
+            Record::Control(control) if control.event == "exit" => break,
+            Record::Control(_) => {}
+        }
+    }
+    // Whatever the client still asks is answered, until it has had enough.
+    while let Some(line) = player.next().await? {
+        player.improvise(&line).await?;
+    }
+    player.writer.shutdown().await?;
+    Ok(())
+}
+
+struct Player {
+    spec: &'static Spec,
+    frames: FrameReader<BoxReader>,
+    writer: BoxWriter,
+    /// Lines of the client that have not been looked at.
+    heard: Vec<FrameText>,
+    /// Raw ids of the transcript and what the client said in their place.
+    ids: HashMap<String, Option<Value>>,
+    /// The last answer to each command.
+    last: HashMap<String, Value>,
+}
+
+impl Player {
+    async fn next(&mut self) -> Result<Option<FrameText>, ReplayError> {
+        while self.heard.is_empty() {
+            let mut batch = Vec::new();
+            if self.frames.next_batch(&mut batch).await? == 0 {
+                return Ok(None);
+            }
+            self.heard.extend(batch.into_iter().filter_map(|incoming| match incoming {
+                Incoming::Frame(frame) => Some(frame),
+                Incoming::Fault(_) => None,
+            }));
+        }
+        Ok(Some(self.heard.remove(0)))
+    }
+
+    fn name_of(&self, frame: &Value) -> Option<String> {
+        let member = if self.spec.framing_is_flat() { "type" } else { "method" };
+        frame.get(member).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// Waits for the client to say the same.
+    async fn hear(&mut self, expected: &FrameText) -> Result<(), ReplayError> {
+        let expected: Value = serde_json::from_str(expected.as_str()).unwrap_or(Value::Null);
+        let name = self.name_of(&expected);
+        loop {
+            let Some(line) = self.next().await? else {
+                let waiting = name.unwrap_or_else(|| expected.to_string());
+                return Err(ReplayError::ClientEnded { waiting });
+            };
+            let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
+            if self.name_of(&said) == name {
+                if let Some(id) = expected.get("id") {
+                    self.ids.insert(id.to_string(), said.get("id").cloned());
+                    if let Some(name) = name {
+                        self.ids.insert(format!("command {id}"), Some(Value::from(name)));
+                    }
+                }
+                return Ok(());
+            }
+            self.improvise(&line).await?;
+        }
+    }
+
+    /// Says what the agent said, with the client's ids.
+    async fn say(&mut self, line: &FrameText) -> Result<(), ReplayError> {
+        let Ok(mut frame) = serde_json::from_str::<Value>(line.as_str()) else {
+            return self.write(line.as_str()).await;
+        };
+        let is_answer = frame["type"] == "response" || frame.get("result").is_some() || frame.get("error").is_some();
+        if !is_answer {
+            return self.write(line.as_str()).await;
+        }
+        let id = frame.get("id").map(Value::to_string);
+        let command = frame["command"].as_str().map(str::to_owned).or_else(|| {
+            let command = self.ids.get(&format!("command {}", id.as_deref()?))?.clone()?;
+            command.as_str().map(str::to_owned)
+        });
+        if let Some(command) = command {
+            self.last.insert(command, frame.clone());
+        }
+        match id.and_then(|id| self.ids.get(&id).cloned()) {
+            None => self.write(line.as_str()).await,
+            Some(id) => {
+                set_id(&mut frame, id);
+                self.write(&frame.to_string()).await
+            }
+        }
+    }
+
+    /// Answers a command that the transcript does not have here.
+    async fn improvise(&mut self, line: &FrameText) -> Result<(), ReplayError> {
+        let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
+        let Some(name) = self.name_of(&said) else { return Ok(()) };
+        if self.spec.command(&name).is_none() {
+            return Ok(());
+        }
+        let busy = self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
+        let mut answer = match self.last.get(&name) {
+            Some(answer) => answer.clone(),
+            None => serde_json::json!({"type": "response", "command": name, "success": true, "data": {}}),
+        };
+        if let (Some(busy), Some(data)) = (busy, answer.get_mut("data")) {
+            // A client asks for this to know whether anything follows: what follows is in the
+            // transcript, and stands behind this answer only if it came later.
+            data[busy] = Value::Bool(false);
+        }
+        set_id(&mut answer, said.get("id").cloned());
+        self.write(&answer.to_string()).await
+    }
+
+    async fn write(&mut self, line: &str) -> Result<(), ReplayError> {
+        self.writer.write_all(line.as_bytes()).await?;
+        self.writer.write_all(b"\n").await?;
+        self.writer.flush().await?;
+        Ok(())
+    }
+}
+
+fn set_id(frame: &mut Value, id: Option<Value>) {
+    match id {
+        Some(id) => frame["id"] = id,
+        None => {
+            if let Some(members) = frame.as_object_mut() {
+                members.shift_remove("id");
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Reading transcripts.
+
+use std::path::{Path, PathBuf};
+
+use agentese::framing::FrameText;
+use agentese::types::{Direction, LinePart, TranscriptControl, TranscriptHeader, TranscriptLine, TranscriptRecord};
+
+/// Why a file is no transcript.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TranscriptError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A line is no record.
+    #[error("{path}:{line}: {reason}")]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// A line went to the agent.
+    Sent(FrameText),
+    /// A line came from the agent.
+    Received(FrameText),
+    /// Something beside the lines.
+    Control(TranscriptControl),
+}
+
+/// What a client and an agent said to each other.
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    /// What was recorded.
+    pub header: TranscriptHeader,
+    /// What happened, in order.
+    pub records: Vec<Record>,
+}
+
+impl Transcript {
+    /// Reads a transcript.
+    ///
+    /// # Errors
+    /// Names the file and the line that is wrong.
+    pub fn load(path: &Path) -> Result<Self, TranscriptError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
+        let mut header = None;
+        let mut records = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let wrong = |reason: String| TranscriptError::Record { path: path.to_owned(), line: at + 1, reason };
+            match serde_json::from_str(line).map_err(|error| wrong(error.to_string()))? {
+                TranscriptRecord::Header(found) if header.is_none() => header = Some(found),
+                TranscriptRecord::Header(_) => return Err(wrong("a second header".to_owned())),
+                TranscriptRecord::Note(_) => {}
+                TranscriptRecord::Control(control) => records.push(Record::Control(control)),
+                TranscriptRecord::Line(line) => {
+                    let text = whole_line(&line).ok_or_else(|| wrong("neither `line` nor `line_parts`".to_owned()))?;
+                    records.push(match line.dir {
+                        Direction::C2s => Record::Sent(text.into()),
+                        Direction::S2c => Record::Received(text.into()),
+                    });
+                }
+            }
+        }
+        let header = header.ok_or_else(|| TranscriptError::Record {
+            path: path.to_owned(),
+            line: 1,
+            reason: "the header is missing".to_owned(),
+        })?;
+        Ok(Transcript { header, records })
+    }
+
+    /// The lines that came from the agent.
+    pub fn received(&self) -> impl Iterator<Item = &FrameText> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Received(line) => Some(line),
+            _ => None,
+        })
+    }
+
+    /// The lines that went to the agent.
+    pub fn sent(&self) -> impl Iterator<Item = &FrameText> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Sent(line) => Some(line),
+            _ => None,
+        })
+    }
+}
+
+fn whole_line(line: &TranscriptLine) -> Option<String> {
+    if let Some(text) = &line.line {
+        return Some(text.clone());
+    }
+    let parts = line.line_parts.as_ref()?;
+    Some(
+        parts
+            .iter()
+            .map(|part| match part {
+                LinePart::Text(text) => text.clone(),
+                LinePart::Repeat(part) => part.repeat.repeat(usize::try_from(part.n).unwrap_or(usize::MAX)),
+            })
+            .collect(),
+    )
+}
+
+/// The folder with the recorded transcripts of a dialect.
+pub fn folder(dialect: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts").join(dialect)
+}
+
+/// The recorded transcripts of a dialect, by name, in order.
+///
+/// # Errors
+/// Names the file that is wrong.
+pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
+    let folder = folder(dialect);
+    let entries =
+        std::fs::read_dir(&folder).map_err(|source| TranscriptError::Read { path: folder.clone(), source })?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            Transcript::load(&path).map(|transcript| (name, transcript))
+        })
+        .collect()
+}

@@ -1,0 +1,244 @@
+//! `RpcClient` against recordings of the five real agents: every session is played to its end, the
+//! events arrive to the byte, and every run that ends in the recording ends here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::frame::ClientFrame;
+use agentese::spec::{Dialect, RunRole};
+use agentese::tap::{Diagnostic, Tap};
+use agentese::transport::memory_pair;
+use agentese::wire::Eventful;
+use agentese::{Error, Run, RpcClient, omp, opal, operator, pi, pisces};
+use agentese_conformance::transcript::{Record, Transcript, recorded};
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
+
+/// Counts frames that the client could not place.
+#[derive(Default)]
+struct Odd(std::sync::Mutex<Vec<String>>);
+
+struct OddTap(Arc<Odd>);
+
+impl Tap for OddTap {
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        if matches!(diagnostic, Diagnostic::Noise { .. } | Diagnostic::Framing(_)) {
+            self.0.0.lock().unwrap().push(format!("{diagnostic:?}"));
+        }
+    }
+}
+
+/// What a line of the transcript is for the client.
+fn is_event<D: Dialect>(line: &Value) -> bool {
+    let spec = D::SPEC;
+    if !spec.framing_is_flat() {
+        return line["method"] == "agent/event";
+    }
+    let kind = line["type"].as_str();
+    kind.is_some() && kind != Some("response") && kind != spec.dialog_frames.map(|frames| frames.request)
+}
+
+/// How often the run of a recording ends: its last possible end has come and nothing follows.
+struct Played {
+    runs: usize,
+    ended: usize,
+    events: usize,
+}
+
+async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) -> Played {
+    let spec = D::SPEC;
+    let (ours, theirs) = memory_pair(1 << 20);
+    let odd = Arc::new(Odd::default());
+    let client = RpcClient::<D>::builder().tap(OddTap(odd.clone())).connect(ours);
+    let mut events = client.events().unwrap();
+    let played = transcript.clone();
+    let player = tokio::spawn(async move { agentese_conformance::replay(spec, &played, theirs).await });
+    let mut runs = Vec::new();
+    let mut calls = tokio::task::JoinSet::new();
+    let mut seen = 0;
+    for record in &transcript.records {
+        match record {
+            Record::Control(control) if control.event == "exit" => break,
+            Record::Control(_) => {}
+            Record::Received(line) => {
+                let Ok(value) = serde_json::from_str::<Value>(line.as_str()) else { continue };
+                if is_event::<D>(&value) {
+                    let event = events.next_raw().await.unwrap_or_else(|| panic!("{name}: the events ended"));
+                    let event = event.unwrap_or_else(|error| panic!("{name}: {error}"));
+                    assert_eq!(event.frame().as_str(), line.as_str(), "{name}: another event came");
+                    let typed = event.decode();
+                    if event.is_known() && !listed(spec.name, name) {
+                        let typed = typed.unwrap_or_else(|error| panic!("{name}: {error}"));
+                        assert_eq!(typed.event_type(), event.kind());
+                    }
+                    seen += 1;
+                }
+            }
+            Record::Sent(line) => {
+                let value: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
+                let member = if spec.framing_is_flat() { "type" } else { "method" };
+                let command = value[member].as_str().unwrap_or_default().to_owned();
+                let mut members = if spec.framing_is_flat() {
+                    value.as_object().cloned().unwrap_or_default()
+                } else {
+                    value["params"].as_object().cloned().unwrap_or_default()
+                };
+                if spec.framing_is_flat() {
+                    members.remove("type");
+                    members.remove("id");
+                }
+                // What was sent wrong on purpose cannot be sent by a typed client.
+                let right = ClientFrame::<D>::decode(line).is_ok();
+                match spec.command(&command).map(|spec| spec.run).filter(|_| right) {
+                    None => client.send_raw(line.as_str().trim_end_matches('\r')).unwrap(),
+                    Some(RunRole::Starts) => runs.push(tokio::spawn(start(client.clone(), command, members))),
+                    Some(_) => {
+                        let client = client.clone();
+                        calls.spawn(async move { client.request(&command, &members).await });
+                    }
+                }
+                // The line is on its way before the next one: the tasks above run in order.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+    let mut played = Played { runs: runs.len(), ended: 0, events: seen };
+    for run in runs {
+        match run.await.unwrap() {
+            Ok(run) => match run.result().await {
+                Ok(_) => played.ended += 1,
+                Err(error) => assert!(error.refused().is_some(), "{name}: {error}"),
+            },
+            Err(error) => assert!(error.refused().is_some(), "{name}: {error}"),
+        }
+    }
+    calls.abort_all();
+    assert!(odd.0.lock().unwrap().is_empty() || listed(spec.name, name), "{name}: {:?}", odd.0.lock().unwrap());
+    drop(events);
+    client.close().await;
+    player.abort();
+    played
+}
+
+/// Recordings with frames that their document does not allow.
+fn listed(dialect: &str, name: &str) -> bool {
+    let case = format!("{dialect}/{name} server ");
+    include_str!("../schema-exceptions.txt").lines().any(|line| line.starts_with(&case))
+}
+
+/// Recordings whose client wrote half lines, or whose agent glued an answer to an extension's text:
+/// they are about framing, and have tests of their own.
+fn is_about_writing(name: &str) -> bool {
+    ["ext-stdout-noise", "split-writes", "trailing-newline", "partial_line", "long-line", "proto-malformed", "proto-empty-lines"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+async fn all<D: Dialect>(dialect: &str, start: Start<D>) {
+    let mut total = Played { runs: 0, ended: 0, events: 0 };
+    let mut sessions = 0;
+    for (name, transcript) in recorded(dialect).unwrap() {
+        if is_about_writing(&name) {
+            continue;
+        }
+        let played = tokio::time::timeout(LIMIT, drive::<D>(&name, transcript, start))
+            .await
+            .unwrap_or_else(|_| panic!("{dialect}/{name} did not come to its end"));
+        sessions += 1;
+        total.runs += played.runs;
+        total.ended += played.ended;
+        total.events += played.events;
+    }
+    println!("{dialect}: {sessions} sessions, {} events, {} prompts, {} runs ended", total.events, total.runs, total.ended);
+    assert!(sessions > 2 && total.ended > 1, "{dialect}: too little was played");
+}
+
+fn params<P: serde::de::DeserializeOwned>(members: Map<String, Value>) -> Result<P, Error> {
+    // A prompt that was sent wrong on purpose is not one that a typed client can send.
+    serde_json::from_value(Value::Object(members)).map_err(|error| Error::Encode {
+        command: "prompt".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+macro_rules! prompt {
+    ($client:expr, $members:expr, $method:ident) => {
+        match params($members) {
+            Ok(params) => $client.$method(params).await,
+            Err(error) => Err(error),
+        }
+    };
+}
+
+#[tokio::test]
+async fn pi_sessions() {
+    all::<pi::Pi>("pi", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) })).await;
+}
+
+#[tokio::test]
+async fn omp_sessions() {
+    all::<omp::Omp>("omp", |client, command, members| {
+        Box::pin(async move {
+            match command.as_str() {
+                "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),
+                _ => prompt!(client, members, prompt_with),
+            }
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pisces_sessions() {
+    all::<pisces::Pisces>("pisces", |client, command, members| {
+        Box::pin(async move {
+            match command.as_str() {
+                "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),
+                _ => prompt!(client, members, prompt_with),
+            }
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn operator_sessions() {
+    all::<operator::Operator>("operator", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) }))
+        .await;
+}
+
+#[tokio::test]
+async fn opal_sessions() {
+    all::<opal::Opal>("opal", |client, _, members| {
+        Box::pin(async move {
+            let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            client.agent_prompt(text("session_id"), text("text")).await
+        })
+    })
+    .await;
+}
+
+/// The three sessions that every change has to keep: text, several tools, retries to the end.
+#[tokio::test]
+async fn three_pi_sessions_end_as_recorded() {
+    for name in ["prompt-text-anthropic", "tool-multi", "retry-final-failure"] {
+        let path = agentese_conformance::transcript::folder("pi").join(format!("{name}.jsonl"));
+        let transcript = Transcript::load(&path).unwrap();
+        let last = transcript.received().filter(|line| line.as_str().starts_with("{\"type\":\"agent_end\"")).last().cloned();
+        let prompts = transcript.sent().filter(|line| line.as_str().contains("\"type\":\"prompt\"")).count();
+        let played = tokio::time::timeout(
+            LIMIT,
+            drive::<pi::Pi>(name, transcript, |client, _, members| {
+                Box::pin(async move { prompt!(client, members, prompt_with) })
+            }),
+        )
+        .await
+        .unwrap();
+        assert!(last.is_some());
+        assert_eq!((played.runs, played.ended), (prompts, prompts), "{name}");
+    }
+}
