@@ -9,7 +9,8 @@
 use std::collections::HashMap;
 
 use agentese::framing::{FrameReader, FrameText, Incoming};
-use agentese::spec::Spec;
+use agentese::route::{Routed, route};
+use agentese::spec::{RunEffect, Spec};
 use agentese::transport::{BoxReader, BoxWriter, Transport};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
@@ -44,13 +45,21 @@ pub async fn replay(spec: &'static Spec, transcript: &Transcript, transport: Tra
         writer,
         heard: Vec::new(),
         ids: HashMap::new(),
+        anonymous: Vec::new(),
         last: HashMap::new(),
     };
     for record in &transcript.records {
         match record {
             Record::Sent(line) => player.hear(line).await?,
             Record::Received(line) => player.say(line).await?,
-            Record::Control(control) if control.event == "exit" => break,
+            Record::Control(control) if control.event == "exit" => {
+                // An agent that ended in the middle of its work does so here.
+                if ends_at_work(spec, transcript) {
+                    player.writer.shutdown().await?;
+                    return Ok(());
+                }
+                break;
+            }
             Record::Control(_) => {}
         }
     }
@@ -62,6 +71,19 @@ pub async fn replay(spec: &'static Spec, transcript: &Transcript, transport: Tra
     Ok(())
 }
 
+/// Whether the last event of a transcript that says something about a run says that it goes on.
+pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
+    transcript
+        .received()
+        .filter_map(|line| match route(spec, line) {
+            Ok(Routed::Event { kind, .. }) => spec.event(&kind).map(|event| event.run),
+            _ => None,
+        })
+        .filter(|effect| *effect != RunEffect::None)
+        .last()
+        .is_some_and(|effect| matches!(effect, RunEffect::Begins | RunEffect::Holds))
+}
+
 struct Player {
     spec: &'static Spec,
     frames: FrameReader<BoxReader>,
@@ -70,6 +92,8 @@ struct Player {
     heard: Vec<FrameText>,
     /// Raw ids of the transcript and what the client said in their place.
     ids: HashMap<String, Option<Value>>,
+    /// Commands that the transcript's client sent without an id, with what this client gave them.
+    anonymous: Vec<(String, Option<Value>)>,
     /// The last answer to each command.
     last: HashMap<String, Value>,
 }
@@ -110,6 +134,8 @@ impl Player {
                     if let Some(name) = name {
                         self.ids.insert(format!("command {id}"), Some(Value::from(name)));
                     }
+                } else if let Some(name) = name {
+                    self.anonymous.push((name, said.get("id").cloned()));
                 }
                 return Ok(());
             }
@@ -131,8 +157,17 @@ impl Player {
             let command = self.ids.get(&format!("command {}", id.as_deref()?))?.clone()?;
             command.as_str().map(str::to_owned)
         });
+        let mut anonymous = None;
         if let Some(command) = command {
+            if id.is_none() {
+                let position = self.anonymous.iter().position(|(name, _)| *name == command);
+                anonymous = position.map(|position| self.anonymous.remove(position).1);
+            }
             self.last.insert(command, frame.clone());
+        }
+        if let Some(id) = anonymous {
+            set_id(&mut frame, id);
+            return self.write(&frame.to_string()).await;
         }
         match id.and_then(|id| self.ids.get(&id).cloned()) {
             None => self.write(line.as_str()).await,

@@ -136,6 +136,7 @@ export class Framer {
       this.#deliver(this.#tail, bytes + this.#carry.length, this.#taken - bytes, false, sink);
     }
     this.#reset();
+    this.#carry = NOTHING;
     this.#taken = 0;
     this.#discarding = false;
     this.#atStart = true;
@@ -234,6 +235,7 @@ export class Framer {
     this.#atStart = false;
     // What is carried over belongs to the line that is thrown away.
     this.#taken += this.#carry.length;
+    this.#carry = NOTHING;
     this.#reset();
     this.#discarding = true;
   }
@@ -282,7 +284,6 @@ export class Framer {
     this.#bytes = 0;
     this.#exact = true;
     this.#last = 0;
-    this.#carry = this.#invalidAt === undefined && !this.#discarding ? this.#carry : NOTHING;
     this.#invalidAt = undefined;
   }
 }

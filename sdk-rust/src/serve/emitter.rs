@@ -65,7 +65,19 @@ impl<D: Dialect> Emitter<D> {
 
     /// Sends an event from the text of its object, as [`Emitter::emit`] does.
     pub async fn emit_body(&self, body: &str) {
+        self.room().await;
+        self.emit_body_now(body);
+    }
+
+    /// Waits while a client that does not read has too much waiting for it.
+    pub async fn room(&self) {
         self.outbox.room().await;
+    }
+
+    /// Sends an event from the text of its object without waiting, however much waits already: for
+    /// an event that has to stand in one order with a change of state. Waiting for
+    /// [`Emitter::room`] first keeps memory flat.
+    pub fn emit_body_now(&self, body: &str) {
         self.outbox.push(event_line(D::SPEC, body).as_bytes());
     }
 

@@ -1,0 +1,90 @@
+/**
+ * Whole frames, typed: what a proxy, a recorder or a checker reads and writes.
+ *
+ * The line as it came stays beside the typed view, so nothing that the declaration does not name
+ * is lost: its UTF-8 form is, byte for byte, what was read.
+ */
+
+import { DecodeError } from "./error.js";
+import { FramingError } from "./framing.js";
+import type { JsonObject } from "./generated/types.js";
+import { parseObject, stringify } from "./json.js";
+import { isKnown, route } from "./route.js";
+import { type AnyTypes, type Spec, row } from "./spec.js";
+import { validUpTo } from "./utf8.js";
+
+/** What a frame is. */
+export type FrameKind = "answer" | "event" | "dialog" | "command";
+
+/** A line with its typed view; told apart by `known`. */
+export type Decoded<F> =
+  | {
+      /** The declaration names what the frame is. */
+      readonly known: true;
+      readonly kind: FrameKind;
+      readonly frame: F;
+      /** The line as it came. */
+      readonly raw: string;
+    }
+  | {
+      /** The frame is well formed, and younger than the declaration or foreign to it. */
+      readonly known: false;
+      readonly kind: FrameKind;
+      /** The type, command or method that the declaration does not name. */
+      readonly type: string;
+      readonly value: JsonObject;
+      /** The line as it came. */
+      readonly raw: string;
+    };
+
+/** The text of a line. Fails with a [[FramingError]] where bytes are not UTF-8. */
+export function lineText(line: string | Uint8Array): string {
+  if (typeof line === "string") return line;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
+  } catch {
+    throw new FramingError("invalid_utf8", 0, validUpTo(line));
+  }
+}
+
+/** Reads a line that an agent sent. Fails with a [[DecodeError]] where it is no frame of the dialect. */
+export function decodeServer<T extends AnyTypes>(
+  spec: Spec<T>,
+  line: string | Uint8Array,
+): Decoded<T["serverFrame"]> {
+  const raw = lineText(line);
+  const value = parseObject(raw);
+  const routed = route(spec, value, raw);
+  const { kind } = routed;
+  if (isKnown(spec, routed)) return { known: true, kind, frame: value as T["serverFrame"], raw };
+  const type = kind === "event" ? routed.type : kind === "dialog" ? routed.method : (routed.command ?? "");
+  return { known: false, kind, type, value, raw };
+}
+
+/** Reads a line that a client sent. Fails with a [[DecodeError]] where it is no frame of the dialect. */
+export function decodeClient<T extends AnyTypes>(
+  spec: Spec<T>,
+  line: string | Uint8Array,
+): Decoded<T["clientFrame"]> {
+  const raw = lineText(line);
+  const value = parseObject(raw);
+  const rpc = spec.framing === "json-rpc";
+  const name = value[rpc ? "method" : "type"];
+  const answers = rpc
+    ? name === undefined && ("result" in value || "error" in value)
+    : name !== undefined && name === spec.dialogFrames?.answer;
+  if (answers) return { known: true, kind: "answer", frame: value as T["clientFrame"], raw };
+  if (typeof name !== "string") throw new DecodeError(`it has no \`${rpc ? "method" : "type"}\``, raw);
+  if (row(spec.commands, name)) return { known: true, kind: "command", frame: value as T["clientFrame"], raw };
+  return { known: false, kind: "command", type: name, value, raw };
+}
+
+/** The bytes of a line that was read, without a line end: the very bytes that came. */
+export function encode(decoded: { readonly raw: string }): Uint8Array {
+  return new TextEncoder().encode(decoded.raw);
+}
+
+/** Writes a frame as one line, without its end. */
+export function encodeFrame(frame: object): string {
+  return stringify(frame);
+}

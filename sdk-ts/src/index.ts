@@ -1,0 +1,4 @@
+export * from "./codec.js";
+export * from "./error.js";
+export * from "./framing.js";
+export * from "./spec.js";

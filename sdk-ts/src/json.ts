@@ -1,0 +1,106 @@
+/** JSON in and out, with what the plain parser lacks: no lone surrogates, and no work on what is not looked at. */
+
+import { DecodeError } from "./error.js";
+import type { JsonObject, JsonValue } from "./generated/types.js";
+import { type Members, scanMembers } from "./scan.js";
+
+/** From this length on, in UTF-16 units, an object is not parsed until its members are looked at. */
+export const LAZY_FROM = 4096;
+
+/**
+ * Parses JSON text. Escaped halves of surrogate pairs become U+FFFD.
+ *
+ * Fails with what the platform's parser says.
+ */
+export function parse(text: string): JsonValue {
+  const value = JSON.parse(text) as JsonValue;
+  return text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (mend(value) as JsonValue) : value;
+}
+
+/** Writes a value as JSON in one line. Halves of surrogate pairs become U+FFFD. */
+export function stringify(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  // Only a lone half is written as an escape.
+  return text.includes("\\ud") ? (JSON.stringify(mend(value)) ?? "null") : text;
+}
+
+function mend(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(LONE, "\ufffd");
+  if (Array.isArray(value)) return value.map(mend);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [mend(name), mend(member)]));
+}
+
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/**
+ * Reads a line that should be one JSON object.
+ *
+ * Members of long objects are parsed when they are first looked at, at every level: each is an own,
+ * enumerable member like any other, so that copying and `JSON.stringify` see what they expect.
+ * Fails with a [[DecodeError]]; in a long line that is well formed on the outside, not before the
+ * broken member is looked at.
+ */
+export function parseObject(text: string): JsonObject {
+  if (text.length < LAZY_FROM) {
+    let value: JsonValue;
+    try {
+      value = parse(text);
+    } catch (error) {
+      throw new DecodeError(reason(text, error), text);
+    }
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
+  }
+  const found = scanMembers(text);
+  if (typeof found === "string") throw new DecodeError(found, text);
+  return lazyObject(text, found);
+}
+
+function lazyObject(text: string, members: Members): JsonObject {
+  const object: JsonObject = {};
+  for (const [name, start, end, inner] of members) {
+    if (end - start < LAZY_FROM) {
+      define(object, name, part(text, start, end));
+    } else {
+      Object.defineProperty(object, name, {
+        enumerable: true,
+        configurable: true,
+        get: () => define(object, name, inner ? lazyObject(text, inner) : long(text, start, end)),
+        set: (value: JsonValue) => void define(object, name, value),
+      });
+    }
+  }
+  return object;
+}
+
+function define(object: JsonObject, name: string, value: JsonValue): JsonValue {
+  if (name === "__proto__" || Object.hasOwn(object, name)) {
+    Object.defineProperty(object, name, { enumerable: true, configurable: true, writable: true, value });
+  } else {
+    object[name] = value;
+  }
+  return value;
+}
+
+function part(text: string, start: number, end: number): JsonValue {
+  try {
+    return parse(text.slice(start, end));
+  } catch (error) {
+    throw new DecodeError(reason(text, error), text);
+  }
+}
+
+/** A long value below the levels that were scanned with the line. */
+function long(text: string, start: number, end: number): JsonValue {
+  return text.charCodeAt(start) === 0x7b ? parseObject(text.slice(start, end)) : part(text, start, end);
+}
+
+function nameOf(value: JsonValue): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}
+
+function reason(text: string, error: unknown): string {
+  if (text.trim() === "") return "the text is blank";
+  return error instanceof Error ? error.message : String(error);
+}

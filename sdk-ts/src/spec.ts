@@ -1,0 +1,85 @@
+/** What the runtime knows of a dialect: tables that are generated from the declaration. */
+
+/** What a command has to do with the work that a prompt starts. */
+export type RunRole = "starts" | "acts" | "stops";
+
+/** What an event says about the run that is going on. */
+export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "holds_if" | "ends";
+
+/** What the runtime knows of a command. */
+export interface CommandSpec {
+  /** When it is answered; without it: when the work is done. */
+  readonly answer?: "accepted" | "acknowledged";
+  readonly run?: RunRole;
+  /** How long a client waits by default, in milliseconds: 30 000 without it; 0 is without a limit. */
+  readonly timeout?: number;
+}
+
+/** What the runtime knows of an event. */
+export interface EventSpec {
+  readonly run?: RunEffect;
+  /** The boolean member that `may_end_unless` and `holds_if` look at. */
+  readonly member?: string;
+  /** Whether a newer one carries all that an older one did. */
+  readonly snapshot?: boolean;
+}
+
+/** What the runtime knows of a dialog. */
+export interface DialogSpec {
+  /** The handler's name. */
+  readonly name: string;
+  /** The member of the answer that carries what was chosen; without it no answer is expected. */
+  readonly member?: string;
+  /** The answer that means "no answer". */
+  readonly fallback?: Readonly<Record<string, unknown>>;
+}
+
+/** How a client knows that a run is over. */
+export interface RunEnd {
+  /** The command whose answer proves that nothing follows, and the member that is true while work goes on. */
+  readonly barrier?: { readonly command: string; readonly busy: string };
+  /** How long something may still follow after that, in milliseconds. */
+  readonly gap: number;
+  /** Whether the answer to the command that started the run ends it. */
+  readonly answerEnds: boolean;
+}
+
+/** The typed vocabulary that stands behind a dialect's tables. */
+export interface AnyTypes {
+  commands: object;
+  events: object;
+  dialogs: object;
+  handlers: object;
+  serverFrame: object;
+  clientFrame: object;
+}
+
+/** The tables of one revision of one dialect. */
+export interface Spec<T extends AnyTypes = AnyTypes> {
+  readonly name: string;
+  readonly revision: string;
+  /** Bare objects, the same with events in an envelope, or JSON-RPC 2.0. */
+  readonly framing: "flat" | "enveloped" | "json-rpc";
+  /** The method of the notifications that carry events, in JSON-RPC. */
+  readonly notification?: string;
+  /** The member of an event that names its session, where a connection has several. */
+  readonly session?: string;
+  /** The types of the frames that carry dialogs, in flat dialects. */
+  readonly dialogFrames?: { readonly request: string; readonly answer: string };
+  /** The `command` of a failure that may belong to any command. */
+  readonly parseCommand: string;
+  readonly runEnd: RunEnd;
+  readonly commands: Readonly<Record<string, CommandSpec>>;
+  readonly events: Readonly<Record<string, EventSpec>>;
+  readonly dialogs: Readonly<Record<string, DialogSpec>>;
+  /** Never there: it ties the types to the tables. */
+  readonly types?: T;
+}
+
+/** The events of a dialect. */
+export type EventOf<T extends AnyTypes> = T["events"][keyof T["events"]];
+
+/** A row of a table by a name that came from outside; never what every object inherits. */
+export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | undefined {
+  return typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
+}
