@@ -1,7 +1,7 @@
 /** What the runtime knows of a dialect: tables that are generated from the declaration. */
 
 /** What a command has to do with the work that a prompt starts. */
-export type RunRole = "starts" | "acts" | "stops";
+export type RunRole = "starts" | "acts" | "stops" | "replaces";
 
 /** What an event says about the run that is going on. */
 export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "holds_if" | "ends";

@@ -1,0 +1,60 @@
+//! Generated files on disk are what the generators give, and the check says how to mend them.
+
+use std::path::{Path, PathBuf};
+
+use agentese_codegen::output::{self, GENERATED_FOLDERS};
+use agentese_codegen::{Artefact, COMMAND, artefacts};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+#[test]
+fn generated_files_are_fresh() {
+    if let Err(stale) = output::check(&root(), &artefacts()) {
+        panic!("{stale}");
+    }
+}
+
+#[test]
+fn a_file_that_was_edited_deleted_or_added_fails_with_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = vec![
+        Artefact::new("sdk-rust/src/generated/a.rs", "one\ntwo\n".to_owned()),
+        Artefact::new("sdk-rust/schema/b.json", "{}\n".to_owned()),
+    ];
+    output::write(folder.path(), &files).unwrap();
+    output::check(folder.path(), &files).unwrap();
+
+    std::fs::write(folder.path().join("sdk-rust/src/generated/a.rs"), "one\n2\n").unwrap();
+    let edited = output::check(folder.path(), &files).unwrap_err().to_string();
+    assert!(edited.contains("differs: sdk-rust/src/generated/a.rs") && edited.contains("-2"), "{edited}");
+    assert!(edited.contains(COMMAND), "{edited}");
+
+    output::write(folder.path(), &files).unwrap();
+    std::fs::remove_file(folder.path().join("sdk-rust/schema/b.json")).unwrap();
+    let deleted = output::check(folder.path(), &files).unwrap_err().to_string();
+    assert!(deleted.contains("missing: sdk-rust/schema/b.json") && deleted.contains(COMMAND), "{deleted}");
+
+    output::write(folder.path(), &files).unwrap();
+    std::fs::write(folder.path().join("sdk-rust/schema/old.json"), "{}\n").unwrap();
+    let added = output::check(folder.path(), &files).unwrap_err().to_string();
+    assert!(added.contains("no longer generated: sdk-rust/schema/old.json"), "{added}");
+}
+
+#[test]
+fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files_live() {
+    for artefact in artefacts() {
+        let path = artefact.path.display().to_string();
+        let head: String = artefact.text.chars().take(400).collect();
+        let in_folder = GENERATED_FOLDERS.iter().any(|folder| artefact.path.starts_with(folder));
+        assert!(in_folder || path == "protocol/model.json", "{path}");
+        // OpenRPC has no place for comments before its description.
+        assert!(head.contains(COMMAND) || path.ends_with("openrpc.json"), "{path} does not name the command");
+    }
+}
+
+#[test]
+fn generation_is_deterministic() {
+    assert_eq!(artefacts(), artefacts());
+}

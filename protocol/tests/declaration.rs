@@ -1,0 +1,110 @@
+//! What rustc and the const checks cannot see: references between files, documents, counts.
+
+use std::collections::BTreeMap;
+
+use agentese_protocol::index::{declared_types, references};
+use agentese_protocol::model::{Row, RunRole, TypeDef};
+use agentese_protocol::{DIALECTS, Index};
+
+fn count(index: &Index) -> (usize, usize, usize) {
+    (index.commands.len(), index.events.len(), index.dialogs.len())
+}
+
+#[test]
+fn the_dialects_have_what_their_documents_list() {
+    let of = |name: &str| Index::named(name).unwrap();
+    assert_eq!(count(&of("pi")), (28, 15, 9));
+    assert_eq!(count(&of("omp")), (29, 17, 9));
+    assert_eq!(count(&of("pisces")), (29, 25, 9));
+    assert_eq!(of("operator").commands.len(), 7);
+    // 19 events and the undeclared `unknown`.
+    assert_eq!(count(&of("opal")), (23, 20, 3));
+    assert_eq!(of("opal").events.iter().filter(|event| event.undocumented).count(), 1);
+    assert_eq!(of("pisces").settings.len(), 14);
+}
+
+#[test]
+fn omp_takes_away_what_its_document_takes_away() {
+    let omp = Index::named("omp@12.7").unwrap();
+    let has = |name: &str| omp.commands.iter().any(|command| command.name == name);
+    for gone in ["fork", "get_fork_messages", "get_commands"] {
+        assert!(!has(gone), "{gone}");
+    }
+    for new in ["branch", "get_branch_messages", "set_interrupt_mode", "abort_and_prompt"] {
+        assert!(has(new), "{new}");
+    }
+}
+
+#[test]
+fn revisions_are_chosen_by_name() {
+    assert!(Index::named("pi").is_some());
+    assert!(Index::named("pi@0.55").is_some());
+    assert!(Index::named("pi@9.9").is_none());
+    assert!(Index::named("po").is_none());
+}
+
+#[test]
+fn every_reference_is_declared() {
+    let types = declared_types();
+    for def in types.values() {
+        for name in references(def) {
+            assert!(types.contains_key(name), "{} names {name}, which is not declared", def.name);
+        }
+    }
+    for index in Index::all() {
+        for command in &index.commands {
+            if let Some(params) = command.params {
+                assert!(index.type_def(params).is_some(), "{}: {params}", command.name);
+            }
+        }
+        for name in index.dialect.without {
+            let parent = Index::new(index.dialect.parent.expect("only a child takes something away"));
+            assert!(parent.commands.iter().any(|command| command.name == *name), "{name} is not in the parent");
+        }
+        if let Some((barrier, _)) = index.dialect.run_end.barrier {
+            assert!(index.commands.iter().any(|command| command.wire == barrier), "no barrier {barrier}");
+        }
+        assert!(index.commands.iter().any(|command| command.run == RunRole::Starts), "nothing starts a run");
+    }
+}
+
+/// Types are found by name, so one name must be one type, over all dialects.
+#[test]
+fn one_name_is_one_type() {
+    let mut seen: BTreeMap<&str, String> = BTreeMap::new();
+    let mut add = |def: &TypeDef| {
+        let text = format!("{:?}", def.shape);
+        let old = seen.entry(def.name).or_insert_with(|| text.clone());
+        assert_eq!(*old, text, "{} is declared twice", def.name);
+    };
+    for row in DIALECTS.iter().flat_map(|dialect| dialect.rows.iter().copied().flatten()) {
+        match row {
+            Row::Type(def) => add(def),
+            Row::Command(command) => command.params_def.into_iter().for_each(&mut add),
+            Row::Event(event) => add(event.payload),
+            Row::Dialog(dialog) => add(dialog.params),
+        }
+    }
+}
+
+#[test]
+fn helper_names_are_unique_in_each_dialect() {
+    for index in Index::all() {
+        let mut names: Vec<&str> = index.commands.iter().map(|command| command.name).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "{}", index.dialect.name);
+    }
+}
+
+#[test]
+fn docs_are_sentences() {
+    for index in Index::all() {
+        let docs = index.commands.iter().map(|c| (c.name, c.doc)).chain(index.events.iter().map(|e| (e.name, e.doc)));
+        for (name, doc) in docs.chain(index.types.values().map(|def| (def.name, def.doc))) {
+            let doc = doc.trim();
+            assert!(doc.ends_with('.') && doc.len() > 10, "{name}: {doc:?} is no sentence");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/** Checking values against the declared types at run time. */
+
+import type { JsonObject, JsonValue } from "./generated/types.js";
+
+/** A type: a primitive by its name, a list, a map, or a declared type. */
+export type TypeCode =
+  | "string"
+  | "boolean"
+  | "integer"
+  | "count"
+  | "number"
+  | "any"
+  | "object"
+  | { readonly list: TypeCode }
+  | { readonly map: TypeCode }
+  | { readonly is: string };
+
+/** A member of a record: a fixed value, or a type. */
+export type MemberShape =
+  | { readonly value: string | boolean }
+  | { readonly type: TypeCode; readonly optional?: boolean; readonly nullable?: boolean };
+
+/** What a declared type looks like. */
+export type Shape =
+  | { readonly members: Readonly<Record<string, MemberShape>> }
+  | { readonly tag: string; readonly open: boolean; readonly variants: Readonly<Record<string, string>> }
+  | { readonly choice: readonly TypeCode[] }
+  | { readonly open: boolean; readonly strings: readonly string[] };
+
+/** Declared types by name. */
+export type Shapes = Readonly<Record<string, Shape>>;
+
+/** What is wrong with a value. */
+export interface Misfit {
+  /** Where, as in `images[0].data`; empty for the value itself. */
+  readonly path: string;
+  /** What is wrong there. */
+  readonly reason: string;
+  /** True where a closed set does not have the value. */
+  readonly outsideSet: boolean;
+}
+
+/**
+ * Holds a value against a declared type. Gives what is wrong first, or nothing where it fits.
+ *
+ * Members that the declaration does not name are accepted, and so are tags and strings of open sets.
+ */
+export function check(shapes: Shapes, name: string, value: JsonValue | undefined): Misfit | undefined {
+  return checkType(shapes, { is: name }, value, "");
+}
+
+function misfit(path: string, reason: string, outsideSet = false): Misfit {
+  return { path, reason, outsideSet };
+}
+
+function checkType(shapes: Shapes, type: TypeCode, value: JsonValue | undefined, path: string): Misfit | undefined {
+  if (typeof type === "string") {
+    return fits(type, value) ? undefined : misfit(path, `expected ${PRIMITIVES[type]}, found ${named(value)}`);
+  }
+  if ("list" in type) {
+    if (!Array.isArray(value)) return misfit(path, `expected a list, found ${named(value)}`);
+    return first(value.map((item, at) => () => checkType(shapes, type.list, item, `${path}[${at}]`)));
+  }
+  if ("map" in type) {
+    if (!isObject(value)) return misfit(path, `expected an object, found ${named(value)}`);
+    return first(Object.keys(value).map((key) => () => checkType(shapes, type.map, value[key], join(path, key))));
+  }
+  const shape = shapes[type.is];
+  return shape === undefined ? misfit(path, `no type ${type.is}`) : checkShape(shapes, shape, value, path);
+}
+
+function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, path: string): Misfit | undefined {
+  if ("strings" in shape) {
+    if (typeof value !== "string") return misfit(path, `expected a string, found ${named(value)}`);
+    if (shape.open || shape.strings.includes(value)) return undefined;
+    return misfit(path, `expected one of ${shape.strings.join(", ")}, found \`${value}\``, true);
+  }
+  if ("choice" in shape) {
+    const fitting = shape.choice.some((type) => checkType(shapes, type, value, path) === undefined);
+    return fitting ? undefined : misfit(path, "none of the forms that it may have");
+  }
+  if (!isObject(value)) return misfit(path, `expected an object, found ${named(value)}`);
+  if ("variants" in shape) {
+    const tag = value[shape.tag];
+    if (typeof tag !== "string") return misfit(join(path, shape.tag), `expected a string, found ${named(tag)}`);
+    if (Object.hasOwn(shape.variants, tag)) return checkType(shapes, { is: shape.variants[tag] ?? "" }, value, path);
+    return shape.open ? undefined : misfit(join(path, shape.tag), `\`${tag}\` is not declared`, true);
+  }
+  return first(
+    Object.entries(shape.members).map(([name, member]) => () => checkMember(shapes, name, member, value, path)),
+  );
+}
+
+function checkMember(
+  shapes: Shapes,
+  name: string,
+  member: MemberShape,
+  object: JsonObject,
+  path: string,
+): Misfit | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  const where = join(path, name);
+  if ("value" in member) {
+    return value === member.value ? undefined : misfit(where, `expected ${JSON.stringify(member.value)}`);
+  }
+  if (value === undefined) return member.optional ? undefined : misfit(where, "it is missing");
+  if (value === null && member.nullable) return undefined;
+  return checkType(shapes, member.type, value, where);
+}
+
+/** The first that finds something. */
+function first(checks: readonly (() => Misfit | undefined)[]): Misfit | undefined {
+  for (const one of checks) {
+    const found = one();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const PRIMITIVES = {
+  string: "a string",
+  boolean: "a boolean",
+  integer: "a whole number",
+  count: "a whole number from 0",
+  number: "a number",
+  any: "anything",
+  object: "an object",
+} as const;
+
+function fits(type: keyof typeof PRIMITIVES, value: JsonValue | undefined): boolean {
+  switch (type) {
+    case "string":
+    case "boolean":
+    case "number":
+      return typeof value === type;
+    case "integer":
+      return Number.isInteger(value);
+    case "count":
+      return Number.isInteger(value) && (value as number) >= 0;
+    case "any":
+      return value !== undefined;
+    case "object":
+      return isObject(value);
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function named(value: JsonValue | undefined): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function join(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}
