@@ -27,7 +27,8 @@ fn every_command_event_and_dialog_has_an_example_that_validates() {
                 assert_valid(&root, &frame, &what);
                 // The root of a JSON-RPC schema takes any result; the method's own does not.
                 if let Some(result) = answers.and_then(|method| schema["x-results"].get(method)) {
-                    let own = json!({"$schema": schema["$schema"], "$defs": schema["$defs"], "allOf": [result]});
+                    let own =
+                        json!({"$schema": schema["$schema"], "$defs": schema["$defs"], "allOf": [result]});
                     assert_valid(&validator(&own), &frame["result"], &what);
                 }
             }

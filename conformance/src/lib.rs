@@ -7,6 +7,5 @@
 pub mod replay;
 pub mod transcript;
 
-
 pub use replay::replay;
 pub use transcript::{Transcript, TranscriptError};

@@ -37,7 +37,11 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// Where the client ends early, or the pipe fails.
-pub async fn replay(spec: &'static Spec, transcript: &Transcript, transport: Transport) -> Result<(), ReplayError> {
+pub async fn replay(
+    spec: &'static Spec,
+    transcript: &Transcript,
+    transport: Transport,
+) -> Result<(), ReplayError> {
     let Transport { reader, writer, .. } = transport;
     let mut player = Player {
         spec,
@@ -148,7 +152,8 @@ impl Player {
         let Ok(mut frame) = serde_json::from_str::<Value>(line.as_str()) else {
             return self.write(line.as_str()).await;
         };
-        let is_answer = frame["type"] == "response" || frame.get("result").is_some() || frame.get("error").is_some();
+        let is_answer =
+            frame["type"] == "response" || frame.get("result").is_some() || frame.get("error").is_some();
         if !is_answer {
             return self.write(line.as_str()).await;
         }
@@ -185,7 +190,8 @@ impl Player {
         if self.spec.command(&name).is_none() {
             return Ok(());
         }
-        let busy = self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
+        let busy =
+            self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
         let mut answer = match self.last.get(&name) {
             Some(answer) => answer.clone(),
             None => serde_json::json!({"type": "response", "command": name, "success": true, "data": {}}),

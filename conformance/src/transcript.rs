@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use agentese::framing::FrameText;
-use agentese::types::{Direction, LinePart, TranscriptControl, TranscriptHeader, TranscriptLine, TranscriptRecord};
+use agentese::types::{
+    Direction, LinePart, TranscriptControl, TranscriptHeader, TranscriptLine, TranscriptRecord,
+};
 
 /// Why a file is no transcript.
 #[derive(Debug, thiserror::Error)]
@@ -60,14 +62,16 @@ impl Transcript {
         let mut header = None;
         let mut records = Vec::new();
         for (at, line) in text.lines().enumerate() {
-            let wrong = |reason: String| TranscriptError::Record { path: path.to_owned(), line: at + 1, reason };
+            let wrong =
+                |reason: String| TranscriptError::Record { path: path.to_owned(), line: at + 1, reason };
             match serde_json::from_str(line).map_err(|error| wrong(error.to_string()))? {
                 TranscriptRecord::Header(found) if header.is_none() => header = Some(found),
                 TranscriptRecord::Header(_) => return Err(wrong("a second header".to_owned())),
                 TranscriptRecord::Note(_) => {}
                 TranscriptRecord::Control(control) => records.push(Record::Control(control)),
                 TranscriptRecord::Line(line) => {
-                    let text = whole_line(&line).ok_or_else(|| wrong("neither `line` nor `line_parts`".to_owned()))?;
+                    let text = whole_line(&line)
+                        .ok_or_else(|| wrong("neither `line` nor `line_parts`".to_owned()))?;
                     records.push(match line.dir {
                         Direction::C2s => Record::Sent(text.into()),
                         Direction::S2c => Record::Received(text.into()),
@@ -127,8 +131,8 @@ pub fn folder(dialect: &str) -> PathBuf {
 /// Names the file that is wrong.
 pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
     let folder = folder(dialect);
-    let entries =
-        std::fs::read_dir(&folder).map_err(|source| TranscriptError::Read { path: folder.clone(), source })?;
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|source| TranscriptError::Read { path: folder.clone(), source })?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))

@@ -9,7 +9,7 @@ use agentese::spec::{Dialect, RunRole};
 use agentese::tap::{Diagnostic, Tap};
 use agentese::transport::memory_pair;
 use agentese::wire::Eventful;
-use agentese::{Error, Run, RpcClient, omp, opal, operator, pi, pisces};
+use agentese::{Error, RpcClient, Run, omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, Transcript, recorded};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -112,13 +112,20 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
         match run.await.unwrap() {
             Ok(run) => match run.result().await {
                 Ok(_) => played.ended += 1,
-                Err(error) => assert!(error.refused().is_some() || (cut && error.termination().is_some()), "{name}: {error}"),
+                Err(error) => assert!(
+                    error.refused().is_some() || (cut && error.termination().is_some()),
+                    "{name}: {error}"
+                ),
             },
             Err(error) => assert!(error.refused().is_some(), "{name}: {error}"),
         }
     }
     calls.abort_all();
-    assert!(odd.0.lock().unwrap().is_empty() || listed(spec.name, name), "{name}: {:?}", odd.0.lock().unwrap());
+    assert!(
+        odd.0.lock().unwrap().is_empty() || listed(spec.name, name),
+        "{name}: {:?}",
+        odd.0.lock().unwrap()
+    );
     drop(events);
     client.close().await;
     player.abort();
@@ -134,9 +141,17 @@ fn listed(dialect: &str, name: &str) -> bool {
 /// Recordings whose client wrote half lines, or whose agent glued an answer to an extension's text:
 /// they are about framing, and have tests of their own.
 fn is_about_writing(name: &str) -> bool {
-    ["ext-stdout-noise", "split-writes", "trailing-newline", "partial_line", "long-line", "proto-malformed", "proto-empty-lines"]
-        .iter()
-        .any(|part| name.contains(part))
+    [
+        "ext-stdout-noise",
+        "split-writes",
+        "trailing-newline",
+        "partial_line",
+        "long-line",
+        "proto-malformed",
+        "proto-empty-lines",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }
 
 async fn all<D: Dialect>(dialect: &str, start: Start<D>) {
@@ -154,16 +169,17 @@ async fn all<D: Dialect>(dialect: &str, start: Start<D>) {
         total.ended += played.ended;
         total.events += played.events;
     }
-    println!("{dialect}: {sessions} sessions, {} events, {} prompts, {} runs ended", total.events, total.runs, total.ended);
+    println!(
+        "{dialect}: {sessions} sessions, {} events, {} prompts, {} runs ended",
+        total.events, total.runs, total.ended
+    );
     assert!(sessions > 2 && total.ended > 1, "{dialect}: too little was played");
 }
 
 fn params<P: serde::de::DeserializeOwned>(members: Map<String, Value>) -> Result<P, Error> {
     // A prompt that was sent wrong on purpose is not one that a typed client can send.
-    serde_json::from_value(Value::Object(members)).map_err(|error| Error::Encode {
-        command: "prompt".to_owned(),
-        reason: error.to_string(),
-    })
+    serde_json::from_value(Value::Object(members))
+        .map_err(|error| Error::Encode { command: "prompt".to_owned(), reason: error.to_string() })
 }
 
 macro_rules! prompt {
@@ -177,7 +193,8 @@ macro_rules! prompt {
 
 #[tokio::test]
 async fn pi_sessions() {
-    all::<pi::Pi>("pi", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) })).await;
+    all::<pi::Pi>("pi", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) }))
+        .await;
 }
 
 #[tokio::test]
@@ -208,8 +225,10 @@ async fn pisces_sessions() {
 
 #[tokio::test]
 async fn operator_sessions() {
-    all::<operator::Operator>("operator", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) }))
-        .await;
+    all::<operator::Operator>("operator", |client, _, members| {
+        Box::pin(async move { prompt!(client, members, prompt_with) })
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -229,7 +248,11 @@ async fn three_pi_sessions_end_as_recorded() {
     for name in ["prompt-text-anthropic", "tool-multi", "retry-final-failure"] {
         let path = agentese_conformance::transcript::folder("pi").join(format!("{name}.jsonl"));
         let transcript = Transcript::load(&path).unwrap();
-        let last = transcript.received().filter(|line| line.as_str().starts_with("{\"type\":\"agent_end\"")).last().cloned();
+        let last = transcript
+            .received()
+            .filter(|line| line.as_str().starts_with("{\"type\":\"agent_end\""))
+            .last()
+            .cloned();
         let prompts = transcript.sent().filter(|line| line.as_str().contains("\"type\":\"prompt\"")).count();
         let played = tokio::time::timeout(
             LIMIT,

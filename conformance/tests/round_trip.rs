@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use agentese::frame::{ClientFrame, ServerFrame};
-use agentese::framing::{Framer, FrameText};
+use agentese::framing::{FrameText, Framer};
 use agentese::spec::Dialect;
 use agentese::{omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, recorded};
@@ -61,7 +61,8 @@ fn check<D: Dialect>(dialect: &str) {
             }
             frames += 1;
             let encoded = if side == 1 {
-                ServerFrame::<D>::decode(line, |id| methods.get(&id.to_string()).cloned()).and_then(|frame| frame.encode())
+                ServerFrame::<D>::decode(line, |id| methods.get(&id.to_string()).cloned())
+                    .and_then(|frame| frame.encode())
             } else {
                 ClientFrame::<D>::decode(line).and_then(|frame| frame.encode())
             };
@@ -78,7 +79,12 @@ fn check<D: Dialect>(dialect: &str) {
     }
     println!("{dialect}: {frames} frames");
     assert!(frames > 15, "{dialect}: only {frames} frames");
-    assert!(problems.is_empty(), "{} frames of {dialect} change:\n{}", problems.len(), problems[..problems.len().min(12)].join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} frames of {dialect} change:\n{}",
+        problems.len(),
+        problems[..problems.len().min(12)].join("\n")
+    );
 }
 
 fn clip(text: &str) -> String {

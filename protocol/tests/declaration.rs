@@ -59,7 +59,10 @@ fn every_reference_is_declared() {
         }
         for name in index.dialect.without {
             let parent = Index::new(index.dialect.parent.expect("only a child takes something away"));
-            assert!(parent.commands.iter().any(|command| command.name == *name), "{name} is not in the parent");
+            assert!(
+                parent.commands.iter().any(|command| command.name == *name),
+                "{name} is not in the parent"
+            );
         }
         if let Some((barrier, _)) = index.dialect.run_end.barrier {
             assert!(index.commands.iter().any(|command| command.wire == barrier), "no barrier {barrier}");
@@ -101,7 +104,11 @@ fn helper_names_are_unique_in_each_dialect() {
 #[test]
 fn docs_are_sentences() {
     for index in Index::all() {
-        let docs = index.commands.iter().map(|c| (c.name, c.doc)).chain(index.events.iter().map(|e| (e.name, e.doc)));
+        let docs = index
+            .commands
+            .iter()
+            .map(|c| (c.name, c.doc))
+            .chain(index.events.iter().map(|e| (e.name, e.doc)));
         for (name, doc) in docs.chain(index.types.values().map(|def| (def.name, def.doc))) {
             let doc = doc.trim();
             assert!(doc.ends_with('.') && doc.len() > 10, "{name}: {doc:?} is no sentence");

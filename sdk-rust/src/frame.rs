@@ -164,10 +164,10 @@ impl<D: Dialect> ServerFrame<D> {
             ServerFrame::Success { id, command, reply, empty } => {
                 let data = reply.encode().map_err(FrameError::new)?;
                 let data = data.or_else(|| empty.then(|| "{}".to_owned()));
-                Ok(success_line(spec, id.as_ref(), command, data.as_deref()))
+                Ok(success_line(spec, raw(id).as_deref(), command, data.as_deref()))
             }
             ServerFrame::Failure { id, command, error } => {
-                Ok(failure_line(spec, id.as_ref(), command.as_deref(), error))
+                Ok(failure_line(spec, raw(id).as_deref(), command.as_deref(), error))
             }
             ServerFrame::Event(event) => {
                 let body = serde_json::to_string(event).map_err(FrameError::new)?;
@@ -186,11 +186,15 @@ impl Spec {
     }
 }
 
-/// The line of an answer that carries data.
-pub(crate) fn success_line(spec: &Spec, id: Option<&Value>, command: &str, data: Option<&str>) -> String {
+fn raw(id: &Option<Value>) -> Option<String> {
+    id.as_ref().map(Value::to_string)
+}
+
+/// The line of an answer that carries data. The id is raw JSON, so that it goes back as it came.
+pub(crate) fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>) -> String {
     let data = data.or(spec.edges.empty_data.then_some("{}"));
     if !spec.framing_is_flat() {
-        let id = id.unwrap_or(&Value::Null);
+        let id = id.unwrap_or("null");
         return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", data.unwrap_or("{}"));
     }
     let mut line = response_head(spec, id, Some(command), true);
@@ -203,9 +207,9 @@ pub(crate) fn success_line(spec: &Spec, id: Option<&Value>, command: &str, data:
 }
 
 /// The line of an answer that says what went wrong: a text, or a JSON-RPC error object.
-pub(crate) fn failure_line(spec: &Spec, id: Option<&Value>, command: Option<&str>, error: &Value) -> String {
+pub(crate) fn failure_line(spec: &Spec, id: Option<&str>, command: Option<&str>, error: &Value) -> String {
     if !spec.framing_is_flat() {
-        let id = id.unwrap_or(&Value::Null);
+        let id = id.unwrap_or("null");
         return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}");
     }
     let mut line = response_head(spec, id, command, false);
@@ -213,7 +217,7 @@ pub(crate) fn failure_line(spec: &Spec, id: Option<&Value>, command: Option<&str
     line
 }
 
-fn response_head(spec: &Spec, id: Option<&Value>, command: Option<&str>, success: bool) -> String {
+fn response_head(spec: &Spec, id: Option<&str>, command: Option<&str>, success: bool) -> String {
     let id = id.map(|id| format!("\"id\":{id}"));
     let command = command.map(|command| format!("\"command\":{}", Value::from(command)));
     let kind = Some("\"type\":\"response\"".to_owned());
@@ -296,7 +300,13 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
         let is_answer = spec
             .dialog_frames
             .is_some_and(|frames| found.string(1).is_some_and(|kind| kind == frames.answer));
-        return Ok(ClientLine { id: found.get(0), name: found.get(1), params: line, empty: EmptyParams::Object, is_answer });
+        return Ok(ClientLine {
+            id: found.get(0),
+            name: found.get(1),
+            params: line,
+            empty: EmptyParams::Object,
+            is_answer,
+        });
     }
     let found = scan::scan(line, &JSON_RPC)?;
     let params = found.get(2).filter(|params| !scan::is_null(params));
@@ -306,13 +316,7 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
         _ => EmptyParams::Object,
     };
     let is_answer = found.get(1).is_none() && (found.get(3).is_some() || found.get(4).is_some());
-    Ok(ClientLine {
-        id: found.get(0),
-        name: found.get(1),
-        params: params.unwrap_or("{}"),
-        empty,
-        is_answer,
-    })
+    Ok(ClientLine { id: found.get(0), name: found.get(1), params: params.unwrap_or("{}"), empty, is_answer })
 }
 
 /// What stands around a command's parameters.
@@ -361,7 +365,8 @@ impl<D: Dialect> ClientFrame<D> {
                     EmptyParams::Absent => String::new(),
                     EmptyParams::Null => ",\"params\":null".to_owned(),
                     EmptyParams::Object => {
-                        let params = serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
+                        let params =
+                            serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
                         format!(",\"params\":{params}")
                     }
                 };

@@ -272,7 +272,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             }
             lines::Line::Command { id, spec, command } => {
                 let lane = spec.lane;
-                let call = Call::new(self.emitter.clone(), id, spec);
+                let call = Call::new(self.emitter.clone(), id.as_deref(), spec);
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }

@@ -1,5 +1,32 @@
-export * from "./codec.js";
-export * from "./error.js";
-export * from "./framing.js";
-export * from "./spec.js";
+/**
+ * Typed clients of coding agents that speak JSON lines, over any pair of web streams.
+ *
+ * Each dialect is a namespace with its types, its tables and its `Client`. To start an agent as a
+ * process use `spawn` of `agentese/stdio`.
+ */
+
+export { type CallOptions, type ClientOptions, RpcClient } from "./client.js";
+export { type Decoded, type FrameKind, decodeClient, decodeServer, encode, encodeFrame } from "./codec.js";
+export {
+  AgentError,
+  DecodeError,
+  DetachedError,
+  type ErrorKind,
+  type Refused,
+  RefusedError,
+  StalledError,
+  TimedOutError,
+  UsageError,
+} from "./error.js";
+export { type RawEvent, UNKNOWN, type UnknownEvent } from "./event.js";
+export { DEFAULT_MAX_LINE, Framer, type FramerOptions, FramingError, type LineSink } from "./framing.js";
+export { type Arms, match } from "./match.js";
+export { DEFAULT_QUEUE_BYTES, type Overflow } from "./queue.js";
+export { type EventStream, type Events, Run, type RunResult } from "./run.js";
+export type { EndedBy } from "./run_tracker.js";
+export type { AnyTypes, EventOf, Spec } from "./spec.js";
+export type { Diagnostic, Direction, Tap } from "./tap.js";
+export { Termination, type TerminationReason } from "./termination.js";
+export type { Child, Exit, Transport } from "./transport.js";
+export type { JsonObject, JsonValue, NoParams } from "./generated/types.js";
 export * from "./generated/index.js";

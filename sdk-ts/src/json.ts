@@ -24,6 +24,14 @@ export function stringify(value: unknown): string {
   return text.includes("\\ud") ? (JSON.stringify(mend(value)) ?? "null") : text;
 }
 
+/** A member as it stands in the line, where parsing and writing it again could change how it looks. */
+export function rawMember(line: string, name: string, value: JsonValue): string {
+  if (typeof value === "string") return stringify(value);
+  const members = scanMembers(line);
+  const member = typeof members === "string" ? undefined : members.findLast((member) => member[0] === name);
+  return member === undefined ? stringify(value) : line.slice(member[1], member[2]);
+}
+
 function mend(value: unknown): unknown {
   if (typeof value === "string") return value.replace(LONE, "\ufffd");
   if (Array.isArray(value)) return value.map(mend);

@@ -95,7 +95,8 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
   if (id === undefined) throw new DecodeError("it has neither `method` nor `id`", raw);
   const success = !("error" in frame);
   if (success && !("result" in frame)) throw new DecodeError("the response has neither `result` nor `error`", raw);
-  return { kind: "answer", id: id === null ? undefined : id, command: undefined, success, frame };
+  // A failure with a null id belongs to no request; a success with one answers a null id.
+  return { kind: "answer", id: id === null && !success ? undefined : id, command: undefined, success, frame };
 }
 
 /** Whether the declaration names what the frame says it is. */

@@ -1,11 +1,147 @@
-import type { RpcClient } from "./client.js";
-import type { AnyTypes } from "./spec.js";
+/** Runs: the work that a prompt starts. And the events of a connection. */
 
-/** The work that a prompt started. */
-export class Run<T extends AnyTypes> {
-  constructor(
-    readonly client: RpcClient<T>,
-    /** The session that the run belongs to; empty in dialects that have one session at a time. */
-    readonly session: string,
-  ) {}
+import type { RpcClient } from "./client.js";
+import type { Connection } from "./connection/connection.js";
+import type { RunSlot } from "./connection/runs.js";
+import { type EventFrame, type RawEvent, type UnknownEvent, eventOf } from "./event.js";
+import type { JsonValue } from "./generated/types.js";
+import type { Queue } from "./queue.js";
+import type { EndedBy } from "./run_tracker.js";
+import type { AnyTypes, EventOf } from "./spec.js";
+
+/** How a run ended. */
+export interface RunResult<T extends AnyTypes> {
+  /** What ended it: its last event, the answer to its command, or the agent took the prompt and started no run. */
+  readonly endedBy: EndedBy;
+  /** The last event that could be the end, as `agent_end` in the pi family. */
+  readonly last: EventOf<T> | UnknownEvent | undefined;
+}
+
+/** Events one after another. Ending the loop early stops listening. */
+export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
+  protected readonly queue: Queue<EventFrame>;
+
+  protected constructor(queue: Queue<EventFrame>) {
+    this.queue = queue;
+  }
+
+  /** How many events did not reach this stream. */
+  get dropped(): number {
+    return this.queue.dropped;
+  }
+
+  /** Gives the events. There is one sequence: who asks for it twice shares it. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<EventOf<T> | UnknownEvent> {
+    return this.#iterate((frame) => eventOf<T>(frame));
+  }
+
+  /** The same sequence with the line that each event came in. */
+  withRaw(): AsyncIterableIterator<RawEvent<T>> {
+    return this.#iterate((frame) => ({ event: eventOf<T>(frame), raw: frame.raw }));
+  }
+
+  /** Stops listening, and nothing else: the agent goes on. */
+  stop(): void {
+    this.queue.unsubscribe();
+  }
+
+  /** A loop over the events has begun. */
+  protected began(): void {}
+
+  #iterate<V>(view: (frame: EventFrame) => V): AsyncIterableIterator<V> {
+    this.began();
+    // The iterator keeps the stream, and with it the client, alive.
+    const stream = this;
+    return {
+      next: async () => {
+        const result = await stream.queue.next();
+        return result.done ? result : { done: false, value: view(result.value) };
+      },
+      return: () => {
+        stream.stop();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+}
+
+/**
+ * All events of a connection from the moment it was asked for, those of runs among them.
+ *
+ * Throws the [[Termination]] when the connection ends, except where this side closed it.
+ */
+export class Events<T extends AnyTypes> extends EventStream<T> {
+  /** Keeps the client alive as long as somebody listens. */
+  protected readonly client: RpcClient<T>;
+
+  constructor(client: RpcClient<T>, queue: Queue<EventFrame>) {
+    super(queue);
+    this.client = client;
+  }
+}
+
+/** What a run is made of. */
+export interface RunParts<T extends AnyTypes> {
+  readonly client: RpcClient<T>;
+  readonly connection: Connection;
+  readonly slot: RunSlot;
+  readonly command: string;
+  readonly answer: JsonValue | undefined;
+}
+
+/** Runs whose handles are gone are forgotten, so that nobody waits for room in their queues. */
+const dropped = new FinalizationRegistry<{ connection: Connection; slot: RunSlot }>(({ connection, slot }) => {
+  connection.runs.forget(slot);
+});
+
+/**
+ * The work that a prompt started.
+ *
+ * Gives the events from the moment the prompt was sent until the run is over: retries, automatic
+ * compactions and reminders that start it again are part of it. A failure of the run is thrown
+ * after its last event. Leaving the loop early stops listening and nothing else: the agent goes on
+ * working (use `abort` to stop it).
+ */
+export class Run<T extends AnyTypes> extends EventStream<T> {
+  readonly client: RpcClient<T>;
+  /** The wire name of the command that started the run. */
+  readonly command: string;
+  /** The session that the run belongs to; empty in dialects that have one session at a time. */
+  readonly session: string;
+  /** The data of the answer that accepted the run, where there is any. */
+  readonly answer: JsonValue | undefined;
+  readonly #slot: RunSlot;
+  #read = false;
+
+  constructor({ client, connection, slot, command, answer }: RunParts<T>) {
+    super(slot.queue);
+    this.client = client;
+    this.command = command;
+    this.answer = answer;
+    this.session = slot.session ?? "";
+    this.#slot = slot;
+    dropped.register(this, { connection, slot });
+  }
+
+  /**
+   * Waits for the end of the run. Where a loop reads the events it resolves after the loop has had
+   * the last one; where none does, events are dropped, so it never hangs on a full queue.
+   *
+   * @throws RefusedError The agent refused the prompt after all.
+   * @throws Termination The connection ended first.
+   * @throws DetachedError This handle was cut off because its queue was full.
+   */
+  async result(): Promise<RunResult<T>> {
+    this.queue.makeLossy();
+    const { by, last } = await this.#slot.ended;
+    if (this.#read) await this.queue.drained();
+    return { endedBy: by, last: last && eventOf<T>(last) };
+  }
+
+  protected override began(): void {
+    this.#read = true;
+  }
 }

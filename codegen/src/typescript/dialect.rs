@@ -112,7 +112,8 @@ fn maps(out: &mut String, index: &Index) {
     for dialog in &index.dialogs {
         docs(out, "  ", dialog.doc, &[]);
         let answer = dialog.answer.map_or_else(|| "undefined".to_owned(), |ty| type_name(&ty));
-        let _ = writeln!(out, "  {}: {{ params: {}; answer: {answer} }};", key(dialog.wire), dialog.params.name);
+        let _ =
+            writeln!(out, "  {}: {{ params: {}; answer: {answer} }};", key(dialog.wire), dialog.params.name);
     }
     out.push_str("}\n\n");
 }

@@ -26,7 +26,10 @@ pub fn file(index: &Index) -> String {
         for text in [params_type(command).to_owned(), data_type(command)] {
             names.extend(
                 text.split(|c: char| !c.is_ascii_alphanumeric())
-                    .filter(|name| index.types.contains_key(name) || matches!(*name, "NoParams" | "JsonObject" | "JsonValue"))
+                    .filter(|name| {
+                        index.types.contains_key(name)
+                            || matches!(*name, "NoParams" | "JsonObject" | "JsonValue")
+                    })
                     .map(str::to_owned),
             );
         }
@@ -46,7 +49,9 @@ pub fn file(index: &Index) -> String {
         out.push('\n');
         let when = match command.answer {
             Answer::Done => "Answered when the result is there.",
-            Answer::Accepted => "Answered when the result is there: once the work can start, not when it is over.",
+            Answer::Accepted => {
+                "Answered when the result is there: once the work can start, not when it is over."
+            }
             Answer::Acknowledged => "Acknowledged before this is called; an error is sent with the same id.",
         };
         docs(&mut out, "  ", command.doc, &[when.to_owned()]);

@@ -14,7 +14,8 @@ pub fn file(dialects: &[Index]) -> String {
     out.push_str("import type { Shapes } from \"../check.js\";\n\n/** Every declared type. */\nexport const shapes: Shapes = {\n");
     let defs = declared(dialects);
     for (name, (def, common)) in &defs {
-        let _ = writeln!(out, "  {name}: {},", shape(def, common, &|name| defs.get(name).map(|(def, _)| *def)));
+        let _ =
+            writeln!(out, "  {name}: {},", shape(def, common, &|name| defs.get(name).map(|(def, _)| *def)));
     }
     out.push_str("};\n");
     out
@@ -25,9 +26,13 @@ fn shape<'a>(def: &TypeDef, common: &[Field], find: &impl Fn(&str) -> Option<&'a
         Shape::Record { constants, fields } => {
             let mut members: Vec<String> = constants
                 .iter()
-                .map(|constant| format!("{}: {{ value: {} }}", key(constant.member), constant_value(constant.value)))
+                .map(|constant| {
+                    format!("{}: {{ value: {} }}", key(constant.member), constant_value(constant.value))
+                })
                 .collect();
-            members.extend(common.iter().chain(fields).map(|field| format!("{}: {}", key(field.name), member(field))));
+            members.extend(
+                common.iter().chain(fields).map(|field| format!("{}: {}", key(field.name), member(field))),
+            );
             format!("{{ members: {{ {} }} }}", members.join(", "))
         }
         Shape::Union { tag, open, variants } => {

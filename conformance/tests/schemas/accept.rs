@@ -28,29 +28,34 @@ fn schemas_accept_what_real_agents_sent() {
                 let side = if seen.from_server { "server" } else { "client" };
                 let problem = match &seen.frame {
                     None => Some("no JSON".to_owned()),
-                    Some(frame) if seen.from_server => validators.refuse_server(frame, seen.method.as_deref()),
-                    Some(frame) => {
-                        validators.client.iter_errors(frame).next().map(|error| error.to_string())
+                    Some(frame) if seen.from_server => {
+                        validators.refuse_server(frame, seen.method.as_deref())
                     }
+                    Some(frame) => validators.client.iter_errors(frame).next().map(|error| error.to_string()),
                 };
                 let key = (format!("{dialect}/{name}"), side.to_owned(), seen.number);
                 match (problem, exceptions.contains_key(&key)) {
                     (None, false) => {}
                     (Some(_), true) => used.push(key),
                     (None, true) => {
-                        refused.push_str(&format!("{} {} {}: is accepted; take its line out\n", key.0, key.1, key.2));
+                        refused.push_str(&format!(
+                            "{} {} {}: is accepted; take its line out\n",
+                            key.0, key.1, key.2
+                        ));
                     }
                     (Some(problem), false) => {
                         let text: String = seen.text.as_str().chars().take(200).collect();
                         let problem: String = problem.chars().take(160).collect();
-                        refused.push_str(&format!("{} {} {} {problem}\n        {text}\n", key.0, key.1, key.2));
+                        refused
+                            .push_str(&format!("{} {} {} {problem}\n        {text}\n", key.0, key.1, key.2));
                     }
                 }
             }
         }
     }
     for key in exceptions.keys().filter(|key| !used.contains(key)) {
-        refused.push_str(&format!("{} {} {}: there is no such frame, or it is accepted\n", key.0, key.1, key.2));
+        refused
+            .push_str(&format!("{} {} {}: there is no such frame, or it is accepted\n", key.0, key.1, key.2));
     }
     assert!(frames > 9_000, "only {frames} frames were looked at");
     assert!(refused.is_empty(), "schema and recordings disagree:\n{refused}");

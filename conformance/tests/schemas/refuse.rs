@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use agentese::framing::FrameText;
 use agentese::frame::{ClientFrame, ServerFrame};
+use agentese::framing::FrameText;
 use agentese::spec::Dialect;
 use agentese::{omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::recorded;
@@ -51,7 +51,10 @@ fn judge<D: Dialect>(validators: &Validators, seen: &Seen, frame: &Value) -> Ver
             decoder: ServerFrame::<D>::decode(&text, |_| method.clone()).is_ok(),
         }
     } else {
-        Verdict { schema: validators.client.is_valid(frame), decoder: ClientFrame::<D>::decode(&text).is_ok() }
+        Verdict {
+            schema: validators.client.is_valid(frame),
+            decoder: ClientFrame::<D>::decode(&text).is_ok(),
+        }
     }
 }
 

@@ -204,7 +204,11 @@ impl Walk<'_> {
                         if constants.iter().any(|c| c.member == tag && c.value == ConstantValue::String(leak(found))))
                 });
                 if let Some(variant) = variant {
-                    self.sites.tags.push(Tag { path: join(path, member(tag)), open, kind: def.name.to_owned() });
+                    self.sites.tags.push(Tag {
+                        path: join(path, member(tag)),
+                        open,
+                        kind: def.name.to_owned(),
+                    });
                     self.record(variant, value, path, &format!("{row}/{}", variant.name));
                 }
             }
@@ -239,7 +243,9 @@ pub fn put(frame: &mut Value, path: &[Step], value: Option<Value>) -> bool {
         at = next;
     }
     match (last, value) {
-        (Step::Member(name), None) => at.as_object_mut().is_some_and(|members| members.shift_remove(name).is_some()),
+        (Step::Member(name), None) => {
+            at.as_object_mut().is_some_and(|members| members.shift_remove(name).is_some())
+        }
         (Step::Member(name), Some(value)) => {
             at[name] = value;
             true

@@ -35,7 +35,6 @@ impl Validators {
             server: jsonschema::validator_for(&server_schema).unwrap(),
             client: jsonschema::validator_for(&client_schema).unwrap(),
             results,
-
         }
     }
 

@@ -141,7 +141,9 @@ impl Shared {
         if role == RunRole::Replaces && result.is_ok() && self.spec.run_end.barrier.is_some() {
             self.feed_runs(None, Input::MayEnd);
         }
-        if role == RunRole::Starts && let Some(token) = self.run_of_command(&settled.id) {
+        if role == RunRole::Starts
+            && let Some(token) = self.run_of_command(&settled.id)
+        {
             match &result {
                 Ok(_) => self.feed_run(token, Input::Answered),
                 Err(refused) => self.finish_run(token, Err(Error::Refused(Box::new(refused.clone())))),

@@ -139,7 +139,7 @@ impl Drop for Asked<'_> {
 /// One command that is being carried out.
 pub struct Call<D: Dialect> {
     emitter: Emitter<D>,
-    id: Option<Arc<Value>>,
+    id: Option<Arc<str>>,
     spec: &'static CommandSpec,
     answered: Arc<AtomicBool>,
 }
@@ -162,8 +162,8 @@ impl<D: Dialect> std::fmt::Debug for Call<D> {
 }
 
 impl<D: Dialect> Call<D> {
-    pub(super) fn new(emitter: Emitter<D>, id: Option<Value>, spec: &'static CommandSpec) -> Self {
-        Call { emitter, id: id.map(Arc::new), spec, answered: Arc::new(AtomicBool::new(false)) }
+    pub(super) fn new(emitter: Emitter<D>, id: Option<&str>, spec: &'static CommandSpec) -> Self {
+        Call { emitter, id: id.map(Arc::from), spec, answered: Arc::new(AtomicBool::new(false)) }
     }
 
     /// Where events and questions go.

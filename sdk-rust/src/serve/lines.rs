@@ -31,8 +31,8 @@ pub(super) enum Line<D: Dialect> {
     },
     /// It is a command.
     Command {
-        /// Its id.
-        id: Option<Value>,
+        /// Its raw id.
+        id: Option<String>,
         /// What is known of it.
         spec: &'static CommandSpec,
         /// The command.
@@ -58,7 +58,7 @@ pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
 /// which keeps its command and id in every dialect.
 pub(super) fn refused(
     spec: &Spec,
-    id: Option<&Value>,
+    id: Option<&str>,
     command: &str,
     refusal: &Refusal,
     outside_set: bool,
@@ -99,12 +99,12 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Line::Answer(unreadable(spec, &error.to_string()));
     }
-    let id: Option<Value> = found.id.and_then(|id| serde_json::from_str(id).ok());
+    let id = found.id;
     if found.is_answer {
         let Ok(Value::Object(members)) = serde_json::from_str(text) else { return Line::Ignored };
-        return match id {
-            Some(Value::String(id)) => Line::Question { id, members },
-            _ => Line::Ignored,
+        return match id.and_then(scan::string) {
+            Some(id) => Line::Question { id: id.into_owned(), members },
+            None => Line::Ignored,
         };
     }
     let Some(raw_name) = found.name else {
@@ -131,32 +131,32 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
         return Line::Ignored;
     }
     match D::Command::decode(&name, found.params, command_envelope(spec)) {
-        Some(Ok(command)) => Line::Command { id, spec: command_spec, command },
+        Some(Ok(command)) => Line::Command { id: id.map(str::to_owned), spec: command_spec, command },
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
             let refusal =
                 Refusal::with_code(format!("Invalid parameters of `{name}`: {reason}"), INVALID_PARAMS);
-            Line::Answer(refused(spec, id.as_ref(), &name, &refusal, reason.contains(NONE_OF)))
+            Line::Answer(refused(spec, id, &name, &refusal, reason.contains(NONE_OF)))
         }
         None => Line::Answer(unknown(spec, id, &name)),
     }
 }
 
-fn unknown(spec: &Spec, id: Option<Value>, name: &str) -> String {
+fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {
     let text = spec.edges.unknown_command_text.replace("{command}", name);
     let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
     if spec.framing_is_flat() {
-        failure_line(spec, id.as_ref(), Some(name), &Value::from(text))
+        failure_line(spec, id, Some(name), &Value::from(text))
     } else {
-        failure_line(spec, id.as_ref(), None, &json!({"code": METHOD_NOT_FOUND, "message": text}))
+        failure_line(spec, id, None, &json!({"code": METHOD_NOT_FOUND, "message": text}))
     }
 }
 
 /// The answer to an object that names no command.
-fn nameless(spec: &Spec, id: Option<Value>, reason: &str) -> String {
+fn nameless(spec: &Spec, id: Option<&str>, reason: &str) -> String {
     let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
     let text = format!("{}{reason}", spec.edges.parse_prefix);
-    failure_line(spec, id.as_ref(), Some(spec.edges.parse_command), &Value::from(text))
+    failure_line(spec, id, Some(spec.edges.parse_command), &Value::from(text))
 }
 
 fn invalid_request(spec: &Spec, reason: &str) -> String {

@@ -37,6 +37,10 @@ impl Tool for Bash {
         false
     }
 
+    fn aborted_text(&self) -> &str {
+        "Command aborted"
+    }
+
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         execute(context, arguments).boxed()
     }

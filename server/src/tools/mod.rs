@@ -82,6 +82,11 @@ pub trait Tool: Send + Sync {
     /// Whether the tool leaves the world as it is, so that several calls may run side by side.
     fn read_only(&self) -> bool;
 
+    /// What a call is answered with that was aborted before it began.
+    fn aborted_text(&self) -> &str {
+        "Operation aborted"
+    }
+
     /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.
     ///
     /// Dropping the future stops the call; what it started is ended.

@@ -1,0 +1,114 @@
+//! Dialogs: handlers and the declared policy.
+
+use agentese::pi::{ConfirmDialog, Dialogs, NotifyNotice, Pi, SelectDialog};
+use agentese::tap::Diagnostic;
+use agentese::{Builder, opal, pi};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+
+use crate::peer::{pair, state, within};
+
+#[derive(Clone, Default)]
+struct Polite(Arc<Mutex<Vec<String>>>);
+
+impl Dialogs for Polite {
+    async fn select(&self, dialog: SelectDialog) -> Option<String> {
+        dialog.options.into_iter().next_back()
+    }
+
+    async fn confirm(&self, dialog: ConfirmDialog) -> Option<bool> {
+        assert_ne!(dialog.title, "panic", "a handler that fails");
+        Some(true)
+    }
+
+    fn notify(&self, notice: NotifyNotice) {
+        self.0.lock().unwrap().push(notice.message);
+    }
+}
+
+const SELECT: &str =
+    r#"{"type":"extension_ui_request","id":"u1","method":"select","title":"Go?","options":["Yes","No"]}"#;
+
+#[tokio::test]
+async fn a_handler_answers() {
+    let polite = Polite::default();
+    let (client, mut peer, _) = pair(pi::Client::builder().dialogs(polite.clone()));
+    peer.say(SELECT).await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u1", "value": "No"}));
+    peer.say(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
+        .await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u2", "confirmed": true}));
+    // What the handler leaves to the default is dismissed.
+    peer.say(r#"{"type":"extension_ui_request","id":"u3","method":"input","title":"Name"}"#).await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u3", "cancelled": true}));
+    // A notice is not answered: the next line is the answer to the next question.
+    peer.say(r#"{"type":"extension_ui_request","id":"u4","method":"notify","message":"done"}"#).await;
+    peer.say(SELECT).await;
+    assert_eq!(peer.hear().await["id"], "u1");
+    assert_eq!(*polite.0.lock().unwrap(), ["done"]);
+    drop(client);
+}
+
+#[tokio::test]
+async fn without_a_handler_the_declared_policy_answers_and_says_so() {
+    let (client, mut peer, seen) = pair(Builder::<Pi>::default());
+    peer.say(SELECT).await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u1", "cancelled": true}));
+    assert!(seen.has(|d| matches!(d, Diagnostic::DialogByPolicy { method } if method == "select")));
+    let (rpc, mut peer, _) = pair(Builder::<opal::Opal>::default());
+    peer.say(r#"{"jsonrpc":"2.0","id":"s2c-1","method":"client/confirm","params":{"session_id":"s","title":"","message":"","actions":["allow","deny"]}}"#).await;
+    assert_eq!(peer.hear().await, json!({"jsonrpc": "2.0", "id": "s2c-1", "result": {"action": "deny"}}));
+    peer.say(r#"{"jsonrpc":"2.0","id":"s2c-2","method":"client/ask_user","params":{"session_id":"s","question":"?"}}"#).await;
+    assert_eq!(peer.hear().await["error"]["code"], -32000);
+    drop((client, rpc));
+}
+
+/// F21: a method that no document names is answered as cancelled.
+#[tokio::test]
+async fn fm_f21_an_unknown_dialog_is_dismissed() {
+    for with_handler in [false, true] {
+        let builder =
+            if with_handler { pi::Client::builder().dialogs(Polite::default()) } else { Builder::default() };
+        let (client, mut peer, _) = pair(builder);
+        peer.say(r#"{"type":"extension_ui_request","id":"u9","method":"hologram","title":"?"}"#).await;
+        assert_eq!(
+            peer.hear().await,
+            json!({"type": "extension_ui_response", "id": "u9", "cancelled": true})
+        );
+        drop(client);
+    }
+}
+
+/// F43: a handler that panics or never answers holds up nothing else.
+#[tokio::test]
+async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
+    struct Hangs;
+    impl Dialogs for Hangs {
+        async fn input(&self, _: pi::InputDialog) -> Option<String> {
+            std::future::pending().await
+        }
+        async fn confirm(&self, _: ConfirmDialog) -> Option<bool> {
+            panic!("a handler that fails")
+        }
+    }
+    let (client, mut peer, _) = pair(pi::Client::builder().dialogs(Hangs));
+    peer.say(r#"{"type":"extension_ui_request","id":"u1","method":"input","title":"Name"}"#).await;
+    peer.say(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
+        .await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u2", "cancelled": true}));
+    let call = tokio::spawn(async move { client.get_state().await });
+    peer.answer("get_state", &state(false)).await;
+    within("the call", call).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_dialog_that_does_not_fit_is_dismissed_and_reported() {
+    let (client, mut peer, seen) = pair(pi::Client::builder().dialogs(Polite::default()));
+    peer.say(r#"{"type":"extension_ui_request","id":"u1","method":"select","title":"Go?","options":7}"#)
+        .await;
+    assert_eq!(peer.hear().await["cancelled"], true);
+    assert!(
+        seen.has(|d| matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("options")))
+    );
+    drop(client);
+}

@@ -1,0 +1,226 @@
+//! What an agent can get wrong, row by row.
+
+use std::time::Duration;
+
+use agentese::framing::FramingError;
+use agentese::pi::{self, Event, Pi, StopReason};
+use agentese::tap::{Diagnostic, Direction, Tap};
+use agentese::transport::memory_pair;
+use agentese::{Builder, Error};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use crate::peer::{Peer, failure, pair, state, success, within};
+
+/// F20: unknown kinds, members and values arrive, with the raw JSON; nothing fails.
+#[tokio::test]
+async fn fm_f20_unknown_events_members_and_values_are_delivered() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    let lines = [
+        r#"{"type":"hologram","depth":3}"#,
+        r#"{"type":"agent_start","runId":7}"#,
+        r#"{"type":"auto_compaction_start","reason":"idle"}"#,
+        r#"{"type":"message_start","message":{"role":"oracle","words":["x"]}}"#,
+        r#"{"type":"message_update","assistantMessageEvent":{"type":"video_delta","contentIndex":0}}"#,
+    ];
+    for line in lines {
+        peer.say(line).await;
+        let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
+        assert_eq!(raw.frame().as_str(), line);
+        let event = raw.decode().unwrap();
+        assert_eq!(
+            serde_json::to_value(&event).unwrap(),
+            serde_json::from_str::<serde_json::Value>(line).unwrap()
+        );
+    }
+    // A set that steers what a client does is closed: a value outside it is an error, not a guess.
+    peer.say(&message_end("stop").replace("\"stop\"", "\"paused\"")).await;
+    assert!(within("an event", events.next()).await.unwrap().is_err());
+    peer.say(&message_end("stop")).await;
+    match within("an event", events.next()).await.unwrap().unwrap() {
+        Event::MessageEnd(end) => match end.message {
+            pi::AgentMessage::Assistant(message) => assert_eq!(message.stop_reason, StopReason::Stop),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+fn message_end(stop: &str) -> String {
+    json!({"type": "message_end", "message": {
+        "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
+        "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                  "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+        "stopReason": stop, "timestamp": 0
+    }})
+    .to_string()
+}
+
+/// F08 and F23: bytes that are no text and text that is no frame are reported and skipped.
+#[tokio::test]
+async fn fm_f23_noise_is_reported_and_skipped() {
+    let (client, mut peer, seen) = pair(Builder::<Pi>::default());
+    peer.say("npm WARN deprecated something").await;
+    peer.say("[1,2,3]").await;
+    peer.say("null").await;
+    peer.say(r#"{"no":"type"}"#).await;
+    peer.writer.write_all(b"{\"type\":\"\xff\xfe\"}\n").await.unwrap();
+    let call = tokio::spawn(async move { client.get_state().await });
+    peer.answer("get_state", &state(false)).await;
+    within("the call", call).await.unwrap().unwrap();
+    let noise =
+        seen.diagnostics.lock().unwrap().iter().filter(|d| matches!(d, Diagnostic::Noise { .. })).count();
+    assert_eq!(noise, 4);
+    assert!(seen.has(|d| matches!(d, Diagnostic::Framing(FramingError::InvalidUtf8 { .. }))));
+}
+
+/// F13: a frame of 16 MiB is read whole.
+#[tokio::test]
+async fn fm_f13_large_frames_are_read() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let call = tokio::spawn(async move { client.get_last_assistant_text().await });
+    let id = peer.hear_command("get_last_assistant_text").await;
+    let text = "é".repeat(8 << 20);
+    peer.say(&success(&id, "get_last_assistant_text", &json!({"text": text}).to_string())).await;
+    let data = within("the answer", call).await.unwrap().unwrap();
+    assert_eq!(data.text.into_option().map(|text| text.len()), Some(16 << 20));
+}
+
+/// F24 and F41: lines of many tasks never interleave.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fm_f41_lines_of_many_tasks_stay_whole() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    const TASKS: usize = 64;
+    const EACH: usize = 40;
+    let mut calls = tokio::task::JoinSet::new();
+    for task in 0..TASKS {
+        let client = client.clone();
+        calls.spawn(async move {
+            for n in 0..EACH {
+                let name = format!("{task}/{n} {}", "y".repeat(300));
+                client.set_session_name(name).await.unwrap();
+            }
+        });
+    }
+    for _ in 0..TASKS * EACH {
+        peer.answer("set_session_name", "").await;
+    }
+    within("all calls", async { while calls.join_next().await.is_some() {} }).await;
+}
+
+/// F25: no revision of ours negotiates chunked frames; one that comes all the same is an event
+/// that is not known, and nothing is kept of it.
+#[tokio::test]
+async fn fm_f25_chunks_that_nobody_asked_for_are_unknown_events() {
+    let (client, mut peer, seen) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    for index in [0, 2, 2, 1] {
+        peer.say(&format!(r#"{{"type":"rpc_chunk","id":"c","index":{index},"count":3,"data":"e30="}}"#))
+            .await;
+        let event = within("an event", events.next()).await.unwrap().unwrap();
+        assert!(matches!(event, Event::Unknown(_)));
+    }
+    assert!(seen.has(|d| matches!(d, Diagnostic::UnknownFrame { kind } if kind == "rpc_chunk")));
+}
+
+/// F36: a mute agent runs into the call's limit; what it says later is nobody's.
+#[tokio::test]
+async fn fm_f36_a_mute_agent_runs_into_the_limit() {
+    let (client, mut peer, seen) = pair(pi::Client::builder().timeout(Duration::from_millis(30)));
+    let error = within("the limit", client.get_state()).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut { ref command, .. } if command == "get_state"), "{error}");
+    let id = peer.hear_command("get_state").await;
+    peer.say(&success(&id, "get_state", &state(false))).await;
+    let call = tokio::spawn({
+        let client = client.with_timeout(Duration::from_secs(5));
+        async move { client.abort_retry().await }
+    });
+    peer.answer("abort_retry", "").await;
+    within("the next call", call).await.unwrap().unwrap();
+    assert!(seen.has(|d| matches!(d, Diagnostic::UnmatchedAnswer { .. })));
+}
+
+/// F37: answers with unknown, missing or repeated ids settle nothing that they do not belong to.
+#[tokio::test]
+async fn fm_f37_answers_that_belong_to_nobody_settle_nobody() {
+    let (client, mut peer, seen) = pair(Builder::<Pi>::default());
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_messages().await }
+    });
+    let id = peer.hear_command("get_messages").await;
+    peer.say(&success("\"somebody\"", "get_messages", r#"{"messages":[]}"#)).await;
+    peer.say(r#"{"type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#).await;
+    peer.say(&failure("\"somebody\"", "get_messages", "no")).await;
+    assert!(!call.is_finished());
+    peer.say(&success(&id, "get_messages", r#"{"messages":[]}"#)).await;
+    within("the call", call).await.unwrap().unwrap();
+    peer.say(&failure(&id, "get_messages", "twice")).await;
+    let call = tokio::spawn(async move { client.get_state().await });
+    peer.answer("get_state", &state(false)).await;
+    within("the next call", call).await.unwrap().unwrap();
+    let unmatched = seen
+        .diagnostics
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|d| matches!(d, Diagnostic::UnmatchedAnswer { .. }))
+        .count();
+    assert_eq!(unmatched, 4);
+}
+
+/// F43: a tap that panics is not called again, and everything else goes on.
+#[tokio::test]
+async fn fm_f43_a_tap_that_panics_hurts_nobody() {
+    struct Bad;
+    impl Tap for Bad {
+        fn frame(&self, _: Direction, _: &str) {
+            panic!("a tap that fails");
+        }
+    }
+    let (ours, theirs) = memory_pair(1 << 16);
+    let client = pi::Client::builder().tap(Bad).connect(ours);
+    let mut peer = Peer::new(theirs);
+    for _ in 0..2 {
+        let call = tokio::spawn({
+            let client = client.clone();
+            async move { client.get_state().await }
+        });
+        peer.answer("get_state", &state(false)).await;
+        within("the call", call).await.unwrap().unwrap();
+    }
+}
+
+/// The end of the stream settles every call, run and subscription, with the ids that waited.
+#[tokio::test]
+async fn the_end_of_the_stream_settles_everything_at_once() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    let prompt = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await }
+    });
+    peer.answer("prompt", "").await;
+    let run = within("the acceptance", prompt).await.unwrap().unwrap();
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.bash("sleep 100").await }
+    });
+    peer.hear_command("bash").await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    drop(peer);
+    let error = within("the call", call).await.unwrap().unwrap_err();
+    let termination = error.termination().unwrap();
+    assert_eq!(termination.pending().len(), 1);
+    assert!(termination.last_frames().last().unwrap().as_str().contains("agent_start"));
+    assert!(within("the run", run.result()).await.unwrap_err().termination().is_some());
+    assert!(within("an event", events.next()).await.unwrap().is_ok());
+    assert!(within("the end", events.next()).await.unwrap().unwrap_err().termination().is_some());
+    assert!(within("nothing more", events.next()).await.is_none());
+    // A call after the end fails at once.
+    let error = client.get_state().await.unwrap_err();
+    assert!(error.termination().is_some());
+    assert!(client.events().is_err());
+    assert!(client.send_raw("{}").is_err());
+}

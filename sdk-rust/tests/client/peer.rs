@@ -1,0 +1,120 @@
+//! An agent of the tests: says and hears single lines.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentese::framing::{FrameReader, Incoming};
+use agentese::spec::Dialect;
+use agentese::tap::{Diagnostic, Direction, Tap};
+use agentese::transport::{BoxReader, BoxWriter, Transport, memory_pair};
+use agentese::{Builder, RpcClient};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+
+/// The bound of every wait in these tests.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, future)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not happen within {LIMIT:?}"))
+}
+
+pub struct Peer {
+    frames: FrameReader<BoxReader>,
+    heard: Vec<String>,
+    pub writer: BoxWriter,
+}
+
+impl Peer {
+    pub fn new(transport: Transport) -> Self {
+        Peer { frames: FrameReader::new(transport.reader), heard: Vec::new(), writer: transport.writer }
+    }
+
+    /// The next line that the client sent.
+    pub async fn hear(&mut self) -> Value {
+        within("a line of the client", async {
+            while self.heard.is_empty() {
+                let mut batch = Vec::new();
+                assert!(self.frames.next_batch(&mut batch).await.unwrap() > 0, "the client closed its end");
+                for incoming in batch {
+                    if let Incoming::Frame(frame) = incoming {
+                        self.heard.push(frame.as_str().to_owned());
+                    }
+                }
+            }
+            serde_json::from_str(&self.heard.remove(0)).expect("clients send JSON")
+        })
+        .await
+    }
+
+    /// Hears a command and gives its raw id.
+    pub async fn hear_command(&mut self, command: &str) -> String {
+        let line = self.hear().await;
+        let name = line.get("type").or(line.get("method")).cloned().unwrap_or_default();
+        assert_eq!(name, command, "another command came: {line}");
+        line["id"].to_string()
+    }
+
+    pub async fn say(&mut self, text: &str) {
+        within("the client to read", async {
+            self.writer.write_all(text.as_bytes()).await.unwrap();
+            self.writer.write_all(b"\n").await.unwrap();
+            self.writer.flush().await.unwrap();
+        })
+        .await;
+    }
+
+    /// Hears a command and answers it.
+    pub async fn answer(&mut self, command: &str, data: &str) {
+        let id = self.hear_command(command).await;
+        self.say(&success(&id, command, data)).await;
+    }
+}
+
+pub fn success(id: &str, command: &str, data: &str) -> String {
+    let data = if data.is_empty() { String::new() } else { format!(",\"data\":{data}") };
+    format!(r#"{{"id":{id},"type":"response","command":"{command}","success":true{data}}}"#)
+}
+
+pub fn failure(id: &str, command: &str, error: &str) -> String {
+    format!(r#"{{"id":{id},"type":"response","command":"{command}","success":false,"error":"{error}"}}"#)
+}
+
+/// A state of pi as the answer to `get_state`.
+pub fn state(streaming: bool) -> String {
+    format!(
+        r#"{{"model":null,"thinkingLevel":"off","isStreaming":{streaming},"isCompacting":false,"steeringMode":"all","followUpMode":"all","sessionId":"s","autoCompactionEnabled":true,"messageCount":0,"pendingMessageCount":0}}"#
+    )
+}
+
+/// What a client reported.
+#[derive(Clone, Default)]
+pub struct Seen {
+    pub diagnostics: Arc<Mutex<Vec<Diagnostic>>>,
+    pub frames: Arc<Mutex<Vec<(Direction, String)>>>,
+}
+
+impl Tap for Seen {
+    fn frame(&self, direction: Direction, text: &str) {
+        self.frames.lock().unwrap().push((direction, text.to_owned()));
+    }
+
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        self.diagnostics.lock().unwrap().push(diagnostic.clone());
+    }
+}
+
+impl Seen {
+    pub fn has(&self, matches: impl Fn(&Diagnostic) -> bool) -> bool {
+        self.diagnostics.lock().unwrap().iter().any(matches)
+    }
+}
+
+/// A client and its agent.
+pub fn pair<D: Dialect>(builder: Builder<D>) -> (RpcClient<D>, Peer, Seen) {
+    let (ours, theirs) = memory_pair(1 << 16);
+    let seen = Seen::default();
+    let client = builder.tap(seen.clone()).connect(ours);
+    (client, Peer::new(theirs), seen)
+}

@@ -1,0 +1,187 @@
+//! Runs: events, ends, late failures.
+
+use agentese::pi::{Event, Pi};
+use agentese::run_tracker::EndedBy;
+use agentese::{Builder, ErrorKind, omp, operator};
+
+use crate::peer::{failure, pair, state, success, within};
+
+/// F56: the end of a run that comes in the same write as the answer is not missed.
+#[tokio::test]
+async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("hello").await });
+    let id = peer.hear_command("prompt").await;
+    let all = [
+        success(&id, "prompt", ""),
+        r#"{"type":"agent_start"}"#.to_owned(),
+        r#"{"type":"turn_start"}"#.to_owned(),
+        r#"{"type":"agent_end","messages":[]}"#.to_owned(),
+    ];
+    peer.say(&all.join("\n")).await;
+    peer.answer("get_state", &state(false)).await;
+    let mut run = within("the acceptance", prompt).await.unwrap().unwrap();
+    let mut kinds = Vec::new();
+    while let Some(event) = within("an event", run.next_raw()).await {
+        kinds.push(event.kind().to_owned());
+    }
+    assert_eq!(kinds, ["agent_start", "turn_start", "agent_end"]);
+    let result = within("the result", run.result()).await.unwrap();
+    assert_eq!(result.ended_by, EndedBy::Event);
+    assert_eq!(result.last.unwrap().kind(), "agent_end");
+}
+
+/// The result resolves although nobody reads the events, and a retry is part of the run.
+#[tokio::test]
+async fn a_retry_is_part_of_the_run() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("hello").await });
+    let id = peer.hear_command("prompt").await;
+    peer.say(&success(&id, "prompt", "")).await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.say(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529"}"#)
+        .await;
+    let run = within("the acceptance", prompt).await.unwrap().unwrap();
+    let result = tokio::spawn(run.result());
+    peer.answer("get_state", &state(false)).await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.say(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
+    assert!(!result.is_finished());
+    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.answer("get_state", &state(false)).await;
+    assert_eq!(within("the end", result).await.unwrap().unwrap().ended_by, EndedBy::Event);
+}
+
+/// A prompt that an extension handles starts no run.
+#[tokio::test]
+async fn a_prompt_that_starts_nothing_ends() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("/status").await });
+    peer.answer("prompt", "").await;
+    let run = within("the acceptance", prompt).await.unwrap().unwrap();
+    let result = tokio::spawn(run.result());
+    peer.answer("get_state", &state(false)).await;
+    assert_eq!(within("the end", result).await.unwrap().unwrap().ended_by, EndedBy::Handled);
+}
+
+#[tokio::test]
+async fn a_refused_prompt_is_an_error() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("hello").await });
+    let id = peer.hear_command("prompt").await;
+    peer.say(&failure(&id, "prompt", "No API key")).await;
+    let error = within("the refusal", prompt).await.unwrap().unwrap_err();
+    assert_eq!(error.refused().unwrap().message, "No API key");
+}
+
+/// omp acknowledges a prompt and may say no afterwards, with the same id; its real agent also says
+/// no first. Both are failures of the run.
+#[tokio::test]
+async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
+    for early in [false, true] {
+        let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());
+        let prompt = tokio::spawn(async move { client.prompt("hello").await });
+        let id = peer.hear_command("prompt").await;
+        let lines = [success(&id, "prompt", ""), failure(&id, "prompt", "No API key found")];
+        let order = if early { [&lines[1], &lines[0]] } else { [&lines[0], &lines[1]] };
+        for line in order {
+            peer.say(line).await;
+        }
+        let error = match within("the acknowledgement", prompt).await.unwrap() {
+            Ok(run) => within("the failure", run.result()).await.unwrap_err(),
+            Err(error) => error,
+        };
+        assert_eq!(error.refused().unwrap().message, "No API key found", "early: {early}");
+    }
+}
+
+/// Operator answers when the turn is over.
+#[tokio::test]
+async fn an_answer_on_completion_ends_the_run() {
+    let (client, mut peer, _) = pair(Builder::<operator::Operator>::default());
+    let mut run = client.prompt("hello").await.unwrap();
+    let id = peer.hear_command("prompt").await;
+    peer.say(r#"{"type":"event","event":{"type":"agent_start"}}"#).await;
+    peer.say(r#"{"type":"event","event":{"type":"agent_end","messages":[]}}"#).await;
+    assert!(matches!(within("an event", run.next()).await, Some(Ok(operator::Event::AgentStart(_)))));
+    peer.say(&format!(r#"{{"type":"response","command":"prompt","id":{id},"success":true,"data":{{}}}}"#))
+        .await;
+    assert_eq!(within("the end", run.result()).await.unwrap().ended_by, EndedBy::Answer);
+}
+
+/// A run that is replaced by another session is over although its closing events never come.
+#[tokio::test]
+async fn a_run_that_is_replaced_is_over() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await }
+    });
+    peer.answer("prompt", "").await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    let run = within("the acceptance", prompt).await.unwrap().unwrap();
+    let replace = tokio::spawn(async move { client.new_session().await });
+    peer.answer("new_session", r#"{"cancelled":false}"#).await;
+    peer.answer("get_state", &state(false)).await;
+    within("the new session", replace).await.unwrap().unwrap();
+    within("the end", run.result()).await.unwrap();
+}
+
+#[tokio::test]
+async fn dropping_a_run_stops_listening_and_nothing_else() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await }
+    });
+    peer.answer("prompt", "").await;
+    drop(within("the acceptance", prompt).await.unwrap().unwrap());
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    // The next line that the agent hears is ours: no abort, no question for the state.
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_messages().await }
+    });
+    peer.answer("get_messages", r#"{"messages":[]}"#).await;
+    within("the call", call).await.unwrap().unwrap();
+    assert_eq!(client.dropped_events(), 2);
+}
+
+#[tokio::test]
+async fn a_run_can_be_steered_and_stopped() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("hello").await });
+    peer.answer("prompt", "").await;
+    let run = std::sync::Arc::new(within("the acceptance", prompt).await.unwrap().unwrap());
+    let acts = tokio::spawn({
+        let run = run.clone();
+        async move {
+            run.steer("left").await?;
+            run.follow_up("then right").await?;
+            run.abort().await
+        }
+    });
+    for command in ["steer", "follow_up", "abort"] {
+        peer.answer(command, "").await;
+    }
+    within("the acts", acts).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_kept() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    peer.say(r#"{"type":"agent_end","messages":"none"}"#).await;
+    peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+    let error = within("an event", events.next()).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    assert!(error.to_string().contains("messages"), "{error}");
+    match within("an event", events.next()).await.unwrap().unwrap() {
+        Event::Unknown(unknown) => {
+            assert_eq!((unknown.tag.as_str(), unknown.members.len()), ("agent_settled", 2))
+        }
+        other => panic!("{other:?}"),
+    }
+}

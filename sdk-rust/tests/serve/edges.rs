@@ -1,0 +1,269 @@
+//! Bad input: an answer in the dialect's way, and reading goes on.
+
+use std::sync::Arc;
+
+use agentese::omp::Omp;
+use agentese::pi::Pi;
+use agentese::serve::Options;
+use serde_json::{Value, json};
+
+use crate::service::{Small, SmallOmp, Wire, start, within};
+
+fn pi() -> Wire {
+    start::<Pi, Small>(Arc::default(), Options::default())
+}
+
+/// Still alive, and nothing has changed.
+async fn assert_alive(wire: &mut Wire) {
+    let state = wire.ask(r#"{"id":"alive","type":"get_state"}"#).await;
+    assert_eq!(
+        (&state["id"], &state["data"]["steeringMode"]),
+        (&json!("alive"), &json!("one-at-a-time")),
+        "{state}"
+    );
+}
+
+fn assert_parse(answer: &Value, part: &str) {
+    assert_eq!(
+        (&answer["type"], &answer["command"], &answer["success"]),
+        (&json!("response"), &json!("parse"), &json!(false)),
+        "{answer}"
+    );
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.starts_with("Failed to parse command: ") && error.contains(part), "{error}");
+}
+
+#[tokio::test]
+async fn lines_that_are_no_json_are_answered_and_reading_goes_on() {
+    let mut wire = pi();
+    for line in [
+        "this is not json",
+        r#"{"type":"get_state""#,
+        "{'type':'get_state'}",
+        r#"{"type":"get_state"} trailing"#,
+        r#"{"a":1}{"b":2}"#,
+        "NaN",
+        r#"{"type":"get_state","x":tru}"#,
+    ] {
+        let answer = wire.ask(line).await;
+        assert_parse(&answer, "");
+        assert!(answer.get("id").is_none());
+        assert_alive(&mut wire).await;
+    }
+}
+
+/// F04 in pi: blank lines and a byte order mark get a parse answer, as its real agent does; a
+/// carriage return before the line feed is dropped.
+#[tokio::test]
+async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
+    let mut wire = pi();
+    for line in ["", "   ", "\r", "\t"] {
+        assert_parse(&wire.ask(line).await, "");
+    }
+    assert_eq!(wire.ask("{\"id\":1,\"type\":\"get_state\"}\r").await["success"], true);
+    let mut wire = pi();
+    assert_parse(&wire.ask("\u{feff}{\"id\":1,\"type\":\"get_state\"}").await, "");
+    assert_alive(&mut wire).await;
+
+    let mut omp = start::<Omp, SmallOmp>(Arc::default(), Options::default());
+    for line in ["\u{feff}", "", "   ", "\r"] {
+        omp.say(line).await;
+    }
+    // The next line that comes is the answer to this one.
+    assert_eq!(omp.ask(r#"{"id":2,"type":"set_interrupt_mode","mode":"wait"}"#).await["id"], 2);
+}
+
+/// F07: bytes that are no UTF-8.
+#[tokio::test]
+async fn fm_f07_invalid_utf8_is_answered() {
+    let mut wire = pi();
+    wire.write(b"{\"type\":\"get_state\",\"x\":\"\xff\xfe\"}\n").await;
+    assert_parse(&wire.hear().await, "utf-8");
+    assert_alive(&mut wire).await;
+}
+
+/// F12: a line over the cap is answered once and skipped whole.
+#[tokio::test]
+async fn fm_f12_a_line_over_the_cap_is_answered_once() {
+    let mut options = Options::default();
+    options.max_line = 1000;
+    let mut wire = start::<Pi, Small>(Arc::default(), options);
+    let long = format!(r#"{{"id":"x","type":"prompt","message":"{}"}}"#, "x".repeat(500_000));
+    wire.say(&long).await;
+    assert_parse(&wire.hear().await, "1000");
+    assert_alive(&mut wire).await;
+}
+
+/// F16: deep nesting is refused without harm.
+#[tokio::test]
+async fn fm_f16_deep_nesting_is_refused() {
+    let mut wire = pi();
+    let deep =
+        format!(r#"{{"id":1,"type":"prompt","message":{}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    assert_parse(&wire.ask(&deep).await, "deep");
+    assert_alive(&mut wire).await;
+}
+
+/// F17: of two members with one name the last counts.
+#[tokio::test]
+async fn fm_f17_the_last_of_two_equal_members_counts() {
+    let mut wire = pi();
+    let answer =
+        wire.ask(r#"{"id":1,"type":"prompt","type":"set_session_name","name":"","name":"x","id":2}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["command"], &answer["success"]),
+        (&json!(2), &json!("set_session_name"), &json!(true))
+    );
+}
+
+/// F19: JSON that is no object.
+#[tokio::test]
+async fn fm_f19_json_that_is_no_object_is_answered() {
+    let mut wire = pi();
+    for (line, kind) in [
+        ("[1,2,3]", "array"),
+        ("42", "number"),
+        ("\"text\"", "string"),
+        ("null", "null"),
+        ("true", "boolean"),
+        ("[]", "array"),
+    ] {
+        assert_parse(&wire.ask(line).await, kind);
+    }
+    for line in ["{}", r#"{"id":"x"}"#, r#"{"id":"x","type":5}"#, r#"{"id":"x","type":null}"#] {
+        let answer = wire.ask(line).await;
+        assert_eq!(answer["success"], false, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains("`type`"), "{answer}");
+    }
+    assert_alive(&mut wire).await;
+}
+
+/// F18: numbers that no double holds come back as they were, or are refused; none is changed.
+#[tokio::test]
+async fn fm_f18_numbers_in_ids_come_back_exactly() {
+    let mut wire = pi();
+    for id in ["9007199254740991", "12345678901234567890", "-0.0", "1.5", "0"] {
+        wire.say(&format!(r#"{{"id":{id},"type":"get_state"}}"#)).await;
+        let answer = wire.hear().await;
+        assert_eq!(answer["id"].to_string(), id, "{answer}");
+    }
+    // No double holds this one: it comes back as it was, letter by letter.
+    wire.say(r#"{"id":1e400,"type":"get_state"}"#).await;
+    assert!(wire.hear_text().await.starts_with(r#"{"id":1e400,"type":"response""#));
+}
+
+/// F21: an unknown command is answered by its name.
+#[tokio::test]
+async fn fm_f21_unknown_commands_are_answered() {
+    let mut wire = pi();
+    let answer = wire.ask(r#"{"id":"u1","type":"do_magic"}"#).await;
+    assert_eq!(
+        answer,
+        json!({"id": "u1", "type": "response", "command": "do_magic", "success": false, "error": "Unknown command: do_magic"})
+    );
+    let mut omp = start::<Omp, SmallOmp>(Arc::default(), Options::default());
+    let answer = omp.ask(r#"{"id":"u1","type":"do_magic"}"#).await;
+    assert!(answer.get("id").is_none(), "omp drops the id, as its document says: {answer}");
+}
+
+#[tokio::test]
+async fn ids_are_echoed_exactly_as_they_came() {
+    let mut wire = pi();
+    for id in
+        [json!("a"), json!(7), json!(true), json!([1, "x"]), json!({"k": [null]}), json!(null), json!("")]
+    {
+        let answer = wire.ask(&json!({"id": id, "type": "get_state"}).to_string()).await;
+        assert_eq!(answer.get("id"), Some(&id));
+    }
+    assert!(wire.ask(r#"{"type":"get_state"}"#).await.get("id").is_none());
+}
+
+#[tokio::test]
+async fn a_wrong_or_missing_member_is_named_and_nothing_changes() {
+    let mut wire = pi();
+    for (line, part) in [
+        (r#"{"id":1,"type":"prompt"}"#, "message"),
+        (r#"{"id":1,"type":"prompt","message":5}"#, "message"),
+        (r#"{"id":1,"type":"prompt","message":"x","images":"nope"}"#, "images"),
+        (
+            r#"{"id":1,"type":"prompt","message":"x","images":[{"data":"eA==","mimeType":"image/png"}]}"#,
+            "type",
+        ),
+        (r#"{"id":1,"type":"prompt","message":"x","streamingBehavior":"bogus"}"#, "bogus"),
+        (r#"{"id":1,"type":"set_steering_mode","mode":"bogus"}"#, "bogus"),
+        (r#"{"id":1,"type":"set_steering_mode"}"#, "mode"),
+        (r#"{"id":1,"type":"bash","command":null}"#, "command"),
+        (r#"{"id":1,"type":"set_auto_compaction","enabled":"yes"}"#, "enabled"),
+    ] {
+        let answer = wire.ask(line).await;
+        assert_eq!((&answer["id"], &answer["success"]), (&json!(1), &json!(false)), "{answer}");
+        assert_eq!(answer["command"], serde_json::from_str::<Value>(line).unwrap()["type"]);
+        assert!(answer["error"].as_str().unwrap().contains(part), "{answer}");
+        assert_alive(&mut wire).await;
+    }
+}
+
+#[tokio::test]
+async fn a_declared_command_that_is_not_there_says_so() {
+    let mut wire = pi();
+    let answer = wire.ask(r#"{"id":1,"type":"export_html"}"#).await;
+    assert_eq!(
+        (&answer["command"], &answer["success"], &answer["id"]),
+        (&json!("export_html"), &json!(false), &json!(1))
+    );
+    assert!(answer["error"].as_str().unwrap().contains("`export_html` is not available"), "{answer}");
+}
+
+/// omp and pisces: a failure of a handler is a `parse` without id, but for those that their
+/// document shows with one; an acknowledged prompt fails with a second answer.
+#[tokio::test]
+async fn omp_failures_take_their_dialects_form() {
+    let mut omp = start::<Omp, SmallOmp>(Arc::default(), Options::default());
+    let answer = omp.ask(r#"{"id":1,"type":"compact"}"#).await;
+    assert_eq!(
+        answer,
+        json!({"type": "response", "command": "parse", "success": false, "error": "Failed to parse command: Already compacted"})
+    );
+    let answer = omp.ask(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await;
+    assert_eq!(answer, json!({"id": 2, "type": "response", "command": "prompt", "success": true}));
+    assert_eq!(
+        omp.hear().await,
+        json!({"id": 2, "type": "response", "command": "prompt", "success": false, "error": "no key"})
+    );
+    let answer = omp.ask(r#"{"id":3,"type":"set_interrupt_mode","mode":"never"}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["command"]),
+        (&json!(3), &json!("set_interrupt_mode")),
+        "a value outside its set keeps the id"
+    );
+    let answer = omp.ask(r#"{"id":4,"type":"bash"}"#).await;
+    assert_eq!((answer.get("id"), &answer["command"]), (None, &json!("parse")), "a missing member does not");
+}
+
+/// F55: a handler that panics is an answer with its id; the server lives.
+#[tokio::test]
+async fn fm_f55_a_handler_that_panics_is_answered() {
+    let mut wire = pi();
+    let answer = wire.ask(r#"{"id":1,"type":"prompt","message":"panic"}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["command"], &answer["success"]),
+        (&json!(1), &json!("prompt"), &json!(false))
+    );
+    assert_alive(&mut wire).await;
+    // Its lane is free again.
+    assert_eq!(wire.ask(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
+}
+
+/// F01, F09, F15: lines in pieces, and a last one without its end.
+#[tokio::test]
+async fn fm_f15_the_last_line_needs_no_end() {
+    let mut wire = pi();
+    for byte in "{\"id\":\"é𝄞\u{2028}\",\"type\":\"get_state\"}\n".as_bytes() {
+        wire.write(&[*byte]).await;
+    }
+    assert_eq!(wire.hear().await["id"], "é𝄞\u{2028}");
+    wire.write(br#"{"id":"last","type":"get_state"}"#).await;
+    tokio::io::AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
+    assert_eq!(wire.hear().await["id"], "last");
+    assert_eq!(within("the end", wire.served).await.unwrap(), agentese::serve::Ended::EndOfInput);
+}

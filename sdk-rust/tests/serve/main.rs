@@ -1,0 +1,6 @@
+//! The serving side: what a small service answers to good and bad input, in each dialect's way.
+
+mod edges;
+mod lanes;
+mod questions;
+mod service;

@@ -1,0 +1,174 @@
+//! Small services, and a client that writes bytes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::framing::{FrameReader, Incoming};
+use agentese::pi::{
+    BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SetSessionNameParams,
+    SetSteeringModeParams, ThinkingLevel,
+};
+use agentese::serve::{Call, Dispatch, Ended, Options, Refusal, serve_with};
+use agentese::spec::Dialect;
+use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese::wire::NoParams;
+use agentese::{omp, pi};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Notify;
+
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, future)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not happen within {LIMIT:?}"))
+}
+
+/// A service with a little state, and commands that wait or fail on purpose.
+#[derive(Default)]
+pub struct Small {
+    pub mode: std::sync::Mutex<Option<QueueMode>>,
+    pub release: Arc<Notify>,
+    pub stopped: std::sync::atomic::AtomicBool,
+    pub settled: std::sync::atomic::AtomicBool,
+}
+
+impl pi::Service for Small {
+    async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+        let mode = self.mode.lock().unwrap().unwrap_or(QueueMode::OneAtATime);
+        Ok(SessionState::new(None, ThinkingLevel::Off, false, false, mode, QueueMode::All, "s", true, 0, 0))
+    }
+
+    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<Pi>) -> Result<(), Refusal> {
+        *self.mode.lock().unwrap() = Some(params.mode);
+        Ok(())
+    }
+
+    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+        match params.message.as_str() {
+            "panic" => panic!("a handler that fails"),
+            "refuse" => Err(Refusal::new("no key")),
+            _ => {
+                call.answer(&pi::Reply::Prompt);
+                call.emitter().emit(&pi::Event::AgentStart(pi::AgentStart::new())).await;
+                call.emitter().emit(&pi::Event::AgentEnd(pi::AgentEnd::new(vec![]))).await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+        if params.command == "wait" {
+            self.release.notified().await;
+        }
+        Ok(BashResult::new(params.command, false, false))
+    }
+
+    async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.release.notify_waiters();
+        Ok(())
+    }
+
+    async fn compact(&self, _: pi::CompactParams, _: Call<Pi>) -> Result<pi::CompactionResult, Refusal> {
+        self.release.notified().await;
+        Ok(pi::CompactionResult::new("summary", "a", 1))
+    }
+
+    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<Pi>) -> Result<(), Refusal> {
+        if params.name.trim().is_empty() { Err(Refusal::new("Session name cannot be empty")) } else { Ok(()) }
+    }
+
+    async fn shut_down(&self) {
+        self.stopped.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.release.notify_waiters();
+    }
+
+    async fn settle(&self) {
+        self.settled.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// The same in omp's way: failures of handlers lose their id.
+#[derive(Default)]
+pub struct SmallOmp;
+
+impl omp::Service for SmallOmp {
+    async fn prompt(&self, params: PromptParams, _: Call<omp::Omp>) -> Result<(), Refusal> {
+        if params.message == "refuse" { Err(Refusal::new("no key")) } else { Ok(()) }
+    }
+
+    async fn compact(
+        &self,
+        _: omp::CompactParams,
+        _: Call<omp::Omp>,
+    ) -> Result<omp::CompactionResult, Refusal> {
+        Err(Refusal::new("Already compacted"))
+    }
+
+    async fn set_interrupt_mode(
+        &self,
+        _: omp::SetInterruptModeParams,
+        _: Call<omp::Omp>,
+    ) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// The other end of a service.
+pub struct Wire {
+    frames: FrameReader<BoxReader>,
+    heard: std::collections::VecDeque<String>,
+    pub writer: BoxWriter,
+    pub served: tokio::task::JoinHandle<Ended>,
+}
+
+pub fn start<D: Dialect, S: Dispatch<D>>(service: Arc<S>, options: Options) -> Wire {
+    let (ours, theirs) = memory_pair(1 << 16);
+    let served = tokio::spawn(async move { serve_with::<D, S>(theirs, service, options, |_| {}).await });
+    Wire { frames: FrameReader::new(ours.reader), heard: Default::default(), writer: ours.writer, served }
+}
+
+impl Wire {
+    pub async fn write(&mut self, bytes: &[u8]) {
+        within("the server to read", async {
+            self.writer.write_all(bytes).await.unwrap();
+            self.writer.flush().await.unwrap();
+        })
+        .await;
+    }
+
+    pub async fn say(&mut self, line: &str) {
+        self.write(format!("{line}\n").as_bytes()).await;
+    }
+
+    pub async fn hear(&mut self) -> Value {
+        serde_json::from_str(&self.hear_text().await).expect("servers send JSON")
+    }
+
+    pub async fn hear_text(&mut self) -> String {
+        within("a line of the server", async {
+            while self.heard.is_empty() {
+                let mut batch = Vec::new();
+                assert!(self.frames.next_batch(&mut batch).await.unwrap() > 0, "the server closed its end");
+                self.heard.extend(batch.into_iter().map(|incoming| match incoming {
+                    Incoming::Frame(frame) => frame.as_str().to_owned(),
+                    Incoming::Fault(fault) => panic!("{fault}"),
+                }));
+            }
+            self.heard.pop_front().unwrap()
+        })
+        .await
+    }
+
+    pub async fn ask(&mut self, line: &str) -> Value {
+        self.say(line).await;
+        self.hear().await
+    }
+
+    /// Closes the input and gives why serving ended.
+    pub async fn end(mut self) -> Ended {
+        self.writer.shutdown().await.unwrap();
+        within("the end of serving", self.served).await.unwrap()
+    }
+}

@@ -1,0 +1,190 @@
+/**
+ * The connection: one reader, one writer, and the table of what waits.
+ *
+ * Nothing here knows a dialect's types; its tables say what differs. The public face is the client.
+ */
+
+import { Table } from "../correlate.js";
+import { StalledError, TimedOutError } from "../error.js";
+import type { JsonValue } from "../generated/types.js";
+import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
+import type { EventFrame } from "../event.js";
+import { type AnyTypes, type Spec, row } from "../spec.js";
+import { SafeTap, type Tap } from "../tap.js";
+import { RecentFrames, Termination } from "../termination.js";
+import type { Transport } from "../transport.js";
+import { read } from "./reader.js";
+import { Runs } from "./runs.js";
+import { Writer, commandLine } from "./writer.js";
+
+/** How a connection behaves. */
+export interface Settings {
+  readonly overflow?: Overflow | undefined;
+  readonly queueBytes?: number | undefined;
+  readonly maxLine?: number | undefined;
+  readonly timeout?: number | undefined;
+  readonly tap?: Tap | undefined;
+  readonly dialogs?: object | undefined;
+}
+
+/** Who waits for an answer: exactly one of its functions is called, once. */
+export interface Waiter {
+  answered(data: JsonValue | undefined): void;
+  failed(error: unknown): void;
+}
+
+/** How long the last lines of a process that has ended are waited for, in milliseconds. */
+export const LAST_WORDS = 40;
+
+/** How long commands are waited for where their row says nothing, in milliseconds. */
+const USUAL_TIMEOUT = 30_000;
+
+export class Connection {
+  readonly pending = new Table<Waiter>();
+  readonly runs: Runs;
+  readonly recent = new RecentFrames();
+  readonly tap: SafeTap;
+  readonly writer: Writer;
+  /** Resolves with the end. Never fails. */
+  readonly terminated: Promise<Termination>;
+  /** The end, once it is there. */
+  ended: Termination | undefined;
+  /** The reader waits for a subscriber that does not read. */
+  isBlocked = false;
+  droppedEvents = 0;
+  readonly #subscribers = new Set<Queue<EventFrame>>();
+  #resolve: (end: Termination) => void = () => undefined;
+  #nextId = 0;
+  #closing: Promise<Termination> | undefined;
+
+  constructor(
+    readonly spec: Spec<AnyTypes>,
+    readonly settings: Settings,
+    readonly transport: Transport,
+  ) {
+    this.tap = new SafeTap(settings.tap);
+    this.terminated = new Promise((resolve) => (this.#resolve = resolve));
+    this.runs = new Runs(this);
+    this.writer = new Writer(this, transport.writable);
+    void read(this, transport);
+  }
+
+  /** A queue for events, as the settings want it. */
+  newQueue(): Queue<EventFrame> {
+    return new Queue(this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES, this.settings.overflow ?? "block");
+  }
+
+  /** Listens to all events. Fails with the [[Termination]] where the connection is over. */
+  subscribe(): Queue<EventFrame> {
+    if (this.ended !== undefined) throw this.ended;
+    const queue = this.newQueue();
+    this.#subscribers.add(queue);
+    return queue;
+  }
+
+  /** Those who listen to events of that session, to all of them or in a run. */
+  *listeners(session: string | undefined): Iterable<Queue<EventFrame>> {
+    for (const queue of this.#subscribers) {
+      if (queue.isSubscribed) yield queue;
+      else this.#subscribers.delete(queue);
+    }
+    yield* this.runs.queues(session);
+  }
+
+  /** Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id. */
+  send(command: string, params: object, waiter: Waiter, before?: (id: string) => void): string {
+    if (this.ended !== undefined) throw this.ended;
+    const number = ++this.#nextId;
+    const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
+    const line = commandLine(this.spec, command, id, params);
+    this.pending.insert(String(id), command, waiter);
+    before?.(String(id));
+    this.writer.write(line);
+    return String(id);
+  }
+
+  /**
+   * Sends a command and waits for its answer. `owner` is kept alive meanwhile.
+   *
+   * Fails with what the agent refused, the end of the connection, a [[TimedOutError]] or
+   * [[StalledError]], or the reason of the signal.
+   */
+  call(
+    command: string,
+    params: object,
+    options: { timeout?: number | undefined; signal?: AbortSignal | undefined } = {},
+    owner?: object,
+    send: (waiter: Waiter) => string = (waiter) => this.send(command, params, waiter),
+  ): Promise<JsonValue | undefined> {
+    return new Promise((resolve, reject) => {
+      const { signal } = options;
+      if (signal?.aborted) throw signal.reason;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      let held: object | undefined = owner;
+      const done = (): void => {
+        held = void held;
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const waiter: Waiter = {
+        answered: (data) => {
+          done();
+          resolve(data);
+        },
+        failed: (error) => {
+          done();
+          reject(error);
+        },
+      };
+      const onAbort = (): void => giveUp(signal?.reason);
+      const id = send(waiter);
+      const giveUp = (error: unknown): void => {
+        // Whoever answers now answers nobody.
+        if (this.pending.settle(id) !== undefined) waiter.failed(error);
+      };
+      signal?.addEventListener("abort", onAbort);
+      const after = this.timeout(command, options.timeout);
+      if (after > 0 && after < Infinity) {
+        timer = setTimeout(
+          () => giveUp(this.isBlocked ? new StalledError(command, after) : new TimedOutError(command, after)),
+          after,
+        );
+      }
+    });
+  }
+
+  /** How long a command is waited for, in milliseconds; 0 is without a limit. */
+  timeout(command: string, asked: number | undefined): number {
+    return asked ?? this.settings.timeout ?? row(this.spec.commands, command)?.timeout ?? USUAL_TIMEOUT;
+  }
+
+  /** Settles everything that waits with one value; the first one stays. Gives that value. */
+  settle(reason: Termination["reason"], facts: { exit?: Termination["exit"]; cause?: unknown } = {}): Termination {
+    if (this.ended !== undefined) return this.ended;
+    const end = new Termination(reason, { ...facts, lastFrames: this.recent.take(), pending: this.pending.ids() });
+    this.ended = end;
+    for (const waiter of this.pending.drain()) waiter.failed(end);
+    this.runs.finishAll(end);
+    for (const queue of this.#subscribers) queue.close(end.isClosedByUs ? undefined : end);
+    this.#subscribers.clear();
+    this.writer.end();
+    this.#resolve(end);
+    return end;
+  }
+
+  /** Closes the agent's input, waits for the end of its process, where there is one, and settles everything. */
+  close(): Promise<Termination> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<Termination> {
+    const { child } = this.transport;
+    if (child === undefined) {
+      await this.writer.finish();
+      return this.settle("closed");
+    }
+    this.writer.end();
+    return this.settle("exited", { exit: await child.shutdown() });
+  }
+}

@@ -1,0 +1,236 @@
+/** The reader: every line is looked at once and goes where it belongs. */
+
+import { answerLine, dialogParams, policyLine } from "../dialog.js";
+import { DecodeError, type Refused, RefusedError } from "../error.js";
+import type { EventFrame } from "../event.js";
+import { Framer, type FramingError } from "../framing.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import { parseObject, rawMember } from "../json.js";
+import { redact } from "../redact.js";
+import { dataOf, route } from "../route.js";
+import type { Input } from "../run_tracker.js";
+import { type EventSpec, row } from "../spec.js";
+import type { Transport } from "../transport.js";
+import { type Connection, LAST_WORDS } from "./connection.js";
+
+/** How much of a line that is no frame is shown. */
+const SHOWN = 200;
+
+/** Reads until the end, and settles the connection with it. Never fails. */
+export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
+  const reader = readable.getReader();
+  // The exit is watched beside the reader: a reader that waits for a subscriber must not hold up
+  // the end of every call.
+  const exited = child?.exited.then(async (exit) => {
+    await pause(LAST_WORDS);
+    connection.settle("exited", { exit });
+  });
+  void connection.terminated.then(() => reader.cancel().catch(() => undefined));
+  let cause: unknown;
+  try {
+    await lines(connection, reader);
+  } catch (error) {
+    cause = error;
+  }
+  // A process closes its stdout when it ends: its exit code says more than the end of the stream.
+  if (exited !== undefined) await Promise.race([exited, pause(LAST_WORDS * 2)]);
+  if (cause === undefined) connection.settle("end_of_stream");
+  else connection.settle("io", { cause });
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+async function lines(connection: Connection, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const framer = new Framer({ maxLine: connection.settings.maxLine });
+  let batch: (string | FramingError)[] = [];
+  const sink = {
+    line: (text: string): void => void batch.push(text),
+    fault: (error: FramingError): void => void batch.push(error),
+  };
+  for (let more = true; more && connection.ended === undefined; ) {
+    const { done, value } = await reader.read();
+    if (done) framer.finish(sink);
+    else framer.push(value, sink);
+    more = !done;
+    const incoming = batch;
+    batch = [];
+    for (const line of incoming) {
+      const waiting = take(connection, line);
+      if (waiting !== undefined) await waiting;
+      if (connection.ended !== undefined) return;
+    }
+  }
+}
+
+/** Takes one line. Gives a promise only where a subscriber has to make room first. */
+function take(connection: Connection, line: string | FramingError): Promise<void> | undefined {
+  if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
+  if (line.trim() === "") return undefined;
+  connection.tap.frame("received", line);
+  try {
+    const routed = route(connection.spec, parseObject(line), line);
+    connection.recent.push(line);
+    switch (routed.kind) {
+      case "event":
+        return event(connection, routed.type, routed.body, routed.session, line);
+      case "answer":
+        return void answer(connection, routed.id, routed.command, routed.success, routed.frame);
+      case "dialog":
+        return void dialog(connection, rawMember(line, "id", routed.id), routed.method, routed.params);
+    }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const text = redact(line.slice(0, SHOWN));
+    return void connection.tap.diagnostic({ kind: "noise", text, reason: error.reason });
+  }
+}
+
+/** Hands an event to all who listen. */
+function event(
+  connection: Connection,
+  type: string,
+  body: JsonObject,
+  session: string | undefined,
+  raw: string,
+): Promise<void> | undefined {
+  const spec = row(connection.spec.events, type);
+  if (spec === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
+  const frame: EventFrame = { type, body, raw, known: spec !== undefined };
+  const key = spec?.snapshot ? type : undefined;
+  let delivered = false;
+  let full: ReturnType<Connection["newQueue"]>[] | undefined;
+  for (const queue of connection.listeners(session)) {
+    const pushed = queue.push(frame, raw.length, key);
+    if (pushed === "queued") delivered = true;
+    if (pushed === "full") (full ??= []).push(queue);
+  }
+  if (full !== undefined) return wait(connection, full, frame, key, spec, session);
+  if (!delivered) connection.droppedEvents++;
+  tell(connection, spec, frame, session);
+  return undefined;
+}
+
+async function wait(
+  connection: Connection,
+  full: ReturnType<Connection["newQueue"]>[],
+  frame: EventFrame,
+  key: string | undefined,
+  spec: EventSpec | undefined,
+  session: string | undefined,
+): Promise<void> {
+  connection.isBlocked = true;
+  for (const queue of full) {
+    do await queue.room(frame.raw.length);
+    while (queue.push(frame, frame.raw.length, key) === "full");
+  }
+  connection.isBlocked = false;
+  tell(connection, spec, frame, session);
+}
+
+/** The runs hear of their end after the event is in their queues. */
+function tell(
+  connection: Connection,
+  spec: EventSpec | undefined,
+  frame: EventFrame,
+  session: string | undefined,
+): void {
+  const input = spec?.run && effect(spec, frame.body);
+  if (input === undefined) return;
+  if (spec?.run === "may_end" || spec?.run === "ends") connection.runs.note(session, frame);
+  connection.runs.feedAll(session, input);
+}
+
+function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | undefined {
+  switch (run) {
+    case "may_end_unless":
+      return body[member] === true ? "holds" : "may_end";
+    case "holds_if":
+      return body[member] === false ? "may_end" : "holds";
+    default:
+      return run;
+  }
+}
+
+/** Gives an answer to the call that it belongs to. */
+function answer(
+  connection: Connection,
+  id: JsonValue | undefined,
+  command: string | undefined,
+  success: boolean,
+  frame: JsonObject,
+): void {
+  const { pending, runs, spec } = connection;
+  const key = id === undefined ? undefined : typeof id === "string" ? id : JSON.stringify(id);
+  const settled =
+    key !== undefined
+      ? pending.settle(key)
+      : success
+        ? undefined
+        : pending.attribute(command, spec.parseCommand);
+  if (settled === undefined) {
+    // A failure after the acknowledgement belongs to the run that the command started.
+    const run = key === undefined || success ? undefined : runs.of(key);
+    if (run !== undefined) runs.fail(run, new RefusedError(refused(command, frame["error"], false)));
+    else connection.tap.diagnostic({ kind: "unmatched_answer", id: key, command });
+    return;
+  }
+  const role = row(spec.commands, settled.command)?.run;
+  const run = role === "starts" ? runs.of(settled.id) : undefined;
+  if (success) {
+    // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
+    if (role === "replaces" && spec.runEnd.barrier) runs.feedAll(undefined, "may_end");
+    let data: JsonValue | undefined;
+    try {
+      data = dataOf(frame);
+    } catch (error) {
+      return settled.waiter.failed(error);
+    }
+    if (run !== undefined) runs.feed(run, "answered");
+    return settled.waiter.answered(data);
+  }
+  const named = settled.attributed ? settled.command : (command ?? settled.command);
+  const error = new RefusedError(refused(named, frame["error"], settled.attributed));
+  if (run !== undefined) runs.fail(run, error);
+  settled.waiter.failed(error);
+}
+
+function refused(command: string | undefined, error: JsonValue | undefined, attributed: boolean): Refused {
+  if (typeof error === "object" && error !== null && !Array.isArray(error)) {
+    const { message, code, data } = error;
+    return {
+      command,
+      reason: typeof message === "string" ? message : "",
+      code: typeof code === "number" ? code : undefined,
+      data,
+      attributed,
+    };
+  }
+  return { command, reason: typeof error === "string" ? error : "the agent gave no reason", attributed };
+}
+
+/** Gives a dialog to its handler, or answers it by the declared policy. Never waits. `id` is raw JSON. */
+function dialog(connection: Connection, id: string, method: string, params: JsonObject): void {
+  const { spec, tap } = connection;
+  const declared = row(spec.dialogs, method);
+  const handlers = (connection.settings.dialogs ?? {}) as Record<string, unknown>;
+  const handler = declared && handlers[declared.name];
+  const byPolicy = (error?: unknown): void => {
+    const line = policyLine(spec, id, method);
+    if (line === undefined && error === undefined) return;
+    tap.diagnostic({ kind: "dialog_by_policy", method, ...(error === undefined ? {} : { error }) });
+    if (line !== undefined) connection.writer.write(line);
+  };
+  if (declared === undefined || typeof handler !== "function") return byPolicy();
+  void (async () => {
+    try {
+      const value: unknown = await handler.call(handlers, dialogParams(spec, params));
+      if (declared.member === undefined) return;
+      if (value === undefined || value === null) return byPolicy();
+      connection.writer.write(answerLine(spec, id, { [declared.member]: value }));
+    } catch (error) {
+      byPolicy(error);
+    }
+  })();
+}

@@ -1,0 +1,150 @@
+/** The runs that clients hold handles of. */
+
+import type { EventFrame } from "../event.js";
+import type { JsonValue } from "../generated/types.js";
+import type { Queue } from "../queue.js";
+import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
+import type { Connection, Waiter } from "./connection.js";
+
+/** How a run ended, on the inside. */
+export interface RunEnded {
+  readonly by: EndedBy;
+  /** The last event that could be the end. */
+  readonly last: EventFrame | undefined;
+}
+
+/** A run that is being followed. */
+export class RunSlot {
+  readonly tracker: RunTracker;
+  readonly ended: Promise<RunEnded>;
+  last: EventFrame | undefined;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  #resolve: (ended: RunEnded) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(
+    connection: Connection,
+    readonly commandId: string,
+    readonly session: string | undefined,
+    readonly queue: Queue<EventFrame>,
+  ) {
+    this.tracker = new RunTracker(connection.spec.runEnd);
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Nobody has to ask for the result.
+    this.ended.catch(() => undefined);
+  }
+
+  /** Whether events of that session belong to the run. */
+  hears(session: string | undefined): boolean {
+    return this.session === undefined || session === undefined || this.session === session;
+  }
+
+  finish(by: EndedBy): void {
+    clearTimeout(this.timer);
+    this.#resolve({ by, last: this.last });
+    this.queue.close();
+  }
+
+  fail(error: unknown): void {
+    clearTimeout(this.timer);
+    this.#reject(error);
+    this.queue.close(error);
+  }
+}
+
+/** All runs of a connection. */
+export class Runs {
+  readonly #connection: Connection;
+  readonly #slots = new Set<RunSlot>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Sends a command that starts a run. The run listens before the command is on its way, so that
+   * it misses nothing.
+   */
+  start(command: string, params: object, session: string | undefined, waiter: Waiter): { slot: RunSlot; id: string } {
+    const queue = this.#connection.newQueue();
+    let slot: RunSlot | undefined;
+    const id = this.#connection.send(command, params, waiter, (commandId) => {
+      slot = new RunSlot(this.#connection, commandId, session, queue);
+      this.#slots.add(slot);
+    });
+    return { slot: slot as RunSlot, id };
+  }
+
+  /** Forgets a run that nobody is interested in any more; the work goes on. */
+  forget(slot: RunSlot): void {
+    clearTimeout(slot.timer);
+    slot.queue.unsubscribe();
+    this.#slots.delete(slot);
+  }
+
+  /** The run that the command with that id started. */
+  of(commandId: string): RunSlot | undefined {
+    for (const slot of this.#slots) if (slot.commandId === commandId) return slot;
+    return undefined;
+  }
+
+  /** The queues of those that hear events of that session. */
+  *queues(session: string | undefined): Iterable<Queue<EventFrame>> {
+    for (const slot of this.#slots) if (slot.hears(session)) yield slot.queue;
+  }
+
+  /** Notes an event that could be the last one of the runs of its session. */
+  note(session: string | undefined, event: EventFrame): void {
+    for (const slot of this.#slots) if (slot.hears(session)) slot.last = event;
+  }
+
+  /** Tells all runs of a session. */
+  feedAll(session: string | undefined, input: Input): void {
+    for (const slot of [...this.#slots]) if (slot.hears(session)) this.feed(slot, input);
+  }
+
+  /** Tells one run and does what it wants. */
+  feed(slot: RunSlot, input: Input): void {
+    const action = slot.tracker.feed(input);
+    switch (action?.want) {
+      case "end":
+        this.#slots.delete(slot);
+        slot.finish(action.by);
+        break;
+      case "wake":
+        clearTimeout(slot.timer);
+        slot.timer = setTimeout(() => this.feed(slot, "elapsed"), action.after);
+        break;
+      case "state":
+        this.#ask(slot);
+        break;
+      case undefined:
+    }
+  }
+
+  fail(slot: RunSlot, error: unknown): void {
+    this.#slots.delete(slot);
+    slot.fail(error);
+  }
+
+  finishAll(error: unknown): void {
+    for (const slot of [...this.#slots]) this.fail(slot, error);
+  }
+
+  #ask(slot: RunSlot): void {
+    const { barrier } = this.#connection.spec.runEnd;
+    if (barrier === undefined || this.#connection.ended !== undefined) return;
+    this.#connection.send(barrier.command, {}, {
+      answered: (data) => this.feed(slot, busy(data, barrier.busy)),
+      failed: () => this.feed(slot, "no_state"),
+    });
+  }
+}
+
+function busy(data: JsonValue | undefined, member: string): Input {
+  const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[member] : undefined;
+  return value === true ? "busy" : value === false ? "idle" : "no_state";
+}

@@ -1,0 +1,65 @@
+/** The writer: lines go out whole and in order. */
+
+import { UsageError } from "../error.js";
+import { stringify } from "../json.js";
+import type { AnyTypes, Spec } from "../spec.js";
+import { type Connection, LAST_WORDS } from "./connection.js";
+
+/** How long a broken pipe waits for a better reason, in milliseconds: a peer that is gone says so at its other end. */
+const BETTER_REASON = LAST_WORDS * 4;
+
+/** How long what is written may take when the connection is closed, in milliseconds. */
+const LAST_WRITE = 2000;
+
+export class Writer {
+  readonly #connection: Connection;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #encoder = new TextEncoder();
+  #ending: Promise<void> | undefined;
+
+  constructor(connection: Connection, writable: WritableStream<Uint8Array>) {
+    this.#connection = connection;
+    this.#writer = writable.getWriter();
+    this.#writer.closed.catch((error: unknown) => this.#broken(error));
+  }
+
+  /** Sends a line, which has no line feed in it. */
+  write(line: string): void {
+    if (this.#ending !== undefined) return;
+    this.#connection.tap.frame("sent", line);
+    this.#writer.write(this.#encoder.encode(`${line}\n`)).catch((error: unknown) => this.#broken(error));
+  }
+
+  /** Nothing more is sent: the agent's input ends after what was sent. */
+  end(): void {
+    this.#ending ??= this.#writer.close().catch(() => undefined);
+  }
+
+  /** As `end`, and waits (not for ever) until everything is written. */
+  async finish(): Promise<void> {
+    this.end();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, LAST_WRITE)));
+    await Promise.race([this.#ending, late]);
+    clearTimeout(timer);
+  }
+
+  #broken(cause: unknown): void {
+    this.#ending ??= Promise.resolve();
+    if (this.#connection.ended !== undefined) return;
+    setTimeout(() => this.#connection.settle("io", { cause }), BETTER_REASON);
+  }
+}
+
+/** The line of a command. Fails with a [[UsageError]] where its parameters cannot be written. */
+export function commandLine(spec: Spec<AnyTypes>, command: string, id: string | number, params: object): string {
+  const frame =
+    spec.framing === "json-rpc"
+      ? { jsonrpc: "2.0", id, method: command, params }
+      : { id, type: command, ...params };
+  try {
+    return stringify(frame);
+  } catch (cause) {
+    throw new UsageError(`cannot write \`${command}\``, { cause });
+  }
+}

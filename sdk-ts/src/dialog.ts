@@ -1,0 +1,36 @@
+/** Answering what the agent asks: the frames of answers, and the declared policy where nobody answers. */
+
+import type { JsonValue } from "./generated/types.js";
+import { stringify } from "./json.js";
+import { type AnyTypes, type Spec, row } from "./spec.js";
+
+/** The line that answers a question. `id` is raw JSON. */
+export function answerLine(spec: Spec<AnyTypes>, id: string, members: Readonly<Record<string, unknown>>): string {
+  const body = stringify(members);
+  if (spec.dialogFrames === undefined) return `{"jsonrpc":"2.0","id":${id},"result":${body}}`;
+  const rest = body === "{}" ? "}" : `,${body.slice(1)}`;
+  return `{"type":${JSON.stringify(spec.dialogFrames.answer)},"id":${id}${rest}`;
+}
+
+/**
+ * The line that the declared policy gives: the dialog's own fallback, that of any other dialog
+ * where this one is not declared, and an error where there is none. Nothing for notices.
+ */
+export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): string | undefined {
+  const declared = row(spec.dialogs, method);
+  if (declared !== undefined && declared.member === undefined) return undefined;
+  const flat = spec.dialogFrames !== undefined;
+  const others = flat && declared === undefined ? Object.values(spec.dialogs) : [];
+  const fallback = declared?.fallback ?? others.find((dialog) => dialog.fallback !== undefined)?.fallback;
+  if (fallback !== undefined) return answerLine(spec, id, fallback);
+  if (flat) return undefined;
+  const [code, message] = declared ? [-32000, "Nobody is there to answer"] : [-32601, "Method not found"];
+  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"${message}"}}`;
+}
+
+/** The members that a handler is given: those of the dialog, without what stands around them. */
+export function dialogParams(spec: Spec<AnyTypes>, params: Record<string, JsonValue>): Record<string, JsonValue> {
+  if (spec.dialogFrames === undefined) return params;
+  const { type: _type, id: _id, method: _method, ...members } = params;
+  return members;
+}

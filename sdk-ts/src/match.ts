@@ -1,0 +1,28 @@
+import type { UnknownEvent } from "./event.js";
+
+/** What is done for each type, and for what is none of them. */
+export type Arms<E extends { readonly type: string }, R> = {
+  readonly [K in Exclude<E, UnknownEvent>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
+} & {
+  /** What the declaration does not name. */
+  readonly _: (value: UnknownEvent | { readonly type: string }) => R;
+};
+
+/**
+ * Calls the arm that belongs to the value's `type`. Exhaustive: leaving out an arm does not compile,
+ * and what is younger than the declaration goes to `_`.
+ *
+ * ```ts
+ * const text = match(block, {
+ *   text: (block) => block.text,
+ *   thinking: (block) => block.thinking,
+ *   toolCall: (block) => block.name,
+ *   _: () => "",
+ * });
+ * ```
+ */
+export function match<E extends { readonly type: string }, R>(value: E, arms: Arms<E, R>): R {
+  const table = arms as unknown as Record<string, (value: E) => R>;
+  const arm = Object.hasOwn(table, value.type) ? table[value.type] : undefined;
+  return (arm ?? (table["_"] as (value: E) => R))(value);
+}

@@ -1,0 +1,54 @@
+/** Looking at everything that passes, for tracing. */
+
+import type { FramingError } from "./framing.js";
+import { redact } from "./redact.js";
+
+/** Which way a frame goes. */
+export type Direction = "sent" | "received";
+
+/** Something odd that did not stop the connection. */
+export type Diagnostic =
+  /** A line that is no frame: text that a library or tool printed. It was skipped. */
+  | { readonly kind: "noise"; readonly text: string; readonly reason: string }
+  /** Bytes that are no line. They were skipped. */
+  | { readonly kind: "framing"; readonly error: FramingError }
+  /** An answer that no call waits for (unknown, late or second). It was skipped. */
+  | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
+  /** A frame whose type is not declared. */
+  | { readonly kind: "unknown_frame"; readonly type: string }
+  /** A dialog that was answered by the declared policy. `error` is what its handler threw. */
+  | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
+
+/** Sees everything that passes, with keys redacted. A tap that throws is not called again. */
+export interface Tap {
+  /** A frame passed; `text` has no line feed in it. */
+  frame?(direction: Direction, text: string): void;
+  /** Something odd happened. */
+  diagnostic?(diagnostic: Diagnostic): void;
+}
+
+/** A tap that breaks nothing but itself. */
+export class SafeTap {
+  #tap: Tap | undefined;
+
+  constructor(tap: Tap | undefined) {
+    this.#tap = tap;
+  }
+
+  frame(direction: Direction, text: string): void {
+    if (this.#tap?.frame === undefined) return;
+    this.#guard((tap) => tap.frame?.(direction, redact(text)));
+  }
+
+  diagnostic(diagnostic: Diagnostic): void {
+    this.#guard((tap) => tap.diagnostic?.(diagnostic));
+  }
+
+  #guard(call: (tap: Tap) => void): void {
+    try {
+      if (this.#tap !== undefined) call(this.#tap);
+    } catch {
+      this.#tap = undefined;
+    }
+  }
+}

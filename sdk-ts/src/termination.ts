@@ -1,0 +1,93 @@
+/** The end of a connection, as one value. */
+
+import { AgentError } from "./error.js";
+import type { Exit } from "./transport.js";
+
+/** Why a connection ended: the process ended, the stream ended, this side closed it, or reading or writing failed. */
+export type TerminationReason = "exited" | "end_of_stream" | "closed" | "io";
+
+/** Everything worth knowing about an end. */
+export interface TerminationFacts {
+  readonly exit?: Exit | undefined;
+  /** What reading or writing failed with. */
+  readonly cause?: unknown;
+  readonly lastFrames?: readonly string[];
+  readonly pending?: readonly string[];
+}
+
+/**
+ * The connection is over. Every waiting call, run and stream is settled with the same value, so
+ * that whoever looks first learns everything that is known.
+ */
+export class Termination extends AgentError {
+  override readonly kind = "terminated";
+  /** How the process ended, if that is why. */
+  readonly exit: Exit | undefined;
+  /** The last of what the process wrote to stderr; empty where there is none. */
+  readonly stderrTail: string;
+  /** The ids of the calls that had no answer. */
+  readonly pending: readonly string[];
+  /** The last frames that were received, oldest first, the beginning of each. They may hold keys: they are not printed. */
+  declare readonly lastFrames: readonly string[];
+
+  constructor(
+    readonly reason: TerminationReason,
+    facts: TerminationFacts = {},
+  ) {
+    super(describe(reason, facts), facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.exit = facts.exit;
+    this.stderrTail = facts.exit?.stderrTail ?? "";
+    this.pending = facts.pending ?? [];
+    Object.defineProperty(this, "lastFrames", { value: facts.lastFrames ?? [], enumerable: false });
+  }
+
+  /** Whether this side ended the connection. */
+  get isClosedByUs(): boolean {
+    return this.reason === "closed";
+  }
+}
+
+function describe(reason: TerminationReason, { exit, cause }: TerminationFacts): string {
+  if (reason === "closed") return "the connection was closed by this side";
+  const ended = {
+    exited: `the agent ${exited(exit)}`,
+    end_of_stream: "the agent closed its output",
+    io: `the connection failed: ${oneLine(cause instanceof Error ? cause.message : String(cause))}`,
+  }[reason];
+  const last = exit?.stderrTail.split("\n").findLast((line) => line.trim() !== "");
+  return last === undefined ? ended : `${ended}, last on stderr: ${oneLine(last.trim())}`;
+}
+
+function exited(exit: Exit | undefined): string {
+  if (exit?.signal) return `was killed by ${exit.signal}`;
+  return typeof exit?.code === "number" ? `exited with code ${exit.code}` : "ended";
+}
+
+/** Text of others in a line of ours: cut, and without control characters, which could move a terminal's cursor. */
+function oneLine(text: string): string {
+  const shown = 300;
+  const plain = text.slice(0, shown).replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
+  return text.length > shown ? `${plain}…` : plain;
+}
+
+/** The last frames of a connection, bounded in number and size. */
+export class RecentFrames {
+  readonly #frames: (string | Uint8Array)[] = [];
+
+  constructor(
+    readonly maxFrames = 8,
+    readonly maxUnits = 2048,
+  ) {}
+
+  /** Notes a frame. The beginning of a long one is copied, so that the frame itself is not kept alive. */
+  push(frame: string): void {
+    if (this.#frames.length === this.maxFrames) this.#frames.shift();
+    this.#frames.push(frame.length <= this.maxUnits ? frame : new TextEncoder().encode(frame.slice(0, this.maxUnits)));
+  }
+
+  /** The frames noted, oldest first. */
+  take(): string[] {
+    const decoder = new TextDecoder();
+    return this.#frames.splice(0).map((frame) => (typeof frame === "string" ? frame : decoder.decode(frame)));
+  }
+}

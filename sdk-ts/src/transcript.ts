@@ -1,0 +1,19 @@
+/** Recorded sessions: files of JSON lines that say what a client and an agent said to each other. */
+
+import type { TranscriptHeader, TranscriptLine, TranscriptRecord } from "./generated/types.js";
+
+/** Reads a transcript: the header, and the records after it. Fails with a `SyntaxError` where a line is no JSON. */
+export function readTranscript(text: string): { header: TranscriptHeader; records: TranscriptRecord[] } {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const [header, ...records] = lines.map((line) => JSON.parse(line) as TranscriptRecord);
+  if (header === undefined || !("transcript" in header)) throw new SyntaxError("a transcript begins with its header");
+  return { header, records };
+}
+
+/** The text of a recorded line, where the record is one. */
+export function recordedLine(record: TranscriptRecord): string | undefined {
+  if (!("dir" in record) || (record.dir !== "c2s" && record.dir !== "s2c")) return undefined;
+  const { line, line_parts: parts } = record as TranscriptLine;
+  if (line !== undefined) return line;
+  return parts?.map((part) => (typeof part === "string" ? part : part.repeat.repeat(part.n))).join("");
+}

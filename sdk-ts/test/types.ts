@@ -1,0 +1,141 @@
+// Compiled, never run: what the types accept and refuse.
+
+import type { omp, operator, pi } from "../src/index.js";
+import { opal } from "../src/index.js";
+
+export function exhaustive(event: pi.Event): string {
+  switch (event.type) {
+    case "agent_start":
+    case "agent_end":
+    case "turn_start":
+    case "turn_end":
+    case "message_start":
+    case "message_end":
+      return event.type;
+    case "message_update":
+      return update(event.assistantMessageEvent);
+    case "tool_execution_start":
+    case "tool_execution_update":
+    case "tool_execution_end":
+      return event.toolName;
+    case "auto_compaction_start":
+      return event.reason;
+    case "auto_compaction_end":
+      return event.result?.summary ?? String(event.willRetry);
+    case "auto_retry_start":
+      return event.errorMessage;
+    case "auto_retry_end":
+      return event.finalError ?? "";
+    case "extension_error":
+      return event.error;
+    default: {
+      const nothing: never = event;
+      return nothing;
+    }
+  }
+}
+
+function update(kind: pi.AssistantMessageEvent): string {
+  switch (kind.type) {
+    case "text_delta":
+    case "thinking_delta":
+    case "toolcall_delta":
+      return kind.delta;
+    case "text_end":
+    case "thinking_end":
+      return kind.content;
+    case "toolcall_end":
+      return kind.toolCall.name;
+    case "start":
+    case "text_start":
+    case "thinking_start":
+    case "toolcall_start":
+    case "done":
+    case "error":
+      return kind.type;
+    default: {
+      const nothing: never = kind;
+      return nothing;
+    }
+  }
+}
+
+export function missingCase(event: operator.Event): void {
+  switch (event.type) {
+    case "agent_start":
+    case "turn_start":
+    case "message_start":
+    case "message_update":
+    case "message_end":
+    case "tool_execution_start":
+    case "tool_execution_end":
+    case "turn_end":
+      return;
+    default: {
+      // @ts-expect-error `agent_end` is missing
+      const nothing: never = event;
+      return nothing;
+    }
+  }
+}
+
+export function typo(event: pi.Event): void {
+  // @ts-expect-error there is no such event
+  if (event.type === "agent_edn") return;
+  // @ts-expect-error the tool's name is of other events
+  if (event.type === "agent_end") void event.toolName;
+}
+
+export function frames(frame: pi.ServerFrame): string {
+  if (frame.type === "response" && frame.success && frame.command === "get_state") return frame.data.sessionId;
+  if (frame.type === "extension_ui_request" && frame.method === "select") return frame.options.join();
+  return frame.type;
+}
+
+export async function params(client: pi.Client, other: omp.Client, agent: operator.Client): Promise<void> {
+  const run = await client.prompt({ message: "hello" });
+  await run.steer({ message: "stop" });
+  await run.abort();
+  const state = await client.getState();
+  const session: string = state.sessionId;
+  void session;
+  const cycled = await client.cycleModel();
+  if (cycled !== null) void cycled.model.id;
+  await client.newSession();
+
+  // @ts-expect-error `message` is missing
+  await client.prompt({});
+  // @ts-expect-error `message` is a string
+  await client.prompt({ message: 1 });
+  // @ts-expect-error there is no such parameter
+  await client.prompt({ message: "hello", mesage: "x" });
+  // @ts-expect-error a closed set does not have this
+  await client.setThinkingLevel({ level: "extreme" });
+  // @ts-expect-error optional members are left out, not undefined
+  await client.newSession({ parentSession: undefined });
+
+  // What a dialect lacks is absent.
+  await client.getForkMessages();
+  // @ts-expect-error omp has branches
+  await other.getForkMessages();
+  await other.getBranchMessages();
+  // @ts-expect-error pi has forks
+  await client.getBranchMessages();
+  // @ts-expect-error operator cannot steer
+  await agent.steer({ text: "x" });
+  // @ts-expect-error its run cannot either
+  await (await agent.prompt({ text: "x" })).steer({ text: "x" });
+  // @ts-expect-error operator's prompt has a text
+  await agent.prompt({ message: "x" });
+}
+
+export async function sessions(client: opal.Client): Promise<void> {
+  const { session_id } = await client.sessionStart();
+  const run = await client.agentPrompt({ session_id, text: "hello" });
+  // The run knows its session.
+  await run.abort();
+  // @ts-expect-error the session is missing
+  await client.agentPrompt({ text: "hello" });
+}
+
+export const revision: "0.1" = opal.revision;

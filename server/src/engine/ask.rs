@@ -1,0 +1,80 @@
+//! One request to the model.
+
+use futures::StreamExt;
+use futures::future::Either;
+
+use super::Event;
+use super::run::{ABORTED, Run};
+use crate::providers::{Answer, Assembler, Request, StreamEvent, ToolDescription, history};
+
+/// What an answer says whose stream just stops.
+const CUT_OFF: &str = "The stream ended before the answer was complete.";
+
+impl Run {
+    /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
+    /// an abort end it where it is.
+    pub(super) async fn ask(&self) -> Answer {
+        let mut stream = self.provider.stream(self.request());
+        let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
+        let mut started = false;
+        let mut start = |run: &Self, assembler: &Assembler| {
+            if !std::mem::replace(&mut started, true) {
+                run.push(Event::MessageStarted(&assembler.message().clone().into()));
+            }
+        };
+        loop {
+            self.room().await;
+            tokio::task::consume_budget().await;
+            let next = {
+                let aborted = std::pin::pin!(self.abort.cancelled());
+                match futures::future::select(aborted, stream.next()).await {
+                    Either::Left(_) => Either::Left(()),
+                    Either::Right((event, _)) => Either::Right(event),
+                }
+            };
+            match next {
+                Either::Left(()) => {
+                    start(self, &assembler);
+                    return assembler.failed(true, ABORTED);
+                }
+                Either::Right(None) => {
+                    start(self, &assembler);
+                    return assembler.failed(false, CUT_OFF);
+                }
+                Either::Right(Some(StreamEvent::Done(reason))) => {
+                    start(self, &assembler);
+                    return assembler.done(reason);
+                }
+                Either::Right(Some(StreamEvent::Error(reason))) => {
+                    start(self, &assembler);
+                    return assembler.failed(false, reason);
+                }
+                Either::Right(Some(event)) => {
+                    start(self, &assembler);
+                    if let Some(update) = assembler.apply(event) {
+                        self.room().await;
+                        self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
+                    }
+                }
+            }
+        }
+    }
+
+    fn request(&self) -> Request {
+        let options = &self.shared.options;
+        let state = self.shared.state();
+        let tools = options.tools.iter().map(|tool| ToolDescription {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(),
+        });
+        Request {
+            model: self.model.clone(),
+            system_prompt: options.system_prompt.clone(),
+            messages: history::for_model(state.session.messages()),
+            tools: tools.collect(),
+            thinking: self.thinking,
+            session_id: state.session.id().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Commands that the user runs.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, BashExecutionMessage};
+use tokio_util::sync::CancellationToken;
+
+use super::Engine;
+use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
+
+impl Engine {
+    /// Runs a command beside everything else. Its output joins the session: at once, or before the
+    /// next prompt while a run is going on. Fails where the command did not start or was killed.
+    pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, RpcBashError> {
+        let mut context = self.shared.options.context.clone();
+        context.abort = self.shared.state().bash.child_token();
+        let result = run_rpc_bash(&context, command).await;
+        match &result {
+            Ok(output) => self.record(command, output, output.cancelled),
+            // What it wrote before it was killed is known, and the model should know it too.
+            Err(error) => {
+                if let Some(partial) = error.partial() {
+                    self.record(command, partial, true);
+                }
+            }
+        }
+        result
+    }
+
+    /// Stops every command that is running. Later ones are not touched.
+    pub fn abort_bash(&self) {
+        let stopped = std::mem::replace(&mut self.shared.state().bash, CancellationToken::new());
+        stopped.cancel();
+    }
+
+    fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
+        let now = self.shared.options.clock.now_ms();
+        let mut message = BashExecutionMessage::new(command, &output.output, cancelled, output.truncated, now);
+        message.exit_code = output.exit_code.map(i64::from).into();
+        let path = output.full_output_path.as_ref();
+        message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();
+        let message = Arc::new(AgentMessage::from(message));
+        let mut state = self.shared.state();
+        if state.run.is_some() {
+            state.deferred.push(message);
+        } else {
+            state.session.append(message);
+        }
+    }
+}

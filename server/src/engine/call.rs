@@ -1,0 +1,124 @@
+//! One tool call.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentese::types::{ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage};
+use futures::FutureExt;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::Event;
+use super::agent_loop::Verdict;
+use super::run::Run;
+use crate::tools::{ToolContent, ToolOutput, ToolUpdate, Updates};
+
+/// The result of a call that the user's message made superfluous, as the pi family writes it.
+const SKIPPED: &str = "Skipped due to queued user message.";
+const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
+                   limit. Ask again with shorter arguments, or in several calls.";
+const ABORTED: &str = "Operation aborted";
+const PANICKED: &str = "The tool failed inside the agent.";
+
+/// How long a tool may go on after an abort before it is given up. An abort is answered within
+/// five seconds.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// The newest partial result that nobody was told of. Each replaces the one before it, so that a
+/// client that reads slowly gets fewer of them and nothing piles up.
+#[derive(Default)]
+struct Latest {
+    update: Mutex<Option<ToolUpdate>>,
+    changed: Notify,
+}
+
+impl Latest {
+    fn put(&self, update: ToolUpdate) {
+        *self.update.lock().unwrap_or_else(PoisonError::into_inner) = Some(update);
+        self.changed.notify_one();
+    }
+
+    fn take(&self) -> Option<ToolUpdate> {
+        self.update.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Run {
+    /// Answers a call in the way that was decided; tells of its beginning and what it shows.
+    pub(super) async fn call(&self, call: &ToolCall, verdict: Verdict) -> ToolOutput {
+        self.push(Event::ToolStarted(call));
+        match verdict {
+            Verdict::Execute => self.execute(call).await,
+            Verdict::Skip => ToolOutput::error(SKIPPED),
+            Verdict::Cut => ToolOutput::error(CUT),
+            Verdict::Abort => {
+                let tool = self.shared.options.tools.get(&call.name);
+                ToolOutput::error(tool.map_or(ABORTED, |tool| tool.aborted_text()))
+            }
+        }
+    }
+
+    async fn execute(&self, call: &ToolCall) -> ToolOutput {
+        let options = &self.shared.options;
+        let latest = Arc::new(Latest::default());
+        let mut context = options.context.clone();
+        context.abort = self.abort.child_token();
+        context.updates = Updates::to({
+            let latest = latest.clone();
+            move |update| latest.put(update)
+        });
+        let arguments = Value::Object(call.arguments.clone());
+        let work = AssertUnwindSafe(options.tools.call(&context, &call.name, arguments)).catch_unwind();
+        let mut work = std::pin::pin!(work);
+        let given_up = async {
+            self.abort.cancelled().await;
+            options.clock.sleep(GRACE).await;
+        };
+        let mut given_up = std::pin::pin!(given_up);
+        let output = loop {
+            tokio::select! {
+                biased;
+                output = &mut work => break output,
+                () = latest.changed.notified() => {
+                    self.room().await;
+                    self.show(call, &latest);
+                }
+                () = &mut given_up => {
+                    tracing::error!(tool = call.name, "a tool did not stop after an abort and is given up");
+                    break Ok(ToolOutput::error(ABORTED));
+                }
+            }
+        };
+        // What was shown last may have come together with the end.
+        self.room().await;
+        self.show(call, &latest);
+        output.unwrap_or_else(|_| {
+            tracing::error!(tool = call.name, "a tool panicked");
+            ToolOutput::error(PANICKED)
+        })
+    }
+
+    fn show(&self, call: &ToolCall, latest: &Latest) {
+        if let Some(update) = latest.take() {
+            self.push(Event::ToolUpdated(call, &update));
+        }
+    }
+}
+
+/// The message that a result becomes.
+pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
+    let content = blocks(&output.content);
+    let mut message = ToolResultMessage::new(&call.id, &call.name, content, output.is_error, now);
+    message.details = output.details.into();
+    message
+}
+
+/// What a tool shows, as blocks of a message.
+pub(crate) fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
+    let block = |content: &ToolContent| match content {
+        ToolContent::Text(text) => InputBlock::from(TextContent::new(text)),
+        ToolContent::Image { data, mime_type } => ImageContent::new(data, mime_type).into(),
+    };
+    content.iter().map(block).collect()
+}

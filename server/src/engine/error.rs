@@ -1,0 +1,19 @@
+//! Why an engine refuses.
+
+/// Why a prompt was refused. Nothing changed then, and no event is sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PromptError {
+    /// A run is going on, and the prompt does not say what becomes of it.
+    // The text is the pi document's.
+    #[error(
+        "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+    )]
+    Busy,
+    /// There is no model to ask.
+    #[error("No model is selected: {0}")]
+    NoModel(String),
+    /// The engine is being shut down.
+    #[error("The agent is shutting down")]
+    Closing,
+}

@@ -1,0 +1,58 @@
+//! What happens during a run, and who is told.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, AssistantMessage, ToolCall, ToolResultMessage};
+use futures::future::BoxFuture;
+
+use crate::providers::Update;
+use crate::tools::{ToolOutput, ToolUpdate};
+
+/// One step of a run. A run is `RunStarted`, turns, `RunEnded`; a turn is `TurnStarted`, messages
+/// of the user, the answer, the calls with their results, `TurnEnded`.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// A run begins.
+    RunStarted,
+    /// A turn begins.
+    TurnStarted,
+    /// A message of the user or a tool's result is there, or an answer begins.
+    MessageStarted(&'a AgentMessage),
+    /// An answer grew.
+    MessageUpdated {
+        /// All of it so far.
+        message: &'a AssistantMessage,
+        /// What is new.
+        update: &'a Update,
+    },
+    /// A message is complete and stands in the session.
+    MessageEnded(&'a AgentMessage),
+    /// A tool call begins.
+    ToolStarted(&'a ToolCall),
+    /// A tool has something to show; it replaces what it showed before.
+    ToolUpdated(&'a ToolCall, &'a ToolUpdate),
+    /// A tool call is over.
+    ToolEnded(&'a ToolCall, &'a ToolOutput),
+    /// A turn is complete.
+    TurnEnded {
+        /// The answer.
+        message: &'a AgentMessage,
+        /// The results of its calls, in order.
+        results: &'a [ToolResultMessage],
+    },
+    /// The run is over, and the engine is idle.
+    RunEnded {
+        /// All messages of the run, the user's among them.
+        messages: &'a [Arc<AgentMessage>],
+    },
+}
+
+/// Is told what happens. Events of one engine come one at a time, in order.
+pub trait EventSink: Send + Sync {
+    /// Waits until more events are wanted. A run waits for it before each event, unless it is
+    /// aborted: then the few events that close it come without waiting.
+    fn room(&self) -> BoxFuture<'_, ()>;
+
+    /// Takes an event. Must not block and must not call the engine: the engine's state may be locked.
+    fn push(&self, event: Event<'_>);
+}

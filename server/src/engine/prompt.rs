@@ -1,0 +1,151 @@
+//! How a run is started, and what joins one.
+
+use std::sync::Arc;
+
+use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
+use tokio_util::sync::CancellationToken;
+
+use super::agent_loop::AgentLoop;
+use super::run::Run;
+use super::state::Running;
+use super::{Engine, PromptError, Shared};
+
+/// What the user says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// The text; may be empty.
+    pub text: String,
+    /// Images that go with it.
+    pub images: Vec<ImageContent>,
+}
+
+impl Input {
+    /// Text alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), images: Vec::new() }
+    }
+
+    fn message(self, now: i64) -> UserMessage {
+        // Always a list, as pi 0.55 writes it, also for an empty text.
+        let mut blocks: Vec<InputBlock> = vec![TextContent::new(self.text).into()];
+        blocks.extend(self.images.into_iter().map(InputBlock::from));
+        UserMessage::new(blocks, now)
+    }
+}
+
+/// What becomes of a prompt while a run is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamingBehavior {
+    /// It interrupts.
+    Steer,
+    /// It waits until the agent would stop.
+    FollowUp,
+}
+
+/// An accepted prompt.
+#[must_use = "a run that was accepted and is not started blocks the engine until this is dropped"]
+#[derive(Debug)]
+pub enum Begun {
+    /// It starts a run, which waits for [`Begun::start`].
+    Run(ReadyRun),
+    /// It waits in a queue of the run that is going on.
+    Queued,
+}
+
+impl Begun {
+    /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
+    pub fn start(self) {
+        if let Begun::Run(run) = self {
+            run.start();
+        }
+    }
+}
+
+/// A run that is reserved and not started. Dropping it gives the reservation up.
+pub struct ReadyRun {
+    shared: Arc<Shared>,
+    run: Option<Run>,
+}
+
+impl std::fmt::Debug for ReadyRun {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ReadyRun").finish_non_exhaustive()
+    }
+}
+
+impl ReadyRun {
+    fn start(mut self) {
+        if let Some(run) = self.run.take() {
+            let task = tokio::spawn(run.drive()).abort_handle();
+            if let Some(running) = &mut self.shared.state().run {
+                running.task = Some(task);
+            }
+        }
+    }
+}
+
+impl Drop for ReadyRun {
+    fn drop(&mut self) {
+        if self.run.take().is_some() {
+            if let Some(running) = self.shared.state().run.take() {
+                running.ended.cancel();
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
+    /// Refused while a run is going on and `streaming` says nothing, without a model, and while the
+    /// engine is shut down.
+    pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
+        let options = &self.shared.options;
+        let message = input.message(options.clock.now_ms());
+        let mut state = self.shared.state();
+        if state.closing {
+            return Err(PromptError::Closing);
+        }
+        if state.run.is_some() {
+            match streaming {
+                Some(StreamingBehavior::Steer) => state.queues.steer(message),
+                Some(StreamingBehavior::FollowUp) => state.queues.follow_up(message),
+                None => return Err(PromptError::Busy),
+            }
+            return Ok(Begun::Queued);
+        }
+        let Some(model) = state.model.clone() else {
+            return Err(PromptError::NoModel(options.no_model.clone()));
+        };
+        let Some(provider) = options.catalog.provider_of(&model).cloned() else {
+            return Err(PromptError::NoModel(options.no_model.clone()));
+        };
+        for message in std::mem::take(&mut state.deferred) {
+            state.session.append(message);
+        }
+        let running = Running { abort: CancellationToken::new(), ended: CancellationToken::new(), task: None };
+        let run = Run::new(
+            self.shared.clone(),
+            AgentLoop::new([message]),
+            model,
+            provider,
+            state.thinking,
+            running.abort.clone(),
+            running.ended.clone(),
+        );
+        state.run = Some(running);
+        Ok(Begun::Run(ReadyRun { shared: self.shared.clone(), run: Some(run) }))
+    }
+
+    /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.
+    pub fn steer(&self, input: Input) {
+        let message = input.message(self.shared.options.clock.now_ms());
+        self.shared.state().queues.steer(message);
+    }
+
+    /// Queues a message for the time when the agent would stop; while the engine is idle it waits
+    /// for the next prompt.
+    pub fn follow_up(&self, input: Input) {
+        let message = input.message(self.shared.options.clock.now_ms());
+        self.shared.state().queues.follow_up(message);
+    }
+}

@@ -1,0 +1,324 @@
+//! From a provider's events to the assistant's message.
+
+use agentese::types::{
+    AssistantBlock, AssistantMessage, Model, ModelCost, StopReason, TextContent, ThinkingContent, ToolCall,
+};
+use serde_json::Map;
+
+use super::{Done, StreamEvent, TokenCounts, partial_json, price};
+
+/// How the message grew. `index` is the block's place in the message's content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// A text block opened.
+    TextStart {
+        /// The block.
+        index: usize,
+    },
+    /// A text block grew.
+    TextDelta {
+        /// The block.
+        index: usize,
+        /// By this.
+        delta: String,
+    },
+    /// A text block closed.
+    TextEnd {
+        /// The block.
+        index: usize,
+    },
+    /// A thinking block opened.
+    ThinkingStart {
+        /// The block.
+        index: usize,
+    },
+    /// A thinking block grew.
+    ThinkingDelta {
+        /// The block.
+        index: usize,
+        /// By this.
+        delta: String,
+    },
+    /// A thinking block closed.
+    ThinkingEnd {
+        /// The block.
+        index: usize,
+    },
+    /// A tool call opened.
+    ToolCallStart {
+        /// The block.
+        index: usize,
+    },
+    /// The JSON text of a tool call's arguments grew.
+    ToolCallDelta {
+        /// The block.
+        index: usize,
+        /// By this.
+        delta: String,
+    },
+    /// A tool call closed.
+    ToolCallEnd {
+        /// The block.
+        index: usize,
+    },
+}
+
+impl Update {
+    /// The block that changed.
+    pub fn index(&self) -> usize {
+        match self {
+            Self::TextStart { index }
+            | Self::TextDelta { index, .. }
+            | Self::TextEnd { index }
+            | Self::ThinkingStart { index }
+            | Self::ThinkingDelta { index, .. }
+            | Self::ThinkingEnd { index }
+            | Self::ToolCallStart { index }
+            | Self::ToolCallDelta { index, .. }
+            | Self::ToolCallEnd { index } => *index,
+        }
+    }
+}
+
+/// A complete message, and which of its tool calls were cut off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The message.
+    pub message: AssistantMessage,
+    /// The ids of calls whose arguments ended in the middle because the output limit was reached.
+    pub cut: Vec<String>,
+}
+
+/// Builds a message step by step. What does not fit (a delta without a block) is left out and logged.
+#[derive(Debug)]
+pub struct Assembler {
+    message: AssistantMessage,
+    prices: ModelCost,
+    /// The JSON text of the call that is open.
+    arguments: String,
+    open: Option<Open>,
+    /// Calls whose arguments are no JSON object.
+    broken: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    ToolCall,
+}
+
+impl Assembler {
+    /// An empty message of that model, begun at that time.
+    pub fn new(model: &Model, timestamp: i64) -> Self {
+        let usage = price::usage(TokenCounts::default(), &model.cost);
+        Self {
+            message: AssistantMessage::new(
+                Vec::new(),
+                &model.api,
+                &model.provider,
+                &model.id,
+                usage,
+                StopReason::Stop,
+                timestamp,
+            ),
+            prices: model.cost.clone(),
+            arguments: String::new(),
+            open: None,
+            broken: Vec::new(),
+        }
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> &AssistantMessage {
+        &self.message
+    }
+
+    /// Takes one event; says how the message grew, where it did. The two terminal events belong to
+    /// [`Assembler::done`] and [`Assembler::failed`] and change nothing here.
+    pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
+        match event {
+            StreamEvent::Start | StreamEvent::Done(_) | StreamEvent::Error(_) => None,
+            StreamEvent::Usage(counts) => {
+                self.message.usage = price::usage(counts, &self.prices);
+                None
+            }
+            StreamEvent::TextStart => {
+                let index = self.add(Open::Text, TextContent::new("").into());
+                Some(Update::TextStart { index })
+            }
+            StreamEvent::ThinkingStart => {
+                let index = self.add(Open::Thinking, ThinkingContent::new("").into());
+                Some(Update::ThinkingStart { index })
+            }
+            StreamEvent::ToolCallStart { id, name } => {
+                let index = self.add(Open::ToolCall, ToolCall::new(id, name, Map::new()).into());
+                Some(Update::ToolCallStart { index })
+            }
+            StreamEvent::TextDelta(delta) => match self.last(Open::Text)? {
+                (index, AssistantBlock::Text(block)) => {
+                    block.text.push_str(&delta);
+                    Some(Update::TextDelta { index, delta })
+                }
+                _ => None,
+            },
+            StreamEvent::ThinkingDelta(delta) => match self.last(Open::Thinking)? {
+                (index, AssistantBlock::Thinking(block)) => {
+                    block.thinking.push_str(&delta);
+                    Some(Update::ThinkingDelta { index, delta })
+                }
+                _ => None,
+            },
+            StreamEvent::ToolCallDelta(delta) => {
+                self.last(Open::ToolCall)?;
+                self.arguments.push_str(&delta);
+                let so_far = partial_json::object(&self.arguments);
+                match self.last(Open::ToolCall)? {
+                    (index, AssistantBlock::ToolCall(call)) => {
+                        call.arguments = so_far;
+                        Some(Update::ToolCallDelta { index, delta })
+                    }
+                    _ => None,
+                }
+            }
+            StreamEvent::TextEnd => {
+                let (index, _) = self.last(Open::Text)?;
+                self.open = None;
+                Some(Update::TextEnd { index })
+            }
+            StreamEvent::ThinkingEnd { signature } => {
+                let (index, block) = self.last(Open::Thinking)?;
+                if let AssistantBlock::Thinking(block) = block {
+                    block.thinking_signature = signature;
+                }
+                self.open = None;
+                Some(Update::ThinkingEnd { index })
+            }
+            StreamEvent::ToolCallEnd => {
+                let (index, _) = self.last(Open::ToolCall)?;
+                self.close_call();
+                Some(Update::ToolCallEnd { index })
+            }
+        }
+    }
+
+    /// The answer is complete.
+    pub fn done(mut self, reason: Done) -> Answer {
+        self.close_call();
+        self.message.stop_reason = match reason {
+            Done::Stop => StopReason::Stop,
+            Done::Length => StopReason::Length,
+            Done::ToolUse => StopReason::ToolUse,
+        };
+        let cut = if reason == Done::Length { self.broken } else { Vec::new() };
+        Answer { message: self.message, cut }
+    }
+
+    /// The request failed or was aborted; what came before stays.
+    pub fn failed(mut self, aborted: bool, reason: impl Into<String>) -> Answer {
+        self.message.stop_reason = if aborted { StopReason::Aborted } else { StopReason::Error };
+        self.message.error_message = Some(reason.into());
+        Answer { message: self.message, cut: Vec::new() }
+    }
+
+    fn add(&mut self, open: Open, block: AssistantBlock) -> usize {
+        self.close_call();
+        self.open = Some(open);
+        self.arguments.clear();
+        self.message.content.push(block);
+        self.message.content.len() - 1
+    }
+
+    fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
+        if self.open != Some(expected) {
+            tracing::warn!(?expected, open = ?self.open, "the provider sent a part of a block that is not open");
+            return None;
+        }
+        let index = self.message.content.len().checked_sub(1)?;
+        Some((index, &mut self.message.content[index]))
+    }
+
+    fn close_call(&mut self) {
+        if self.open.take() != Some(Open::ToolCall) {
+            return;
+        }
+        let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
+        // A call without any argument may come as no text at all.
+        let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
+        match serde_json::from_str(text) {
+            Ok(arguments) => call.arguments = arguments,
+            Err(_) => self.broken.push(call.id.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::types::InputKind;
+    use serde_json::json;
+
+    use super::*;
+
+    fn model() -> Model {
+        let free = || price::number(0.0);
+        let cost = ModelCost::new(free(), free(), free(), free());
+        Model::new("m", "M", "api", "p", "", true, vec![InputKind::Text], 1000, 100, cost)
+    }
+
+    fn call(assembler: &mut Assembler, text: &str) {
+        assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
+        assembler.apply(StreamEvent::ToolCallDelta(text.into()));
+        assembler.apply(StreamEvent::ToolCallEnd);
+    }
+
+    #[test]
+    fn blocks_grow_one_after_the_other() {
+        let mut assembler = Assembler::new(&model(), 7);
+        assert_eq!(assembler.apply(StreamEvent::ThinkingStart), Some(Update::ThinkingStart { index: 0 }));
+        assembler.apply(StreamEvent::ThinkingDelta("hm".into()));
+        assembler.apply(StreamEvent::ThinkingEnd { signature: Some("sig".into()) });
+        assembler.apply(StreamEvent::TextStart);
+        assert_eq!(
+            assembler.apply(StreamEvent::TextDelta("hi".into())),
+            Some(Update::TextDelta { index: 1, delta: "hi".into() })
+        );
+        assembler.apply(StreamEvent::TextEnd);
+        call(&mut assembler, r#"{"command": "ls"}"#);
+        let answer = assembler.done(Done::ToolUse);
+        assert!(answer.cut.is_empty());
+        assert_eq!(
+            serde_json::to_value(&answer.message.content).unwrap(),
+            json!([
+                {"type": "thinking", "thinking": "hm", "thinkingSignature": "sig"},
+                {"type": "text", "text": "hi"},
+                {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "ls"}},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_call_is_cut_only_where_the_limit_cut_it() {
+        for (text, reason, cut) in [
+            (r#"{"command": "echo hel"#, Done::Length, true),
+            (r#"{"command": "echo hello"}"#, Done::Length, false),
+            (r#"{"command": "echo hel"#, Done::ToolUse, false),
+            ("", Done::Length, false),
+        ] {
+            let mut assembler = Assembler::new(&model(), 7);
+            call(&mut assembler, text);
+            assert_eq!(!assembler.done(reason).cut.is_empty(), cut, "{text}");
+        }
+    }
+
+    #[test]
+    fn deltas_without_their_block_change_nothing() {
+        let mut assembler = Assembler::new(&model(), 7);
+        assert_eq!(assembler.apply(StreamEvent::TextDelta("lost".into())), None);
+        assembler.apply(StreamEvent::TextStart);
+        assert_eq!(assembler.apply(StreamEvent::ThinkingDelta("lost".into())), None);
+        assert_eq!(assembler.apply(StreamEvent::ToolCallEnd), None);
+        let answer = assembler.failed(true, "Request was aborted.");
+        assert_eq!(answer.message.stop_reason, StopReason::Aborted);
+        assert_eq!(serde_json::to_value(&answer.message.content).unwrap(), json!([{"type": "text", "text": ""}]));
+    }
+}

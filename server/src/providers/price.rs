@@ -1,0 +1,60 @@
+//! What tokens cost.
+
+use agentese::types::{Cost, ModelCost, Usage};
+use serde_json::Number;
+
+use super::TokenCounts;
+
+const PER: f64 = 1_000_000.0;
+
+/// A JSON number that is written without a fraction where it has none, as JavaScript writes it.
+/// What is no number at all becomes 0.
+pub fn number(value: f64) -> Number {
+    // Integers up to 2^53 are exact in both representations.
+    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
+        return Number::from(value as i64);
+    }
+    Number::from_f64(value).unwrap_or_else(|| Number::from(0))
+}
+
+/// The usage that those tokens make at those prices, in US dollars.
+pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
+    let cost = |tokens: u64, price: &Number| price.as_f64().unwrap_or_default() / PER * tokens as f64;
+    let input = cost(counts.input, &prices.input);
+    let output = cost(counts.output, &prices.output);
+    let cache_read = cost(counts.cache_read, &prices.cache_read);
+    let cache_write = cost(counts.cache_write, &prices.cache_write);
+    let cost = Cost::new(
+        number(input),
+        number(output),
+        number(cache_read),
+        number(cache_write),
+        number(input + output + cache_read + cache_write),
+    );
+    let mut usage =
+        Usage::new(counts.input, counts.output, counts.cache_read, counts.cache_write, cost);
+    usage.total_tokens = Some(counts.input + counts.output + counts.cache_read + counts.cache_write);
+    usage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_those_of_the_recordings() {
+        let prices = ModelCost::new(number(3.0), number(15.0), number(0.3), number(3.75));
+        let usage = usage(TokenCounts { input: 100, output: 20, ..TokenCounts::default() }, &prices);
+        assert_eq!(
+            serde_json::to_string(&usage).unwrap(),
+            r#"{"input":100,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":120,"cost":{"input":0.00030000000000000003,"output":0.00030000000000000003,"cacheRead":0,"cacheWrite":0,"total":0.0006000000000000001}}"#
+        );
+    }
+
+    #[test]
+    fn numbers_without_a_fraction_are_written_without_one() {
+        assert_eq!(number(3.0).to_string(), "3");
+        assert_eq!(number(0.3).to_string(), "0.3");
+        assert_eq!(number(f64::NAN).to_string(), "0");
+    }
+}

@@ -1,0 +1,35 @@
+//! What a provider is asked.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, Model, ThinkingLevel};
+use serde_json::Value;
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDescription {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// One request to a model.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The model.
+    pub model: Model,
+    /// What it is told beforehand; may be empty.
+    pub system_prompt: String,
+    /// The conversation as [`super::history`] leaves it: user, assistant and toolResult only, and
+    /// every call has its result.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// The tools that it may call.
+    pub tools: Vec<ToolDescription>,
+    /// How hard it should think.
+    pub thinking: ThinkingLevel,
+    /// The session, for caches on the provider's side.
+    pub session_id: String,
+}

@@ -1,0 +1,187 @@
+//! The built-in plan: look around, read what tells most, say what was found.
+//!
+//! The plan has no memory of its own. It sees from the conversation how far it is: what stands
+//! after the user's last message is its own work.
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, Chunks, InputBlock, InputContent, ScriptArguments, ScriptBlock, ScriptResponse,
+    ScriptText, ScriptThinking, ScriptTool, ScriptToolUse, ScriptUsage, ThinkingLevel, ToolResultMessage,
+};
+use serde_json::{Value, json};
+
+use super::report::{Findings, report};
+use super::survey::Survey;
+use super::{files, survey};
+use crate::providers::Request;
+
+/// Lines that are read of each file.
+const LINES: u64 = 80;
+
+/// The next answer.
+pub(super) fn answer(request: &Request) -> ScriptResponse {
+    let progress = Progress::of(request);
+    let has = |tool: &str| request.tools.iter().any(|known| known.name == tool);
+    let mut answer = Draft::default();
+    match &progress.listing {
+        None if !has("bash") => answer.text(&report(&progress.question, &Findings::NoTools)),
+        None => {
+            if request.thinking != ThinkingLevel::Off {
+                answer.thinking(
+                    "I answer from what is really there, so first I look at the working directory: \
+                     what lies at the top, and which kinds of files there are.",
+                );
+            }
+            answer.text("Let me look at the working directory.");
+            answer.call("bash", json!({"command": survey::COMMAND, "timeout": survey::TIMEOUT}));
+        }
+        Some(Err(reason)) => answer.text(&report(&progress.question, &Findings::Failed(reason))),
+        Some(Ok(survey)) => {
+            let chosen = if has("read") { files::telling(&survey.entries) } else { Vec::new() };
+            if progress.read.is_empty() && !chosen.is_empty() {
+                answer.text(&reading(&chosen));
+                for name in chosen {
+                    answer.call("read", json!({"path": name, "limit": LINES}));
+                }
+            } else {
+                answer.text(&report(&progress.question, &Findings::Seen { survey, files: &progress.read }));
+            }
+        }
+    }
+    answer.finish(request)
+}
+
+fn reading(names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("Now I read {}.", names.join(" and "))
+}
+
+/// What the conversation says about the work so far.
+struct Progress {
+    question: String,
+    /// The survey, or why there is none.
+    listing: Option<Result<Survey, String>>,
+    /// Name and text of what was read.
+    read: Vec<(String, Result<String, String>)>,
+}
+
+impl Progress {
+    fn of(request: &Request) -> Self {
+        let asked = request.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
+        let question = asked.map(|at| question(&request.messages[at])).unwrap_or_default();
+        let mut progress = Self { question, listing: None, read: Vec::new() };
+        let mut paths: Vec<(&str, &str)> = Vec::new();
+        for message in request.messages.iter().skip(asked.map_or(0, |at| at + 1)) {
+            match &**message {
+                AgentMessage::Assistant(answer) => {
+                    for block in &answer.content {
+                        if let AssistantBlock::ToolCall(call) = block {
+                            let path = call.arguments.get("path").and_then(Value::as_str);
+                            paths.push((&call.id, path.unwrap_or_default()));
+                        }
+                    }
+                }
+                AgentMessage::ToolResult(result) if result.tool_name == "bash" => {
+                    progress.listing = Some(outcome(result).map(|text| Survey::parse(&text)));
+                }
+                AgentMessage::ToolResult(result) => {
+                    let path = paths.iter().find(|(id, _)| *id == result.tool_call_id);
+                    let path = path.map_or("", |(_, path)| path);
+                    progress.read.push((path.to_owned(), outcome(result)));
+                }
+                _ => {}
+            }
+        }
+        progress
+    }
+}
+
+fn question(message: &AgentMessage) -> String {
+    let AgentMessage::User(message) = message else { return String::new() };
+    match &message.content {
+        InputContent::Text(text) => text.clone(),
+        InputContent::Blocks(blocks) => text_of(blocks),
+    }
+}
+
+fn outcome(result: &ToolResultMessage) -> Result<String, String> {
+    let text = text_of(&result.content);
+    if result.is_error { Err(text) } else { Ok(text) }
+}
+
+fn text_of(blocks: &[InputBlock]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        InputBlock::Text(block) => Some(block.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// An answer in the making.
+#[derive(Default)]
+struct Draft {
+    blocks: Vec<ScriptBlock>,
+    length: usize,
+}
+
+impl Draft {
+    fn text(&mut self, text: &str) {
+        self.length += text.len();
+        self.blocks.push(ScriptText::new(Chunks::Pieces(words(text))).into());
+    }
+
+    fn thinking(&mut self, text: &str) {
+        self.length += text.len();
+        self.blocks.push(ScriptThinking::new(Chunks::Pieces(words(text))).into());
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) {
+        let json = arguments.to_string();
+        self.length += json.len();
+        let mut call = ScriptTool::new(tool);
+        call.args = Some(ScriptArguments::Pieces(words(&json)));
+        self.blocks.push(ScriptToolUse::new(call).into());
+    }
+
+    fn finish(self, request: &Request) -> ScriptResponse {
+        // Four bytes to a token is the usual guess.
+        let input = serde_json::to_string(&request.messages).map_or(0, |json| json.len());
+        let mut usage = ScriptUsage::new();
+        usage.input = Some((input + request.system_prompt.len()) as u64 / 4);
+        usage.output = Some((self.length as u64 / 4).max(1));
+        let mut answer = ScriptResponse::new();
+        answer.blocks = Some(self.blocks);
+        answer.usage = Some(usage);
+        answer
+    }
+}
+
+/// A text in small pieces, cut after white space.
+fn words(text: &str) -> Vec<String> {
+    const LONG_ENOUGH: usize = 6;
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        piece.push_str(word);
+        if piece.len() >= LONG_ENOUGH {
+            pieces.push(std::mem::take(&mut piece));
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push(piece);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_small_and_make_the_text_again() {
+        for text in ["", "one", "a b c d e f g h", "A sentence of several words.\n\nAnd a paragraph."] {
+            let pieces = words(text);
+            assert_eq!(pieces.concat(), text);
+            assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 24), "{pieces:?}");
+        }
+    }
+}

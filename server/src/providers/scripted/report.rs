@@ -1,0 +1,183 @@
+//! The plan's last answer: true sentences made of what the tools returned.
+
+use super::files::{heading, opening, remark, shortened};
+use super::survey::Survey;
+
+/// What there is to report.
+pub(super) enum Findings<'a> {
+    /// Nothing: there is no tool to look with.
+    NoTools,
+    /// Nothing: looking failed, for that reason.
+    Failed(&'a str),
+    /// A directory.
+    Seen {
+        /// What lies in it.
+        survey: &'a Survey,
+        /// Name and text, or failure, of the files that were read.
+        files: &'a [(String, Result<String, String>)],
+    },
+}
+
+/// Names that are listed before it becomes "and more".
+const LISTED: usize = 8;
+
+/// Languages and formats by extension.
+const LANGUAGES: &[(&str, &[&str])] = &[
+    ("Rust", &[".rs"]),
+    ("TypeScript", &[".ts", ".tsx", ".mts", ".cts"]),
+    ("JavaScript", &[".js", ".jsx", ".mjs", ".cjs"]),
+    ("Python", &[".py", ".pyi"]),
+    ("Go", &[".go"]),
+    ("Java", &[".java"]),
+    ("Kotlin", &[".kt", ".kts"]),
+    ("Swift", &[".swift"]),
+    ("C", &[".c", ".h"]),
+    ("C++", &[".cc", ".cpp", ".cxx", ".hpp", ".hh"]),
+    ("C#", &[".cs"]),
+    ("Ruby", &[".rb"]),
+    ("PHP", &[".php"]),
+    ("Elixir", &[".ex", ".exs"]),
+    ("Shell", &[".sh", ".bash"]),
+    ("HTML", &[".html", ".htm"]),
+    ("CSS", &[".css", ".scss"]),
+    ("Markdown", &[".md"]),
+    ("JSON", &[".json", ".jsonl"]),
+    ("YAML", &[".yml", ".yaml"]),
+    ("TOML", &[".toml"]),
+    ("plain text", &[".txt"]),
+];
+
+/// The answer to a question, from what was found.
+pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
+    let mut text = String::new();
+    let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !question.is_empty() {
+        text.push_str(&format!("You asked: “{}”\n\n", shortened(&question, 300)));
+    }
+    text.push_str(
+        "I am the embedded model: I follow a fixed plan and need no key and no network. I cannot think about a \
+         question, but what follows I have just looked up with the tools.\n\n",
+    );
+    match findings {
+        Findings::NoTools => text.push_str("There is nothing to report: I was given no tool to look with."),
+        Findings::Failed(reason) => {
+            text.push_str(&format!("The look at the working directory failed:\n\n{}", shortened(reason, 600)));
+        }
+        Findings::Seen { survey, files } => text.push_str(&seen(survey, files)),
+    }
+    text.push('\n');
+    text
+}
+
+fn seen(survey: &Survey, files: &[(String, Result<String, String>)]) -> String {
+    let mut text = format!("**{}** (`{}`)", survey.name(), survey.path);
+    if survey.entries.is_empty() {
+        text.push_str(" is an empty directory.");
+        return text;
+    }
+    let is_readme = |name: &str| name.to_lowercase().starts_with("readme");
+    let readme = files.iter().find_map(|(name, content)| {
+        let content = content.as_ref().ok()?;
+        is_readme(name).then_some((name, content))
+    });
+    match readme {
+        Some((name, content)) => match (heading(content), opening(content, 240)) {
+            (Some(heading), Some(opening)) => {
+                text.push_str(&format!(": `{name}` is headed “{heading}” and opens with: {opening}"));
+            }
+            (Some(heading), None) => text.push_str(&format!(": `{name}` is headed “{heading}”.")),
+            (None, Some(opening)) => text.push_str(&format!(": `{name}` opens with: {opening}")),
+            (None, None) => text.push_str(&format!(" has a `{name}` that says nothing.")),
+        },
+        None => text.push_str(" has no README that I could read."),
+    }
+    text.push_str("\n\n");
+    let (folders, plain): (Vec<_>, Vec<_>) = survey.entries.iter().partition(|name| name.ends_with('/'));
+    text.push_str(&format!("- At the top: {} and {}.\n", listed("folder", &folders), listed("file", &plain)));
+    text.push_str(&format!(
+        "- {} in {}, without what is built or fetched.{}\n",
+        counted(survey.files, "file"),
+        counted(survey.folders, "folder"),
+        languages(&survey.kinds),
+    ));
+    for (name, content) in files {
+        match content {
+            Ok(content) if !is_readme(name) => {
+                text.push_str(&format!("- `{name}` {}.\n", remark(name, content)));
+            }
+            Ok(_) => {}
+            Err(reason) => {
+                let reason = reason.lines().next().unwrap_or_default();
+                text.push_str(&format!("- `{name}` could not be read: {}\n", shortened(reason, 200)));
+            }
+        }
+    }
+    text
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn listed(noun: &str, names: &[&String]) -> String {
+    if names.is_empty() {
+        return format!("no {noun}s");
+    }
+    let mut shown: Vec<_> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > LISTED {
+        shown.push("…".to_owned());
+    }
+    format!("{} ({})", counted(names.len() as u64, noun), shown.join(", "))
+}
+
+fn languages(kinds: &[(u64, String)]) -> String {
+    let mut found: Vec<(u64, &str)> = Vec::new();
+    for (language, extensions) in LANGUAGES {
+        let count = kinds.iter().filter(|(_, kind)| extensions.contains(&kind.as_str())).map(|(count, _)| count).sum();
+        if count > 0 {
+            found.push((count, language));
+        }
+    }
+    found.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(right.1)));
+    if found.is_empty() {
+        return String::new();
+    }
+    let found: Vec<_> = found.iter().take(5).map(|(count, language)| format!("{language} ({count})")).collect();
+    format!(" By extension: {}.", found.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_tells_what_was_found_and_nothing_else() {
+        let survey = Survey::parse(
+            "/home/me/thing\n== entries\nREADME.md\na.rs\nsrc/\n== kinds\n9 files 1 folders\n7 .rs\n1 .ts\n1 .tsx\n",
+        );
+        let files = [
+            ("README.md".to_owned(), Ok("# Thing\n\nIt does things.\n".to_owned())),
+            ("a.rs".to_owned(), Err("ENOENT: no such file".to_owned())),
+        ];
+        let text = report("What is\nthis?", &Findings::Seen { survey: &survey, files: &files });
+        assert!(text.starts_with("You asked: “What is this?”\n"), "{text}");
+        for part in [
+            "**thing** (`/home/me/thing`): `README.md` is headed “Thing” and opens with: It does things.",
+            "- At the top: 1 folder (`src/`) and 2 files (`README.md`, `a.rs`).",
+            "- 9 files in 1 folder, without what is built or fetched. By extension: Rust (7), TypeScript (2).",
+            "- `a.rs` could not be read: ENOENT: no such file",
+        ] {
+            assert!(text.contains(part), "{part}\n---\n{text}");
+        }
+    }
+
+    #[test]
+    fn an_empty_directory_and_no_tools_have_an_answer_too() {
+        let survey = Survey::parse("/tmp/none\n== entries\n== kinds\n0 files 0 folders\n");
+        let text = report("", &Findings::Seen { survey: &survey, files: &[] });
+        assert!(text.contains("**none** (`/tmp/none`) is an empty directory."), "{text}");
+        assert!(!text.contains("You asked"));
+        assert!(report("q", &Findings::NoTools).contains("no tool"));
+        assert!(report("q", &Findings::Failed("boom")).contains("boom"));
+    }
+}

@@ -1,0 +1,92 @@
+//! A look at a directory: the command that takes it, and what its output says.
+
+/// Seconds for a look at a very large tree.
+pub(super) const TIMEOUT: u64 = 20;
+
+/// Tells the directory, its entries (folders with a slash), and how many files there are of which
+/// kind. What is built or fetched is left out, and so is what comes after 20000 files.
+pub(super) const COMMAND: &str = r#"pwd
+echo "== entries"
+LC_ALL=C ls -Ap | head -n 200
+echo "== kinds"
+find . \( -name .git -o -name node_modules -o -name target -o -name dist -o -name .venv -o -name __pycache__ \) -prune -o -type f -print 2>/dev/null | head -n 20000 | awk '
+  { name = $0; sub(/.*\//, "", name); folder = $0; sub(/\/[^\/]*$/, "", folder)
+    if (!(folder in seen)) { seen[folder] = 1; folders++ }
+    kind = "none"; if (match(name, /.\.[A-Za-z0-9]+$/)) kind = tolower(substr(name, RSTART + 1))
+    count[kind]++ }
+  END { print NR, "files", folders + 0, "folders"; for (kind in count) print count[kind], kind }' | sort -rn | head -n 40"#;
+
+/// What a look found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// The directory's path.
+    pub path: String,
+    /// The names of what lies in it; folders end in a slash.
+    pub entries: Vec<String>,
+    /// Files in all folders.
+    pub files: u64,
+    /// Folders that have files.
+    pub folders: u64,
+    /// How many files have which extension (with its dot), most frequent first.
+    pub kinds: Vec<(u64, String)>,
+}
+
+impl Survey {
+    /// Reads the command's output. Lines that it does not understand are left out.
+    pub fn parse(output: &str) -> Self {
+        let mut survey = Self::default();
+        let mut lines = output.lines();
+        survey.path = lines.next().unwrap_or_default().to_owned();
+        let mut section = "";
+        for line in lines {
+            if let Some(name) = line.strip_prefix("== ") {
+                section = name;
+            } else if section == "entries" && !line.is_empty() {
+                survey.entries.push(line.to_owned());
+            } else if section == "kinds" {
+                survey.kind(line);
+            }
+        }
+        // A sort is only as good as the machine's; the order of equal counts is the name's.
+        survey.kinds.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
+        survey
+    }
+
+    fn kind(&mut self, line: &str) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let number = |word: &str| word.parse::<u64>().ok();
+        match words[..] {
+            [files, "files", folders, "folders"] => {
+                self.files = number(files).unwrap_or_default();
+                self.folders = number(folders).unwrap_or_default();
+            }
+            [count, kind] if kind.starts_with('.') => {
+                self.kinds.extend(number(count).map(|count| (count, kind.to_owned())));
+            }
+            _ => {}
+        }
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_is_read_and_what_is_strange_is_left_out() {
+        let survey = Survey::parse(
+            "/home/me/thing\n== entries\n.gitignore\nREADME.md\nsrc/\n== kinds\n12 files 3 folders\n7 .rs\n3 .md\n2 none\nnonsense\n",
+        );
+        assert_eq!(survey.name(), "thing");
+        assert_eq!(survey.entries, [".gitignore", "README.md", "src/"]);
+        assert_eq!((survey.files, survey.folders), (12, 3));
+        assert_eq!(survey.kinds, [(7, ".rs".to_owned()), (3, ".md".to_owned())]);
+        assert_eq!(Survey::parse(""), Survey::default());
+        assert_eq!(Survey::parse("/").name(), "/");
+    }
+}
