@@ -139,3 +139,89 @@ const fn key(row: &Row) -> (u8, &'static str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Presence, Ty};
+
+    const FIELD: Field = Field { name: "a", doc: "A member.", presence: Presence::Required, ty: Ty::String };
+
+    const fn record(fields: &'static [Field]) -> TypeDef {
+        TypeDef { name: "T", doc: "A type.", shape: Shape::Record { constants: &[], fields }, example: None }
+    }
+
+    #[test]
+    fn a_sound_type_passes() {
+        type_def(&record(&[FIELD, Field { name: "b", ..FIELD }]));
+    }
+
+    #[test]
+    #[should_panic(expected = "declared twice")]
+    fn a_member_that_is_declared_twice_is_refused() {
+        type_def(&record(&[FIELD, FIELD]));
+    }
+
+    #[test]
+    #[should_panic(expected = "a member has no doc comment")]
+    fn a_member_without_doc_is_refused() {
+        type_def(&record(&[Field { doc: " ", ..FIELD }]));
+    }
+
+    #[test]
+    #[should_panic(expected = "a type has no doc comment")]
+    fn a_type_without_doc_is_refused() {
+        type_def(&TypeDef { doc: "", ..record(&[FIELD]) });
+    }
+
+    #[test]
+    #[should_panic(expected = "fixed and free")]
+    fn a_member_that_is_fixed_and_free_is_refused() {
+        let constants = &[Constant { member: "a", value: ConstantValue::String("x") }];
+        type_def(&TypeDef { shape: Shape::Record { constants, fields: &[FIELD] }, ..record(&[]) });
+    }
+
+    #[test]
+    #[should_panic(expected = "no constant for the union's tag")]
+    fn a_variant_without_a_tag_is_refused() {
+        tag_value(&record(&[FIELD]), "type");
+    }
+
+    #[test]
+    #[should_panic(expected = "the same tag")]
+    fn two_variants_with_one_tag_are_refused() {
+        distinct(&["text", "image", "text"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "lists a string twice")]
+    fn a_set_with_a_string_twice_is_refused() {
+        let values = &[("a", "One."), ("a", "Two.")];
+        type_def(&TypeDef { shape: Shape::Strings { open: true, values }, ..record(&[]) });
+    }
+
+    #[test]
+    #[should_panic(expected = "the same wire name")]
+    fn two_commands_with_one_wire_name_are_refused() {
+        let row = Row::Command(&crate::dialects::pi::commands::prompt::ROW);
+        rows(&[row, row]);
+    }
+
+    static NO_EXAMPLE: crate::model::Command =
+        crate::model::Command { example: "", ..crate::dialects::pi::commands::prompt::ROW };
+
+    #[test]
+    #[should_panic(expected = "a command has no example")]
+    fn a_command_without_example_is_refused() {
+        rows(&[Row::Command(&NO_EXAMPLE)]);
+    }
+
+    static NO_DOC: crate::model::Command =
+        crate::model::Command { doc: "\n", ..crate::dialects::pi::commands::prompt::ROW };
+
+    #[test]
+    #[should_panic(expected = "a command has no doc comment")]
+    fn a_command_without_doc_is_refused() {
+        rows(&[Row::Command(&NO_DOC)]);
+    }
+}

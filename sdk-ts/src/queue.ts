@@ -7,6 +7,7 @@
  */
 
 import { DetachedError } from "./error.js";
+import { within } from "./timer.js";
 
 /** How much a queue holds where nothing else is asked for: 64 MiB. */
 export const DEFAULT_QUEUE_BYTES = 64 * 1024 * 1024;
@@ -63,10 +64,16 @@ export class Queue<T> {
     return this.#subscribed;
   }
 
-  /** Resolves when the end has come and everything before it was taken, or nobody takes it any more. */
-  async drained(): Promise<void> {
+  /**
+   * Resolves when the end has come and everything before it was taken, when nobody will take it any
+   * more, or when nothing was taken for `patience` milliseconds: who waits here may be the very one
+   * who would have to take it.
+   */
+  async drained(patience: number): Promise<void> {
     while (this.#subscribed && (this.#state === "open" || this.#head < this.#items.length)) {
-      await new Promise<void>((resolve) => this.#drained.push(resolve));
+      const left = this.#items.length - this.#head;
+      await within(patience, new Promise<void>((resolve) => this.#drained.push(resolve)));
+      if (this.#items.length - this.#head === left) return;
     }
   }
 

@@ -62,5 +62,5 @@ function stringEnd(frame: string, from: number): number {
 
 function isSecret(name: string): boolean {
   const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
-  return SECRET_MEMBERS.some((member) => plain === member || (member.length > 6 && plain.endsWith(member)));
+  return SECRET_MEMBERS.some((member) => plain === member || (member.length > 5 && plain.endsWith(member)));
 }

@@ -83,6 +83,9 @@ export class Events<T extends AnyTypes> extends EventStream<T> {
   }
 }
 
+/** How long a result waits for a loop that takes no events, in milliseconds. */
+const PATIENCE = 1000;
+
 /** What a run is made of. */
 export interface RunParts<T extends AnyTypes> {
   readonly client: RpcClient<T>;
@@ -128,7 +131,8 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
 
   /**
    * Waits for the end of the run. Where a loop reads the events it resolves after the loop has had
-   * the last one; where none does, events are dropped, so it never hangs on a full queue.
+   * the last one (or has taken none for a second); where none does, events that do not fit into the
+   * queue are dropped, so it never hangs.
    *
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.
@@ -137,7 +141,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   async result(): Promise<RunResult<T>> {
     this.queue.makeLossy();
     const { by, last } = await this.#slot.ended;
-    if (this.#read) await this.queue.drained();
+    if (this.#read) await this.queue.drained(PATIENCE);
     return { endedBy: by, last: last && eventOf<T>(last) };
   }
 

@@ -1,1 +1,53 @@
-export {};
+/** Agents as child processes, and this process as an agent. For Node.js 20.19 and later. */
+
+import type { ClientOptions, RpcClient } from "./client.js";
+import { type ChildOptions, spawnChild } from "./child/child.js";
+import { webReadable, webWritable } from "./child/streams.js";
+import { UsageError } from "./error.js";
+import type { AnyTypes } from "./spec.js";
+import type { Transport } from "./transport.js";
+
+export { type ChildOptions, spawnChild } from "./child/child.js";
+export { SpawnError, type SpawnFault } from "./child/spawn_error.js";
+
+/** How a client was made, to make it again. */
+const origins = new WeakMap<object, () => Promise<object>>();
+
+/**
+ * Starts a program with its arguments and drives it with a client of the given dialect.
+ *
+ * ```ts
+ * await using client = await spawn(pi.Client, ["pi", "--mode", "rpc", "--no-session"]);
+ * for await (const event of await client.prompt({ message: "What is in this directory?" })) {
+ *   console.log(event.type);
+ * }
+ * ```
+ *
+ * @throws SpawnError The program cannot be started.
+ */
+export async function spawn<T extends AnyTypes, C extends RpcClient<T>>(
+  make: new (transport: Transport, options?: ClientOptions<T>) => C,
+  command: readonly string[],
+  options: ClientOptions<T> & ChildOptions = {},
+): Promise<C> {
+  const client = new make(await spawnChild(command, options), options);
+  origins.set(client, () => spawn(make, command, options));
+  return client;
+}
+
+/**
+ * Starts the program of a client once more, with nothing of the old connection in it.
+ *
+ * @throws UsageError The client was not made by `spawn`.
+ * @throws SpawnError The program cannot be started again.
+ */
+export async function respawn<C extends object>(client: C): Promise<C> {
+  const origin = origins.get(client);
+  if (origin === undefined) throw new UsageError("this client was not started from a program");
+  return (await origin()) as C;
+}
+
+/** This process's own stdin and stdout, for an agent. */
+export function stdio(): Transport {
+  return { readable: webReadable(process.stdin), writable: webWritable(process.stdout) };
+}

@@ -1,3 +1,39 @@
-//! Placeholder while the workspace is laid out.
+//! The reference agent of agentese, as a library: a headless coding agent that speaks to a client
+//! in lines of JSON.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! use agentese_server::Server;
+//!
+//! let (ours, theirs) = agentese::transport::memory_pair(1 << 16);
+//! let server = Server::builder().cwd(std::env::temp_dir()).build();
+//! let served = tokio::spawn(server.serve(theirs));
+//! drop(ours); // A client would speak here; this one hangs up.
+//! served.await?;
+//! # Ok::<(), tokio::task::JoinError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Layers, each knowing only those below it:
+//!
+//! | layer | what it knows |
+//! |---|---|
+//! | [`cli`] | the command line and the process |
+//! | [`server`] | how the parts become one agent |
+//! | [`fronts`] | one dialect each: from the wire to the engine and back |
+//! | [`engine`] | prompts, runs, queues |
+//! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are |
+//! | [`world`] | time and chance |
 
+pub mod cli;
+pub mod config;
+pub mod engine;
+pub mod fronts;
+pub mod providers;
+pub mod server;
+pub mod session;
 pub mod tools;
+pub mod world;
+
+pub use server::{Builder, Server};

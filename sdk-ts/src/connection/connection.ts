@@ -33,9 +33,6 @@ export interface Waiter {
   failed(error: unknown): void;
 }
 
-/** How long the last lines of a process that has ended are waited for, in milliseconds. */
-export const LAST_WORDS = 40;
-
 /** How long commands are waited for where their row says nothing, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
 

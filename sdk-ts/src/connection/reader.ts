@@ -10,8 +10,9 @@ import { redact } from "../redact.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type EventSpec, row } from "../spec.js";
+import { LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
-import { type Connection, LAST_WORDS } from "./connection.js";
+import type { Connection } from "./connection.js";
 
 /** How much of a line that is no frame is shown. */
 const SHOWN = 200;
@@ -33,13 +34,9 @@ export async function read(connection: Connection, { readable, child }: Transpor
     cause = error;
   }
   // A process closes its stdout when it ends: its exit code says more than the end of the stream.
-  if (exited !== undefined) await Promise.race([exited, pause(LAST_WORDS * 2)]);
+  if (exited !== undefined) await within(LAST_WORDS * 2, exited);
   if (cause === undefined) connection.settle("end_of_stream");
   else connection.settle("io", { cause });
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function lines(connection: Connection, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {

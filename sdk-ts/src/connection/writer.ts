@@ -3,7 +3,8 @@
 import { UsageError } from "../error.js";
 import { stringify } from "../json.js";
 import type { AnyTypes, Spec } from "../spec.js";
-import { type Connection, LAST_WORDS } from "./connection.js";
+import { LAST_WORDS, within } from "../timer.js";
+import type { Connection } from "./connection.js";
 
 /** How long a broken pipe waits for a better reason, in milliseconds: a peer that is gone says so at its other end. */
 const BETTER_REASON = LAST_WORDS * 4;
@@ -38,10 +39,7 @@ export class Writer {
   /** As `end`, and waits (not for ever) until everything is written. */
   async finish(): Promise<void> {
     this.end();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, LAST_WRITE)));
-    await Promise.race([this.#ending, late]);
-    clearTimeout(timer);
+    if (this.#ending !== undefined) await within(LAST_WRITE, this.#ending);
   }
 
   #broken(cause: unknown): void {

@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
-        let answers: &[(StopReason, &[&str])] = &[(StopReason::ToolUse, &["a", "b"]), (StopReason::Stop, &[])];
+        let answers: &[(StopReason, &[&str])] =
+            &[(StopReason::ToolUse, &["a", "b"]), (StopReason::Stop, &[])];
         check(
             &play(&mut Queues::default(), answers, NEVER),
             "run | turn | +p | ask | a Execute | b Execute | /turn | turn | ask | /turn | /run",
@@ -363,7 +364,12 @@ mod tests {
             let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
             let at = format!("abort before step {abort}: {lines:?}");
             assert_eq!((count("turn"), count("run"), count("/run")), (count("/turn"), 1, 1), "{at}");
-            assert!(!lines[abort.min(lines.len())..].iter().any(|line| line == "ask" || line.ends_with("Execute")), "{at}");
+            assert!(
+                !lines[abort.min(lines.len())..]
+                    .iter()
+                    .any(|line| line == "ask" || line.ends_with("Execute")),
+                "{at}"
+            );
             // Every call of every answer that was given is dealt with.
             let calls = lines.iter().filter(|line| line.contains(' ')).count();
             let expected = [0, 2, 3, 3][count("ask").min(3)];

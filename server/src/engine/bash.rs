@@ -35,7 +35,8 @@ impl Engine {
 
     fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
         let now = self.shared.options.clock.now_ms();
-        let mut message = BashExecutionMessage::new(command, &output.output, cancelled, output.truncated, now);
+        let mut message =
+            BashExecutionMessage::new(command, &output.output, cancelled, output.truncated, now);
         message.exit_code = output.exit_code.map(i64::from).into();
         let path = output.full_output_path.as_ref();
         message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();

@@ -132,7 +132,8 @@ impl Engine {
             () = self.abort() => {}
             () = patience => {
                 tracing::error!("the run did not end and is given up");
-                if let Some(run) = self.shared.state().run.take() {
+                let run = self.shared.state().run.take();
+                if let Some(run) = run {
                     run.detach();
                 }
             }

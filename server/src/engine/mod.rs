@@ -25,12 +25,12 @@ mod state;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use call::blocks;
 pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
 pub use options::Options;
-pub use prompt::{Begun, Input, StreamingBehavior};
-pub use queue::Queues;
+pub use prompt::{Begun, Input, ReadyRun, StreamingBehavior};
 
 use state::State;
 
@@ -63,9 +63,12 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let mut state = self.shared.state();
-        state.bash.cancel();
-        if let Some(run) = state.run.take() {
+        let run = {
+            let mut state = self.shared.state();
+            state.bash.cancel();
+            state.run.take()
+        };
+        if let Some(run) = run {
             run.abort.cancel();
             run.detach();
         }
@@ -74,6 +77,9 @@ impl Drop for Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Engine").field("session", &self.shared.state().session.id()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Engine")
+            .field("session", &self.shared.state().session.id())
+            .finish_non_exhaustive()
     }
 }

@@ -1,14 +1,12 @@
 //! How a run is started, and what joins one.
 
-use std::sync::Arc;
-
 use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::AgentLoop;
 use super::run::Run;
 use super::state::Running;
-use super::{Engine, PromptError, Shared};
+use super::{Engine, PromptError};
 
 /// What the user says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,42 +53,18 @@ pub enum Begun {
 impl Begun {
     /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
     pub fn start(self) {
-        if let Begun::Run(run) = self {
+        if let Begun::Run(ReadyRun(run)) = self {
             run.start();
         }
     }
 }
 
 /// A run that is reserved and not started. Dropping it gives the reservation up.
-pub struct ReadyRun {
-    shared: Arc<Shared>,
-    run: Option<Run>,
-}
+pub struct ReadyRun(Run);
 
 impl std::fmt::Debug for ReadyRun {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("ReadyRun").finish_non_exhaustive()
-    }
-}
-
-impl ReadyRun {
-    fn start(mut self) {
-        if let Some(run) = self.run.take() {
-            let task = tokio::spawn(run.drive()).abort_handle();
-            if let Some(running) = &mut self.shared.state().run {
-                running.task = Some(task);
-            }
-        }
-    }
-}
-
-impl Drop for ReadyRun {
-    fn drop(&mut self) {
-        if self.run.take().is_some() {
-            if let Some(running) = self.shared.state().run.take() {
-                running.ended.cancel();
-            }
-        }
     }
 }
 
@@ -122,18 +96,23 @@ impl Engine {
         for message in std::mem::take(&mut state.deferred) {
             state.session.append(message);
         }
-        let running = Running { abort: CancellationToken::new(), ended: CancellationToken::new(), task: None };
+        state.runs += 1;
+        let running = Running {
+            number: state.runs,
+            abort: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            task: None,
+        };
         let run = Run::new(
             self.shared.clone(),
             AgentLoop::new([message]),
             model,
             provider,
             state.thinking,
-            running.abort.clone(),
-            running.ended.clone(),
+            &running,
         );
         state.run = Some(running);
-        Ok(Begun::Run(ReadyRun { shared: self.shared.clone(), run: Some(run) }))
+        Ok(Begun::Run(ReadyRun(run)))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

@@ -6,6 +6,7 @@ use agentese::types::{AgentMessage, AssistantBlock, Model, StopReason, ThinkingL
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, Step};
+use super::state::Running;
 use super::{Event, Shared};
 use crate::providers::{Answer, Assembler, Provider};
 
@@ -26,12 +27,13 @@ pub(super) struct Run {
     answer: Option<Arc<AgentMessage>>,
     results: Vec<ToolResultMessage>,
     /// Last, so that nobody hears of the end before everything else is put away.
-    _end: End,
+    end: End,
 }
 
 /// Makes the engine idle when a run ends, however it ends.
 struct End {
     shared: Arc<Shared>,
+    number: u64,
     ended: CancellationToken,
 }
 
@@ -39,7 +41,7 @@ impl Drop for End {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         // A run that ended in good order is gone already, and another may have begun.
-        if state.run.as_ref().is_some_and(|run| run.ended == self.ended) {
+        if state.run.as_ref().is_some_and(|run| run.number == self.number) {
             state.queues.put_back();
             state.run = None;
         }
@@ -55,26 +57,38 @@ impl Run {
         model: Model,
         provider: Arc<dyn Provider>,
         thinking: ThinkingLevel,
-        abort: CancellationToken,
-        ended: CancellationToken,
+        running: &Running,
     ) -> Self {
-        let end = End { shared: shared.clone(), ended };
+        let end = End { shared: shared.clone(), number: running.number, ended: running.ended.clone() };
         Self {
             shared,
             steps,
             model,
             provider,
             thinking,
-            abort,
+            abort: running.abort.clone(),
             messages: Vec::new(),
             answer: None,
             results: Vec::new(),
-            _end: end,
+            end,
         }
     }
 
+    /// Starts the run as a task.
+    pub fn start(self) {
+        let (shared, number) = (self.shared.clone(), self.number());
+        let task = tokio::spawn(self.drive()).abort_handle();
+        if let Some(running) = shared.state().run.as_mut().filter(|running| running.number == number) {
+            running.task = Some(task);
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.end.number
+    }
+
     /// Carries out step after step until the run is over.
-    pub async fn drive(mut self) {
+    async fn drive(mut self) {
         loop {
             self.room().await;
             // A run that never has to wait would keep everything else on its thread from working.

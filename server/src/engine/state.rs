@@ -13,6 +13,8 @@ use crate::session::Session;
 
 /// The run that is going on, as others see it.
 pub(super) struct Running {
+    /// Tells it from every other run of the engine.
+    pub number: u64,
     /// Cancelled when the run is to stop.
     pub abort: CancellationToken,
     /// Cancelled when it has ended.
@@ -37,6 +39,8 @@ pub(super) struct State {
     pub model: Option<Model>,
     pub thinking: ThinkingLevel,
     pub run: Option<Running>,
+    /// How many runs there were.
+    pub runs: u64,
     /// Commands of the user that ended during a run: they join the session before the next prompt,
     /// so that they never stand between a call and its result.
     pub deferred: Vec<Arc<AgentMessage>>,
@@ -51,15 +55,16 @@ const DEFAULT_THINKING: ThinkingLevel = ThinkingLevel::Medium;
 impl State {
     pub fn new(options: &Options) -> Self {
         let chosen = options.model.as_ref();
-        let wanted = options.thinking.or(chosen.and_then(|chosen| chosen.thinking)).unwrap_or(DEFAULT_THINKING);
-        let thinking =
-            chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
+        let wanted =
+            options.thinking.or(chosen.and_then(|chosen| chosen.thinking)).unwrap_or(DEFAULT_THINKING);
+        let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
         Self {
             session: Session::new(options.ids.uuid(), None),
             queues: Queues::default(),
             model: chosen.map(|chosen| chosen.model.clone()),
             thinking,
             run: None,
+            runs: 0,
             deferred: Vec::new(),
             bash: CancellationToken::new(),
             closing: false,

@@ -319,6 +319,9 @@ mod tests {
         assert_eq!(assembler.apply(StreamEvent::ToolCallEnd), None);
         let answer = assembler.failed(true, "Request was aborted.");
         assert_eq!(answer.message.stop_reason, StopReason::Aborted);
-        assert_eq!(serde_json::to_value(&answer.message.content).unwrap(), json!([{"type": "text", "text": ""}]));
+        assert_eq!(
+            serde_json::to_value(&answer.message.content).unwrap(),
+            json!([{"type": "text", "text": ""}])
+        );
     }
 }

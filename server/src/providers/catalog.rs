@@ -15,8 +15,9 @@ pub fn levels(model: &Model) -> &'static [ThinkingLevel] {
 /// The level that a model has and that is nearest to the one asked for: the next stronger one, or
 /// else the strongest.
 pub fn nearest_level(model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
-    let rank =
-        |level: &ThinkingLevel| ThinkingLevel::ALL.iter().position(|known| known == level).unwrap_or_default();
+    let rank = |level: &ThinkingLevel| {
+        ThinkingLevel::ALL.iter().position(|known| known == level).unwrap_or_default()
+    };
     let levels = levels(model);
     let stronger = levels.iter().find(|level| rank(level) >= rank(&wanted));
     stronger.or(levels.last()).copied().unwrap_or(ThinkingLevel::Off)
@@ -78,9 +79,8 @@ impl Catalog {
     pub fn find(&self, pattern: &str) -> Option<Chosen> {
         let chosen = |pattern: &str, thinking| {
             let pattern = pattern.to_lowercase();
-            let whole = |model: &&Model| {
-                name(model).to_lowercase() == pattern || model.id.to_lowercase() == pattern
-            };
+            let whole =
+                |model: &&Model| name(model).to_lowercase() == pattern || model.id.to_lowercase() == pattern;
             let part = |model: &&Model| !pattern.is_empty() && name(model).to_lowercase().contains(&pattern);
             let model = self.models().find(whole).or_else(|| self.models().find(part))?;
             Some(Chosen { model: model.clone(), thinking })

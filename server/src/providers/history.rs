@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, BashExecutionMessage, InputBlock, InputContent, StopReason,
-    TextContent, ToolResultMessage, UserMessage,
+    AgentMessage, AssistantBlock, AssistantMessage, BashExecutionMessage, InputBlock, InputContent,
+    StopReason, TextContent, ToolResultMessage, UserMessage,
 };
 
 /// What a call is answered with whose result was never recorded.

@@ -31,8 +31,7 @@ pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
         number(cache_write),
         number(input + output + cache_read + cache_write),
     );
-    let mut usage =
-        Usage::new(counts.input, counts.output, counts.cache_read, counts.cache_write, cost);
+    let mut usage = Usage::new(counts.input, counts.output, counts.cache_read, counts.cache_write, cost);
     usage.total_tokens = Some(counts.input + counts.output + counts.cache_read + counts.cache_write);
     usage
 }

@@ -123,7 +123,10 @@ mod tests {
         let text = |text: &str| serde_json::json!([{"type": "text", "text": text}]);
         let mut session = Session::new("s", None);
         assert_eq!(session.last_assistant_text(), None);
-        session.append(answer(serde_json::json!([{"type": "text", "text": " one"}, {"type": "text", "text": "two "}]), "stop"));
+        session.append(answer(
+            serde_json::json!([{"type": "text", "text": " one"}, {"type": "text", "text": "two "}]),
+            "stop",
+        ));
         assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));
         session.append(answer(serde_json::json!([]), "aborted"));
         assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));

@@ -113,10 +113,7 @@ fn body(error: &ScriptError, kind: &str, message: &str) -> String {
 }
 
 fn is_piece(event: &StreamEvent) -> bool {
-    matches!(
-        event,
-        StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_)
-    )
+    matches!(event, StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_))
 }
 
 /// The events of each block, and whether one of them is a tool call.
@@ -223,10 +220,25 @@ mod tests {
                 "usage": {"input": 7, "output": 9}, "delay_ms": 5, "first_ms": 3,
             })),
             [
-                "Start", "wait 3", "usage 7 1", "ThinkingStart", "wait 5", "t0", "wait 5", "t1",
-                "ThinkingEnd { signature: Some(\"s\") }", "TextStart", "wait 5", "whole", "TextEnd",
-                "ToolCallStart { id: \"toolu_3_2\", name: \"bash\" }", "wait 5", "{\"command\":\"ls\"}",
-                "ToolCallEnd", "usage 7 9", "Done(ToolUse)",
+                "Start",
+                "wait 3",
+                "usage 7 1",
+                "ThinkingStart",
+                "wait 5",
+                "t0",
+                "wait 5",
+                "t1",
+                "ThinkingEnd { signature: Some(\"s\") }",
+                "TextStart",
+                "wait 5",
+                "whole",
+                "TextEnd",
+                "ToolCallStart { id: \"toolu_3_2\", name: \"bash\" }",
+                "wait 5",
+                "{\"command\":\"ls\"}",
+                "ToolCallEnd",
+                "usage 7 9",
+                "Done(ToolUse)",
             ]
         );
     }
@@ -246,7 +258,10 @@ mod tests {
         assert_eq!(outline(json!({"hang_after": -1})), ["Start", "hang"]);
         assert_eq!(
             outline(json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}})),
-            ["Start", r#"error 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]
+            [
+                "Start",
+                r#"error 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#
+            ]
         );
         assert_eq!(
             outline(json!({"empty_error": {"status": 413}})),

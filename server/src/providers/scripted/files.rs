@@ -5,15 +5,29 @@ const MOST: usize = 2;
 
 /// Files that say what a project is, best first. The README comes before all of them.
 const MANIFESTS: &[&str] = &[
-    "Cargo.toml", "package.json", "pyproject.toml", "go.mod", "pom.xml", "build.gradle", "CMakeLists.txt",
-    "setup.py", "composer.json", "Gemfile", "mix.exs", "deno.json", "Makefile", "ARCHITECTURE.md",
-    "CONTRIBUTING.md", "requirements.txt", "Dockerfile",
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "CMakeLists.txt",
+    "setup.py",
+    "composer.json",
+    "Gemfile",
+    "mix.exs",
+    "deno.json",
+    "Makefile",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "requirements.txt",
+    "Dockerfile",
 ];
 
 /// Extensions of text that a person may have written.
 const TEXT: &[&str] = &[
-    "md", "txt", "rst", "adoc", "rs", "py", "ts", "js", "go", "java", "kt", "c", "h", "cpp", "rb", "php", "swift",
-    "sh", "toml", "yaml", "yml", "json", "html", "css", "csv",
+    "md", "txt", "rst", "adoc", "rs", "py", "ts", "js", "go", "java", "kt", "c", "h", "cpp", "rb", "php",
+    "swift", "sh", "toml", "yaml", "yml", "json", "html", "css", "csv",
 ];
 
 /// The files to read, most telling first; none in a directory without text files.
@@ -47,7 +61,9 @@ pub(super) fn heading(text: &str) -> Option<&str> {
 /// characters.
 pub(super) fn opening(text: &str, longest: usize) -> Option<String> {
     let is_prose = |line: &&str| {
-        line.chars().next().is_some_and(|first| first.is_alphabetic() || matches!(first, '*' | '_' | '`' | '"'))
+        line.chars()
+            .next()
+            .is_some_and(|first| first.is_alphabetic() || matches!(first, '*' | '_' | '`' | '"'))
     };
     let lines = text.lines().map(str::trim).skip_while(|line| !is_prose(line));
     let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
@@ -71,7 +87,8 @@ pub(super) fn shortened(text: &str, longest: usize) -> String {
 pub(super) fn remark(name: &str, text: &str) -> String {
     let value = |key: &str| {
         text.lines().find_map(|line| {
-            let rest = line.trim().trim_start_matches('"').strip_prefix(key)?.trim_start_matches('"').trim_start();
+            let rest =
+                line.trim().trim_start_matches('"').strip_prefix(key)?.trim_start_matches('"').trim_start();
             let rest = rest.strip_prefix(['=', ':'])?.trim();
             Some(rest.trim_matches([',', '"', '\'', ' ']).to_owned())
         })

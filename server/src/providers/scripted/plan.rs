@@ -3,9 +3,12 @@
 //! The plan has no memory of its own. It sees from the conversation how far it is: what stands
 //! after the user's last message is its own work.
 
+use std::sync::Arc;
+
 use agentese::types::{
-    AgentMessage, AssistantBlock, Chunks, InputBlock, InputContent, ScriptArguments, ScriptBlock, ScriptResponse,
-    ScriptText, ScriptThinking, ScriptTool, ScriptToolUse, ScriptUsage, ThinkingLevel, ToolResultMessage,
+    AgentMessage, AssistantBlock, Chunks, InputBlock, InputContent, ScriptArguments, ScriptBlock,
+    ScriptResponse, ScriptText, ScriptThinking, ScriptTool, ScriptToolUse, ScriptUsage, ThinkingLevel,
+    ToolResultMessage,
 };
 use serde_json::{Value, json};
 
@@ -144,7 +147,9 @@ impl Draft {
 
     fn finish(self, request: &Request) -> ScriptResponse {
         // Four bytes to a token is the usual guess.
-        let input = serde_json::to_string(&request.messages).map_or(0, |json| json.len());
+        let length =
+            |message: &Arc<AgentMessage>| serde_json::to_string(&**message).map_or(0, |json| json.len());
+        let input: usize = request.messages.iter().map(length).sum();
         let mut usage = ScriptUsage::new();
         usage.input = Some((input + request.system_prompt.len()) as u64 / 4);
         usage.output = Some((self.length as u64 / 4).max(1));

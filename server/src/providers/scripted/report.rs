@@ -61,7 +61,10 @@ pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
     match findings {
         Findings::NoTools => text.push_str("There is nothing to report: I was given no tool to look with."),
         Findings::Failed(reason) => {
-            text.push_str(&format!("The look at the working directory failed:\n\n{}", shortened(reason, 600)));
+            text.push_str(&format!(
+                "The look at the working directory failed:\n\n{}",
+                shortened(reason, 600)
+            ));
         }
         Findings::Seen { survey, files } => text.push_str(&seen(survey, files)),
     }
@@ -133,7 +136,11 @@ fn listed(noun: &str, names: &[&String]) -> String {
 fn languages(kinds: &[(u64, String)]) -> String {
     let mut found: Vec<(u64, &str)> = Vec::new();
     for (language, extensions) in LANGUAGES {
-        let count = kinds.iter().filter(|(_, kind)| extensions.contains(&kind.as_str())).map(|(count, _)| count).sum();
+        let count = kinds
+            .iter()
+            .filter(|(_, kind)| extensions.contains(&kind.as_str()))
+            .map(|(count, _)| count)
+            .sum();
         if count > 0 {
             found.push((count, language));
         }
@@ -142,7 +149,8 @@ fn languages(kinds: &[(u64, String)]) -> String {
     if found.is_empty() {
         return String::new();
     }
-    let found: Vec<_> = found.iter().take(5).map(|(count, language)| format!("{language} ({count})")).collect();
+    let found: Vec<_> =
+        found.iter().take(5).map(|(count, language)| format!("{language} ({count})")).collect();
     format!(" By extension: {}.", found.join(", "))
 }
 

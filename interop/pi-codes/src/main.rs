@@ -1,0 +1,34 @@
+//! The crate pi-codes, which finds `pi` on PATH, runs a prompt to its end against the reference agent.
+
+use std::time::Duration;
+
+use pi_codes::rpc::RpcCommand;
+use pi_codes::{PiEvent, PiRpcClient};
+
+type Failure = Box<dyn std::error::Error>;
+
+async fn run() -> Result<(), Failure> {
+    let mut client = PiRpcClient::start().await?;
+    let command: RpcCommand = serde_json::from_value(serde_json::json!({
+        "type": "prompt", "message": "What is in this repository?"
+    }))?;
+    client.request_ok(command).await?;
+    let mut events = 0;
+    loop {
+        let event = client.next_event().await?.ok_or("the agent ended before its run")?;
+        events += 1;
+        if matches!(event, PiEvent::AgentEnd { .. }) {
+            break;
+        }
+    }
+    let state: RpcCommand = serde_json::from_value(serde_json::json!({"type": "get_state"}))?;
+    let state = client.request_ok(state).await?;
+    println!("the crate pi-codes: {events} events, then {}", state.command);
+    client.shutdown().await?;
+    Ok(())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    tokio::time::timeout(Duration::from_secs(60), run()).await?
+}

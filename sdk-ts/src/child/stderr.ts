@@ -1,0 +1,71 @@
+/** A child's stderr: always read, its end kept, so that the child never waits for somebody to be interested. */
+
+import type { Readable } from "node:stream";
+
+/** A longer line is handed to the callback in pieces of this many characters. */
+const LINE_PIECE = 16 * 1024;
+
+export class StderrTail {
+  readonly #cap: number;
+  readonly #callback: ((line: string) => void) | undefined;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #held = "";
+  #broken = false;
+
+  constructor(cap: number, callback: ((line: string) => void) | undefined) {
+    this.#cap = cap;
+    this.#callback = callback;
+  }
+
+  /** Reads from now on. */
+  drain(stderr: Readable): void {
+    const decoder = new TextDecoder();
+    stderr.on("data", (chunk: Buffer) => {
+      this.#keep(chunk);
+      if (this.#callback !== undefined) this.#lines(decoder.decode(chunk, { stream: true }));
+    });
+    stderr.on("end", () => {
+      if (this.#held !== "") this.#call(this.#held);
+      this.#held = "";
+    });
+    stderr.on("error", () => undefined);
+  }
+
+  /** The kept bytes as text; what is not UTF-8 becomes U+FFFD. */
+  text(): string {
+    const bytes = Buffer.concat(this.#chunks).subarray(-this.#cap || undefined);
+    // The cut may have gone through a character.
+    let torn = 0;
+    while (torn < 3 && ((bytes[torn] ?? 0) & 0xc0) === 0x80) torn++;
+    return bytes.subarray(torn).toString("utf8");
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#chunks.push(chunk.length > this.#cap ? Buffer.from(chunk.subarray(-this.#cap)) : chunk);
+    this.#size += this.#chunks.at(-1)?.length ?? 0;
+    while (this.#size - (this.#chunks[0]?.length ?? 0) >= this.#cap && this.#chunks.length > 1) {
+      this.#size -= this.#chunks.shift()?.length ?? 0;
+    }
+  }
+
+  #lines(text: string): void {
+    const lines = (this.#held + text).split("\n");
+    this.#held = lines.pop() ?? "";
+    while (this.#held.length >= LINE_PIECE) {
+      lines.push(this.#held.slice(0, LINE_PIECE));
+      this.#held = this.#held.slice(LINE_PIECE);
+    }
+    for (const line of lines) this.#call(line.endsWith("\r") ? line.slice(0, -1) : line);
+  }
+
+  #call(line: string): void {
+    if (this.#broken) return;
+    try {
+      this.#callback?.(line);
+    } catch {
+      // Who throws is not called again.
+      this.#broken = true;
+    }
+  }
+}

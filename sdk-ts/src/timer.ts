@@ -1,0 +1,18 @@
+/** Waiting, with a way to stop it. */
+
+/** How long the last lines of a process that has ended are waited for, in milliseconds. */
+export const LAST_WORDS = 40;
+
+/** Resolves after that many milliseconds. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Waits for a promise that never fails, but not longer than that many milliseconds; says whether it came. */
+export async function within(milliseconds: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, milliseconds, false)));
+  const came = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return came;
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { DetachedError } from "../src/error.js";
+import { Queue } from "../src/queue.js";
+import { failure, settle, soon } from "./support/agent.js";
+
+async function rest<T>(queue: Queue<T>): Promise<T[]> {
+  const items: T[] = [];
+  for (;;) {
+    const result = await soon(queue.next());
+    if (result.done) return items;
+    items.push(result.value);
+  }
+}
+
+test("items come in order, then the end, again and again", async () => {
+  const queue = new Queue<number>(100, "block");
+  const first = queue.next();
+  for (let item = 0; item < 3000; item++) queue.push(item, 0, undefined);
+  queue.close();
+  assert.deepEqual(await first, { done: false, value: 0 });
+  assert.equal((await rest(queue)).length, 2999);
+  assert.deepEqual(await rest(queue), []);
+});
+
+test("an error comes once, after the items", async () => {
+  const queue = new Queue<number>(100, "block");
+  queue.push(1, 1, undefined);
+  queue.close(new Error("over"));
+  assert.equal((await queue.next()).value, 1);
+  assert.match(String(await failure(queue.next())), /over/);
+  assert.equal((await queue.next()).done, true);
+});
+
+test("block: the pusher waits until there is room", async () => {
+  const queue = new Queue<string>(10, "block");
+  assert.equal(queue.push("large", 50, undefined), "queued", "an item larger than the queue is taken when it is empty");
+  assert.equal(queue.push("small", 1, undefined), "full");
+  let room = false;
+  void queue.room(1).then(() => (room = true));
+  await settle();
+  assert.equal(room, false);
+  await queue.next();
+  await settle();
+  assert.equal(room, true);
+});
+
+test("coalesce: a snapshot replaces the newest of its kind, and nothing moves across others", async () => {
+  const queue = new Queue<string>(4, "coalesce");
+  queue.push("u1", 2, "update");
+  queue.push("end", 1, undefined);
+  queue.push("u2", 1, "update");
+  assert.equal(queue.push("u3", 2, "update"), "queued");
+  assert.equal(queue.push("other", 2, undefined), "full");
+  queue.close();
+  assert.deepEqual(await rest(queue), ["u1", "end", "u3"]);
+});
+
+test("detach: the subscriber drains what it has and learns what it missed", async () => {
+  const queue = new Queue<string>(2, "detach");
+  for (const item of ["a", "b", "c", "d"]) queue.push(item, 1, undefined);
+  assert.equal((await queue.next()).value, "a");
+  assert.equal((await queue.next()).value, "b");
+  const error = await failure(queue.next());
+  assert.ok(error instanceof DetachedError && error.dropped === 2 && error.kind === "detached");
+});
+
+test("a lossy queue never waits", async () => {
+  const queue = new Queue<string>(2, "block");
+  queue.push("a", 2, undefined);
+  const room = queue.room(2);
+  queue.makeLossy();
+  await soon(room);
+  assert.equal(queue.push("b", 2, undefined), "dropped");
+});
+
+test("drained waits for who takes, but not for ever", async () => {
+  const queue = new Queue<string>(10, "block");
+  queue.push("a", 1, undefined);
+  queue.close();
+  await soon(queue.drained(10));
+  const taken = queue.drained(10_000);
+  await rest(queue);
+  await soon(taken);
+});

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { RpcClient } from "../src/client.js";
+import { RefusedError } from "../src/error.js";
+import { UNKNOWN } from "../src/event.js";
+import { type Diagnostic, Termination, omp, opal, operator, pi, pisces } from "../src/index.js";
+import type { JsonObject } from "../src/generated/types.js";
+import { check } from "../src/check.js";
+import { shapes } from "../src/generated/shapes.js";
+import type { Run } from "../src/run.js";
+import { type AnyTypes, row } from "../src/spec.js";
+import { endsAtWork, memoryPair, readTranscript, recordedLine, replay } from "../src/testing.js";
+import { exceptions, transcript, transcripts } from "./support/files.js";
+import { soon } from "./support/agent.js";
+
+const odd = exceptions();
+
+/** How one dialect's prompts are sent by its own client. */
+interface Driver<C> {
+  connect(diagnostic: (diagnostic: Diagnostic) => void): { client: C; agent: ReturnType<typeof memoryPair>[1] };
+  prompt(client: C, command: string, members: JsonObject): Promise<Run<AnyTypes>>;
+}
+
+/** The method of a command, as every client has it. */
+type Starter = Record<string, (members: JsonObject) => Promise<Run<AnyTypes>>>;
+
+function driver<C extends RpcClient<AnyTypes>>(
+  make: new (transport: ReturnType<typeof memoryPair>[0], options: { tap: object }) => C,
+  methods: Record<string, string>,
+): Driver<C> {
+  return {
+    connect(diagnostic) {
+      const [ours, agent] = memoryPair();
+      return { client: new make(ours, { tap: { diagnostic } }), agent };
+    },
+    prompt: (client, command, members) => (client as unknown as Starter)[methods[command] ?? ""]?.(members) ?? Promise.reject(new Error(command)),
+  };
+}
+
+const flat = { prompt: "prompt", abort_and_prompt: "abortAndPrompt" };
+const drivers: Record<string, Driver<RpcClient<AnyTypes>>> = {
+  pi: driver(pi.Client as never, flat),
+  omp: driver(omp.Client as never, flat),
+  pisces: driver(pisces.Client as never, flat),
+  operator: driver(operator.Client as never, flat),
+  opal: driver(opal.Client as never, { "agent/prompt": "agentPrompt" }),
+};
+
+interface Played {
+  prompts: number;
+  ended: number;
+  events: number;
+}
+
+/** Plays a session to its end: the events arrive to the byte, and every run that ends there ends here. */
+async function play(dialect: string, scenario: string, text: string): Promise<Played> {
+  const how = drivers[dialect];
+  assert.ok(how !== undefined);
+  const noise: Diagnostic[] = [];
+  const { client, agent } = how.connect((diagnostic) => {
+    if (diagnostic.kind === "noise" || diagnostic.kind === "framing") noise.push(diagnostic);
+  });
+  const { spec } = client;
+  const rpc = spec.framing === "json-rpc";
+  const { records } = readTranscript(text);
+  const listed = [...odd].some((line) => line.startsWith(`${dialect}/${scenario} server `));
+  const cut = endsAtWork(spec, records);
+  const events = client.events().withRaw();
+  const playing = replay(spec, text, agent).catch(() => undefined);
+  const runs: Promise<Run<AnyTypes>>[] = [];
+  const played: Played = { prompts: 0, ended: 0, events: 0 };
+  for (const record of records) {
+    if (!("dir" in record)) continue;
+    if (record.dir === "ctl" && record.event === "exit") break;
+    const line = recordedLine(record);
+    if (line === undefined) continue;
+    if (record.dir === "s2c") {
+      if (!isEvent(line, rpc, spec.dialogFrames?.request)) continue;
+      const { value, done } = await soon(events.next());
+      assert.ok(!done);
+      assert.equal(value.raw, line, "another event came");
+      if (value.event.type !== UNKNOWN && !listed) fits(value.event as unknown as JsonObject);
+      played.events++;
+    } else {
+      const frame = asObject(line);
+      const command = String(frame?.[rpc ? "method" : "type"] ?? "");
+      const { type: _type, id: _id, ...flatMembers } = frame ?? {};
+      const members = rpc ? ((frame?.["params"] ?? {}) as JsonObject) : flatMembers;
+      const known = row(spec.commands, command);
+      if (known === undefined || members["message"] === null) client.sendRaw(line.replace(/\r$/, ""));
+      else if (known.run === "starts") runs.push(quiet(how.prompt(client, command, members)));
+      else quiet(client.request(command, members));
+    }
+  }
+  for (const starting of runs) {
+    played.prompts++;
+    try {
+      await soon((await soon(starting)).result());
+      played.ended++;
+    } catch (error) {
+      assert.ok(error instanceof RefusedError || (cut && error instanceof Termination), String(error));
+    }
+  }
+  assert.ok(noise.length === 0 || listed, JSON.stringify(noise));
+  await soon(client.close());
+  await soon(playing);
+  return played;
+}
+
+/** Failures of what was sent wrong on purpose are of no interest. */
+function quiet<V>(promise: Promise<V>): Promise<V> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function asObject(line: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEvent(line: string, rpc: boolean, request: string | undefined): boolean {
+  const frame = asObject(line);
+  if (rpc) return frame?.["method"] === "agent/event";
+  return typeof frame?.["type"] === "string" && frame["type"] !== "response" && frame["type"] !== request;
+}
+
+/** The event fits the declared type with its tag; where dialects share a tag, one of them. */
+function fits(event: JsonObject): void {
+  const types = Object.entries(shapes).filter(([, shape]) => {
+    const tag = "members" in shape ? shape.members["type"] : undefined;
+    return tag !== undefined && "value" in tag && tag.value === event["type"];
+  });
+  assert.ok(types.some(([name]) => check(shapes, name, event) === undefined), JSON.stringify(event).slice(0, 300));
+}
+
+/** Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own. */
+const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines/;
+
+describe("recorded sessions of all five agents", () => {
+  for (const dialect of Object.keys(drivers)) {
+    test(`${dialect}: every session is played to its end`, { timeout: 120_000 }, async () => {
+      const total: Played & { sessions: number } = { sessions: 0, prompts: 0, ended: 0, events: 0 };
+      for (const file of transcripts()) {
+        if (file.dialect !== dialect || ABOUT_WRITING.test(file.scenario)) continue;
+        const played = await soon(play(dialect, file.scenario, file.text), 20_000).catch((error: unknown) => {
+          throw new Error(`${dialect}/${file.scenario}: ${String(error)}`, { cause: error });
+        });
+        total.sessions++;
+        total.prompts += played.prompts;
+        total.ended += played.ended;
+        total.events += played.events;
+      }
+      console.log(
+        `${dialect}: ${total.sessions} sessions, ${total.events} events, ${total.prompts} prompts, ${total.ended} runs ended`,
+      );
+      assert.ok(total.sessions > 2 && total.ended > 1, "too little was played");
+    });
+  }
+});
+
+for (const scenario of ["prompt-text-anthropic", "tool-multi", "retry-final-failure"]) {
+  test(`pi/${scenario} ends as recorded`, async () => {
+    const text = transcript("pi", scenario);
+    const prompts = text.split("\n").filter((line) => /"dir": "c2s".*\\"type\\":\\"prompt\\"/.test(line)).length;
+    const played = await soon(play("pi", scenario, text), 20_000);
+    assert.ok(prompts > 0);
+    assert.deepEqual([played.prompts, played.ended], [prompts, prompts]);
+  });
+}

@@ -1,0 +1,120 @@
+import { Framer } from "../../src/framing.js";
+import type { JsonObject } from "../../src/generated/types.js";
+import { memoryPair } from "../../src/testing/pair.js";
+import type { Transport } from "../../src/transport.js";
+
+/** An agent in memory that says what the test says. */
+export class FakeAgent {
+  /** The client's end. */
+  readonly transport: Transport;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #framer = new Framer();
+  readonly #heard: string[] = [];
+
+  constructor(buffer?: number) {
+    const [ours, theirs] = memoryPair(buffer);
+    this.transport = ours;
+    this.#reader = theirs.readable.getReader();
+    this.#writer = theirs.writable.getWriter();
+    this.#writer.closed.catch(() => undefined);
+  }
+
+  /** The client's next line. */
+  async line(): Promise<string> {
+    const sink = {
+      line: (text: string): void => void this.#heard.push(text),
+      fault: (error: Error): void => {
+        throw error;
+      },
+    };
+    while (this.#heard.length === 0) {
+      const { done, value } = await this.#reader.read();
+      if (done) throw new Error("the client closed its end");
+      this.#framer.push(value, sink);
+    }
+    return this.#heard.shift() as string;
+  }
+
+  /** The client's next frame. */
+  async hear(): Promise<JsonObject> {
+    return JSON.parse(await this.line()) as JsonObject;
+  }
+
+  /** The client's next frame, which has to be that command. */
+  async expect(command: string): Promise<JsonObject> {
+    const frame = await this.hear();
+    if ((frame["type"] ?? frame["method"]) !== command) throw new Error(`not ${command}: ${JSON.stringify(frame)}`);
+    return frame;
+  }
+
+  async say(...frames: (object | string)[]): Promise<void> {
+    for (const frame of frames) await this.sayBytes(`${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`);
+  }
+
+  sayBytes(text: string | Uint8Array): Promise<void> {
+    return this.#writer.write(typeof text === "string" ? new TextEncoder().encode(text) : text);
+  }
+
+  /** Answers a command of a flat dialect. */
+  async answer(command: JsonObject, data?: unknown): Promise<void> {
+    await this.say({ id: command["id"], type: "response", command: command["type"], success: true, data });
+  }
+
+  async refuse(command: JsonObject, error: string): Promise<void> {
+    await this.say({ id: command["id"], type: "response", command: command["type"], success: false, error });
+  }
+
+  /** Takes the next prompt. */
+  async accept(): Promise<JsonObject> {
+    const prompt = await this.expect("prompt");
+    await this.answer(prompt);
+    return prompt;
+  }
+
+  /** Plays a run of one text, and says that it is over where it is asked for. */
+  async run(text: string): Promise<void> {
+    await this.say({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
+    await this.answer(await this.expect("get_state"), { isStreaming: false });
+  }
+
+  end(): Promise<void> {
+    return this.#writer.close();
+  }
+}
+
+export function update(delta: string): JsonObject {
+  return {
+    type: "message_update",
+    assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta },
+    message: { role: "assistant", content: [{ type: "text", text: delta }] },
+  };
+}
+
+/** Fails where a promise does not come in time. */
+export async function soon<V>(promise: Promise<V>, milliseconds = 5000): Promise<V> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The error that a promise fails with. */
+export async function failure(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await soon(promise);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not fail");
+}
+
+/** Lets everything happen that can happen without time passing. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

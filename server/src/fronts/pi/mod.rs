@@ -1,0 +1,9 @@
+//! The pi dialect.
+
+mod convert;
+mod service;
+mod sink;
+mod snapshot;
+
+pub use service::Front;
+pub use sink::Sink;

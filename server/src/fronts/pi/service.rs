@@ -1,0 +1,161 @@
+//! The commands.
+
+use agentese::pi::{
+    AvailableModels, BashParams, BashResult, Cancellation, CycledModel, CycledThinkingLevel, FollowUpParams,
+    ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
+    SessionState, SessionStats, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
+    SetSteeringModeParams, SetThinkingLevelParams, SteerParams, TokenTotals,
+};
+use agentese::serve::{Call, Refusal};
+use agentese::wire::NoParams;
+
+use super::convert;
+use crate::engine::{Engine, Input};
+use crate::providers::number;
+
+/// Carries the commands of the dialect out. A command without a method here is answered as not
+/// available.
+#[derive(Debug)]
+pub struct Front {
+    engine: Engine,
+}
+
+impl Front {
+    /// A front for that engine, whose events go to a [`super::Sink`].
+    pub fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
+
+fn refuse(error: impl ToString) -> Refusal {
+    Refusal::new(error.to_string())
+}
+
+fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
+    Input { text: message, images: images.unwrap_or_default() }
+}
+
+impl agentese::pi::Service for Front {
+    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+        let streaming = params.streaming_behavior.map(convert::streaming_behavior);
+        let begun = self.engine.begin(input(params.message, params.images), streaming).map_err(refuse)?;
+        // The answer stands before the run's first event.
+        call.answer(&Reply::Prompt);
+        begun.start();
+        Ok(())
+    }
+
+    async fn steer(&self, params: SteerParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.steer(input(params.message, params.images));
+        Ok(())
+    }
+
+    async fn follow_up(&self, params: FollowUpParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.follow_up(input(params.message, params.images));
+        Ok(())
+    }
+
+    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.abort().await;
+        Ok(())
+    }
+
+    async fn new_session(&self, params: NewSessionParams, _: Call<Pi>) -> Result<Cancellation, Refusal> {
+        self.engine.new_session(params.parent_session).await;
+        Ok(Cancellation::new(false))
+    }
+
+    async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+        Ok(convert::state(self.engine.view()))
+    }
+
+    async fn get_messages(&self, _: NoParams, _: Call<Pi>) -> Result<Messages, Refusal> {
+        Ok(Messages::new(convert::messages(&self.engine.messages())))
+    }
+
+    async fn get_last_assistant_text(&self, _: NoParams, _: Call<Pi>) -> Result<LastAssistantText, Refusal> {
+        let mut answer = LastAssistantText::new();
+        // The document: null where there is none.
+        answer.text = agentese::wire::Maybe::or_null(self.engine.last_assistant_text());
+        Ok(answer)
+    }
+
+    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_session_name(&params.name).map_err(refuse)
+    }
+
+    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_steering_mode(params.mode);
+        Ok(())
+    }
+
+    async fn set_follow_up_mode(&self, params: SetFollowUpModeParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_follow_up_mode(params.mode);
+        Ok(())
+    }
+
+    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+        self.engine.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
+    }
+
+    async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.abort_bash();
+        Ok(())
+    }
+
+    async fn get_available_models(&self, _: NoParams, _: Call<Pi>) -> Result<AvailableModels, Refusal> {
+        Ok(AvailableModels::new(self.engine.models()))
+    }
+
+    async fn set_model(&self, params: SetModelParams, _: Call<Pi>) -> Result<Model, Refusal> {
+        let (provider, id) = (&params.provider, &params.model_id);
+        // The text is the document's.
+        self.engine
+            .set_model(provider, id)
+            .ok_or_else(|| Refusal::new(format!("Model not found: {provider}/{id}")))
+    }
+
+    async fn cycle_model(&self, _: NoParams, _: Call<Pi>) -> Result<Option<CycledModel>, Refusal> {
+        let cycled = self.engine.cycle_model();
+        Ok(cycled.map(|(model, thinking, scoped)| {
+            let mut cycled = CycledModel::new(model, scoped);
+            cycled.thinking_level = thinking.into();
+            cycled
+        }))
+    }
+
+    async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_thinking(params.level);
+        Ok(())
+    }
+
+    async fn cycle_thinking_level(
+        &self,
+        _: NoParams,
+        _: Call<Pi>,
+    ) -> Result<Option<CycledThinkingLevel>, Refusal> {
+        Ok(self.engine.cycle_thinking().map(CycledThinkingLevel::new))
+    }
+
+    async fn get_session_stats(&self, _: NoParams, _: Call<Pi>) -> Result<SessionStats, Refusal> {
+        let (id, stats) = self.engine.stats();
+        Ok(SessionStats::new(
+            id,
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tool_calls,
+            stats.tool_results,
+            stats.total_messages,
+            TokenTotals::new(stats.input, stats.output, stats.cache_read, stats.cache_write, stats.tokens()),
+            number(stats.cost),
+        ))
+    }
+
+    async fn shut_down(&self) {
+        self.engine.shut_down().await;
+    }
+
+    async fn settle(&self) {
+        self.engine.settle().await;
+    }
+}
