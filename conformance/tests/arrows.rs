@@ -16,7 +16,8 @@ fn dependencies(folder: &str) -> Vec<String> {
         if line.starts_with('[') {
             section = line.trim().to_owned();
         }
-        let name: String = line.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
+        let name: String =
+            line.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
         if section == "[dependencies]" && name.starts_with("agentese") {
             ours.push(name);
         }
@@ -86,7 +87,8 @@ fn the_runtime_knows_no_vocabulary() {
         let text = std::fs::read_to_string(&file).unwrap();
         // Tests inside a file may say what they like.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let code: String =
+            code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         for index in &index {
             let names = index.commands.iter().map(|c| c.wire).chain(index.events.iter().map(|e| e.name));
             for name in names.filter(|name| name.contains(['_', '/'])) {

@@ -36,7 +36,9 @@ fn the_framer_passes_the_vectors_of_all_languages() {
         let mut take = |line: Result<agentese::framing::Line<'_>, FramingError>| {
             found.push(match line {
                 Ok(line) => json!({"line": line.text}),
-                Err(FramingError::TooLong { limit, offset }) => json!({"error": "too_long", "offset": offset, "bytes": limit}),
+                Err(FramingError::TooLong { limit, offset }) => {
+                    json!({"error": "too_long", "offset": offset, "bytes": limit})
+                }
                 Err(FramingError::InvalidUtf8 { line_start, valid_up_to }) => {
                     json!({"error": "invalid_utf8", "offset": line_start, "bytes": valid_up_to})
                 }

@@ -34,7 +34,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Inside::TextEnd(_) => writeln!(out)?,
                 _ => {}
             },
-            Event::ToolExecutionStart(tool) => writeln!(out, "\n[{}] {}", tool.tool_name, summary(&tool.args))?,
+            Event::ToolExecutionStart(tool) => {
+                writeln!(out, "\n[{}] {}", tool.tool_name, summary(&tool.args))?
+            }
             Event::ToolExecutionEnd(tool) => {
                 for block in &tool.result.content {
                     if let InputBlock::Text(text) = block {
@@ -49,15 +51,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     run.result().await?;
     let stats = client.get_messages().await?;
     let termination = client.close().await;
-    writeln!(out, "\n({} messages; the agent {termination})", stats.messages.len())?;
+    writeln!(out, "\n({} messages; {termination})", stats.messages.len())?;
     if shown { Ok(()) } else { Err("the agent answered without a word".into()) }
 }
 
-/// The arguments of a tool in one line.
+/// The first argument of a tool in one line.
 fn summary(args: &serde_json::Map<String, serde_json::Value>) -> String {
-    let values: Vec<String> =
-        args.values().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
-    values.join(" ")
+    let text = args
+        .values()
+        .next()
+        .map_or_else(String::new, |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let more = if text.lines().count() > 1 { " …" } else { "" };
+    format!("{}{more}", text.lines().next().unwrap_or_default())
 }
 
 /// The first lines of a tool's output.

@@ -324,7 +324,7 @@ fn encode<P: serde::Serialize>(command: &str, params: &P) -> Result<String, Erro
 
 fn decode<R: DeserializeOwned>(command: &str, answer: RawAnswer) -> Result<R, Error> {
     let data = answer.data.as_ref().map_or("null", |data| data.as_str());
-    serde_json::from_str(data).map_err(|error| Error::Decode {
+    crate::wire::decode(data).map_err(|error| Error::Decode {
         what: format!("the answer to `{command}`"),
         reason: error.to_string(),
         frame: answer.data.clone().unwrap_or_else(|| "null".into()),

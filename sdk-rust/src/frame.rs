@@ -93,7 +93,7 @@ pub enum ClientFrame<D: Dialect> {
 }
 
 fn value(text: &FrameText) -> Result<Value, FrameError> {
-    serde_json::from_str(text.as_str()).map_err(FrameError::new)
+    crate::wire::decode(text.as_str()).map_err(FrameError::new)
 }
 
 impl<D: Dialect> ServerFrame<D> {
@@ -135,7 +135,7 @@ impl<D: Dialect> ServerFrame<D> {
                 Ok(ServerFrame::Failure { id: id.as_ref().map(value).transpose()?, command, error })
             }
             Routed::Event { body, .. } => {
-                serde_json::from_str(body.as_str()).map(ServerFrame::Event).map_err(FrameError::new)
+                crate::wire::decode(body.as_str()).map(ServerFrame::Event).map_err(FrameError::new)
             }
             Routed::Dialog { id, method, params } => {
                 let id = value(&id)?;

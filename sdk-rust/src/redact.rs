@@ -87,7 +87,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 fn is_secret_member(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    SECRET_MEMBERS.iter().any(|member| plain == *member || (member.len() > 6 && plain.ends_with(member)))
+    SECRET_MEMBERS.iter().any(|member| plain == *member || (member.len() >= 6 && plain.ends_with(member)))
 }
 
 fn looks_like_key(text: &str) -> bool {

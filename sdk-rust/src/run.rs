@@ -55,7 +55,7 @@ impl<D: Dialect> RawEvent<D> {
     /// # Errors
     /// [`Error::Decode`] where a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
-        serde_json::from_str(self.event.body.as_str()).map_err(|error| Error::Decode {
+        crate::wire::decode(self.event.body.as_str()).map_err(|error| Error::Decode {
             what: format!("the event `{}`", self.event.kind),
             reason: error.to_string(),
             frame: self.event.frame.clone(),

@@ -13,6 +13,7 @@ mod record;
 mod replay;
 mod replies;
 mod strings;
+mod surrogates;
 mod tagged;
 
 pub use extra::{Extra, Unknown};
@@ -73,12 +74,24 @@ impl Default for NoParams {
 /// What the refusal of a value outside a closed set says between the value and the set.
 pub(crate) const NONE_OF: &str = " is none of ";
 
-/// Decodes a value from JSON text.
+/// Decodes a value from JSON text. Half characters (lone surrogates in escapes) are read as the
+/// replacement character.
 ///
 /// # Errors
 /// Says which member is wrong and why.
-pub fn decode<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(text)
+pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    mending(text, |text| serde_json::from_str(text))
+}
+
+/// Reads, and where that fails reads once more: without half characters, and with the last of two
+/// members of one name (a tag that stands twice is dispatched by the first).
+fn mending<T>(text: &str, read: impl Fn(&str) -> Result<T, serde_json::Error>) -> Result<T, serde_json::Error> {
+    read(text).or_else(|error| {
+        let mended = surrogates::mended(text);
+        let text = mended.as_deref().unwrap_or(text);
+        let plain: serde_json::Value = serde_json::from_str(text).map_err(|_| error)?;
+        read(&plain.to_string())
+    })
 }
 
 /// Encodes a value as one line of JSON text, without the line feed.

@@ -40,10 +40,12 @@ impl<'de, T: Record> Visitor<'de> for RecordSeed<T> {
 /// # Errors
 /// Says which member is missing or wrong.
 pub fn decode_record<T: Record>(text: &str, envelope: Envelope) -> Result<T, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let record = RecordSeed::new(envelope).deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(record)
+    super::mending(text, |text| {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let record = RecordSeed::new(envelope).deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(record)
+    })
 }
 
 /// Declares a union whose variant is named by the envelope.

@@ -43,10 +43,10 @@ macro_rules! replies {
 
     (@decode $name:ident $variant:ident $data:ident empty) => { Ok($name::$variant) };
     (@decode $name:ident $variant:ident $data:ident data ($ty:ty)) => {
-        serde_json::from_str::<$ty>($data).map($name::$variant)
+        $crate::wire::decode::<$ty>($data).map($name::$variant)
     };
     (@decode $name:ident $variant:ident $data:ident nullable ($ty:ty)) => {
-        serde_json::from_str::<Option<$ty>>($data).map($name::$variant)
+        $crate::wire::decode::<Option<$ty>>($data).map($name::$variant)
     };
 
     (@encode $self:ident [$($done:tt)*]) => { match $self { $($done)* } };

@@ -75,6 +75,32 @@ async fn fm_f23_noise_is_reported_and_skipped() {
     assert!(seen.has(|d| matches!(d, Diagnostic::Framing(FramingError::InvalidUtf8 { .. }))));
 }
 
+/// F10: half characters arrive as the replacement character.
+#[tokio::test]
+async fn fm_f10_lone_surrogates_are_replaced() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    peer.say(r#"{"type":"extension_error","extensionPath":"a\udc00","event":"e","error":"\ud83e"}"#).await;
+    match within("an event", events.next()).await.unwrap().unwrap() {
+        Event::ExtensionError(error) => assert_eq!((&*error.extension_path, &*error.error), ("a\u{fffd}", "\u{fffd}")),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// F17: of two members with one name the last counts, for routing and for the typed view.
+#[tokio::test]
+async fn fm_f17_the_last_of_two_equal_members_counts() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    peer.say(r#"{"type":"agent_start","type":"extension_error","extensionPath":"a","event":"e","error":"one","error":"two"}"#).await;
+    let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
+    assert_eq!(raw.kind(), "extension_error");
+    match raw.decode().unwrap() {
+        Event::ExtensionError(error) => assert_eq!(error.error, "two"),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// F13: a frame of 16 MiB is read whole.
 #[tokio::test]
 async fn fm_f13_large_frames_are_read() {

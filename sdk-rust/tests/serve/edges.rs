@@ -94,6 +94,23 @@ async fn fm_f12_a_line_over_the_cap_is_answered_once() {
     assert_alive(&mut wire).await;
 }
 
+/// F10: half characters are taken for the replacement character, and never sent back.
+#[tokio::test]
+async fn fm_f10_lone_surrogates_are_replaced() {
+    let mut wire = pi();
+    let answer = wire.ask(r#"{"id":"\ud800","type":"bash","command":"a\ud800b \ud83e\udd80"}"#).await;
+    assert_eq!(answer["data"]["output"], "a\u{fffd}b 🦀", "{answer}");
+}
+
+/// F11: control characters are escaped on the way out.
+#[tokio::test]
+async fn fm_f11_control_characters_are_escaped() {
+    let mut wire = pi();
+    wire.say(r#"{"id":1,"type":"bash","command":"\u0000\u001b\u007f"}"#).await;
+    let line = wire.hear_text().await;
+    assert!(line.contains(r#""output":"\u0000\u001b"#) && !line.bytes().any(|byte| byte < b' '), "{line}");
+}
+
 /// F16: deep nesting is refused without harm.
 #[tokio::test]
 async fn fm_f16_deep_nesting_is_refused() {

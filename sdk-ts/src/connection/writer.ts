@@ -39,7 +39,8 @@ export class Writer {
   /** As `end`, and waits (not for ever) until everything is written. */
   async finish(): Promise<void> {
     this.end();
-    if (this.#ending !== undefined) await within(LAST_WRITE, this.#ending);
+    if (this.#ending === undefined || (await within(LAST_WRITE, this.#ending))) return;
+    await this.#writer.abort().catch(() => undefined);
   }
 
   #broken(cause: unknown): void {

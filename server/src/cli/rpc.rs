@@ -138,7 +138,7 @@ async fn serve(server: Server, max_line: usize) -> Result<ExitCode, Failure> {
         |source| Failure::Io { context, source }
     };
     let stop = CancellationToken::new();
-    let watch = Watch::new();
+    let mut watch = Watch::new();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
     let mut options = Options::default();

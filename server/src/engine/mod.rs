@@ -30,7 +30,7 @@ pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
 pub use options::Options;
-pub use prompt::{Begun, Input, ReadyRun, StreamingBehavior};
+pub use prompt::{Begun, Input, StreamingBehavior};
 
 use state::State;
 

@@ -40,31 +40,29 @@ pub enum StreamingBehavior {
     FollowUp,
 }
 
-/// An accepted prompt.
-#[must_use = "a run that was accepted and is not started blocks the engine until this is dropped"]
-#[derive(Debug)]
-pub enum Begun {
-    /// It starts a run, which waits for [`Begun::start`].
-    Run(ReadyRun),
-    /// It waits in a queue of the run that is going on.
-    Queued,
-}
+/// An accepted prompt: a run that is reserved, or a message that was queued.
+///
+/// Dropping it gives the reservation up.
+#[must_use = "the run waits for `start`, and the engine with it"]
+pub struct Begun(Option<Box<Run>>);
 
 impl Begun {
+    /// Whether it starts a run; if not, it waits in a queue of the run that is going on.
+    pub fn is_run(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
     pub fn start(self) {
-        if let Begun::Run(ReadyRun(run)) = self {
+        if let Some(run) = self.0 {
             run.start();
         }
     }
 }
 
-/// A run that is reserved and not started. Dropping it gives the reservation up.
-pub struct ReadyRun(Run);
-
-impl std::fmt::Debug for ReadyRun {
+impl std::fmt::Debug for Begun {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ReadyRun").finish_non_exhaustive()
+        formatter.debug_struct("Begun").field("is_run", &self.is_run()).finish_non_exhaustive()
     }
 }
 
@@ -85,7 +83,7 @@ impl Engine {
                 Some(StreamingBehavior::FollowUp) => state.queues.follow_up(message),
                 None => return Err(PromptError::Busy),
             }
-            return Ok(Begun::Queued);
+            return Ok(Begun(None));
         }
         let Some(model) = state.model.clone() else {
             return Err(PromptError::NoModel(options.no_model.clone()));
@@ -112,7 +110,7 @@ impl Engine {
             &running,
         );
         state.run = Some(running);
-        Ok(Begun::Run(ReadyRun(run)))
+        Ok(Begun(Some(Box::new(run))))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

@@ -247,7 +247,7 @@ mod tests {
     fn failures_come_where_the_script_says() {
         let text = json!([{"text": ["a", "b", "c"]}]);
         let start = ["Start", "usage 100 1", "TextStart", "a", "b"];
-        let with = |last: &str| [&start[..], &[last]].concat();
+        let with = |last: &'static str| [&start[..], &[last]].concat();
         assert_eq!(outline(json!({"blocks": text, "hang_after": 2})), with("hang"));
         assert_eq!(outline(json!({"blocks": text, "drop_after": 2})), with("error terminated"));
         assert_eq!(outline(json!({"blocks": text, "fin_after": 2})), with("error terminated"));

@@ -101,10 +101,10 @@ pub(super) fn remark(name: &str, text: &str) -> String {
         }
         return "is a Cargo workspace".to_owned();
     }
-    if MANIFESTS.contains(&name) {
-        if let Some(project) = value("name").filter(|project| !project.is_empty()) {
-            return format!("names the project “{}”", shortened(&project, 80));
-        }
+    if MANIFESTS.contains(&name)
+        && let Some(project) = value("name").filter(|project| !project.is_empty())
+    {
+        return format!("names the project “{}”", shortened(&project, 80));
     }
     let first = text.lines().map(str::trim).find(|line| !line.is_empty());
     match (heading(text), first) {

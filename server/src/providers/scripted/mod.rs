@@ -40,7 +40,7 @@ pub struct Scripted {
 
 enum Source {
     Plan { pace: Duration },
-    Script(ModelScript),
+    Script(Box<ModelScript>),
 }
 
 impl Scripted {
@@ -52,7 +52,7 @@ impl Scripted {
     /// Plays a script: the n-th request gets the n-th answer, whatever session it belongs to. When
     /// there are none left, the script's default is the answer, or else a text that says so.
     pub fn script(script: ModelScript) -> Self {
-        Self::new(Source::Script(script))
+        Self::new(Source::Script(Box::new(script)))
     }
 
     /// Pauses that long before each piece of the built-in plan, in whole milliseconds. A script

@@ -73,24 +73,21 @@ pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
 }
 
 fn seen(survey: &Survey, files: &[(String, Result<String, String>)]) -> String {
-    let mut text = format!("**{}** (`{}`)", survey.name(), survey.path);
-    if survey.entries.is_empty() {
-        text.push_str(" is an empty directory.");
-        return text;
-    }
     let is_readme = |name: &str| name.to_lowercase().starts_with("readme");
     let readme = files.iter().find_map(|(name, content)| {
         let content = content.as_ref().ok()?;
         is_readme(name).then_some((name, content))
     });
+    let title = readme.and_then(|(_, content)| heading(content)).unwrap_or_else(|| survey.name());
+    let mut text = format!("**{title}** (`{}`)", survey.path);
+    if survey.entries.is_empty() {
+        text.push_str(" is an empty directory.");
+        return text;
+    }
     match readme {
-        Some((name, content)) => match (heading(content), opening(content, 240)) {
-            (Some(heading), Some(opening)) => {
-                text.push_str(&format!(": `{name}` is headed “{heading}” and opens with: {opening}"));
-            }
-            (Some(heading), None) => text.push_str(&format!(": `{name}` is headed “{heading}”.")),
-            (None, Some(opening)) => text.push_str(&format!(": `{name}` opens with: {opening}")),
-            (None, None) => text.push_str(&format!(" has a `{name}` that says nothing.")),
+        Some((name, content)) => match opening(content, 240) {
+            Some(opening) => text.push_str(&format!(": `{name}` opens with: {opening}")),
+            None => text.push_str(&format!(" has a `{name}` that says nothing more.")),
         },
         None => text.push_str(" has no README that I could read."),
     }
@@ -170,7 +167,7 @@ mod tests {
         let text = report("What is\nthis?", &Findings::Seen { survey: &survey, files: &files });
         assert!(text.starts_with("You asked: “What is this?”\n"), "{text}");
         for part in [
-            "**thing** (`/home/me/thing`): `README.md` is headed “Thing” and opens with: It does things.",
+            "**Thing** (`/home/me/thing`): `README.md` opens with: It does things.",
             "- At the top: 1 folder (`src/`) and 2 files (`README.md`, `a.rs`).",
             "- 9 files in 1 folder, without what is built or fetched. By extension: Rust (7), TypeScript (2).",
             "- `a.rs` could not be read: ENOENT: no such file",

@@ -1,0 +1,147 @@
+/**
+ * The client against a plain one that parses every line, in memory.
+ *
+ * Both read the same bytes in chunks of 64 KiB from a web stream, look at the type of every event
+ * and at the delta of every `message_update`, and add up the lengths of the deltas.
+ */
+
+import { pi } from "../src/index.js";
+import type { Transport } from "../src/transport.js";
+
+const CHUNK = 64 * 1024;
+
+/** Text as models write it: words, code, quotes, line ends. */
+const WORDS = 'The quick brown fox jumps over the lazy dog.\n```ts\nconst a = "b";\n```\n';
+
+function messageUpdate(size: number, delta: string): string {
+  const text = WORDS.repeat(Math.ceil(size / WORDS.length)).slice(0, size);
+  const message = {
+    role: "assistant",
+    content: [{ type: "text", text }],
+    api: "anthropic-messages",
+    provider: "anthropic",
+    model: "claude",
+    usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { input: 0, output: 0, total: 0 } },
+    stopReason: "stop",
+    timestamp: 1767225600123,
+  };
+  const kind = { type: "text_delta", contentIndex: 0, delta, partial: message };
+  return JSON.stringify({ type: "message_update", assistantMessageEvent: kind, message });
+}
+
+/** The stream of a whole run, with the answer that accepts it. */
+function stream(frame: string, count: number): Uint8Array {
+  const answer = '{"id":"req-1","type":"response","command":"prompt","success":true}\n{"type":"agent_start"}\n';
+  return new TextEncoder().encode(answer + `${frame}\n`.repeat(count));
+}
+
+function readable(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        controller.enqueue(bytes.subarray(at, at + CHUNK));
+        at += CHUNK;
+        if (at >= bytes.length) controller.close();
+      },
+    },
+    { highWaterMark: 4 },
+  );
+}
+
+interface Event {
+  type: string;
+  assistantMessageEvent?: { type: string; delta?: string };
+}
+
+/** The plain client: text, lines, `JSON.parse`, a callback. */
+async function plain(bytes: Uint8Array): Promise<number> {
+  let deltas = 0;
+  const listener = (event: Event): void => {
+    if (event.type === "message_update" && event.assistantMessageEvent?.type === "text_delta") {
+      deltas += event.assistantMessageEvent.delta?.length ?? 0;
+    }
+  };
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of readable(bytes)) {
+    const lines = (held + decoder.decode(chunk, { stream: true })).split("\n");
+    held = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") listener(JSON.parse(line) as Event);
+  }
+  return deltas;
+}
+
+/** The same with events from an async iterator, as clients usually offer them. */
+async function* plainEvents(bytes: Uint8Array): AsyncGenerator<Event> {
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of readable(bytes)) {
+    const lines = (held + decoder.decode(chunk, { stream: true })).split("\n");
+    held = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as Event;
+  }
+}
+
+async function plainIterated(bytes: Uint8Array): Promise<number> {
+  let deltas = 0;
+  for await (const event of plainEvents(bytes)) {
+    if (event.type === "message_update" && event.assistantMessageEvent?.type === "text_delta") {
+      deltas += event.assistantMessageEvent.delta?.length ?? 0;
+    }
+  }
+  return deltas;
+}
+
+async function client(bytes: Uint8Array): Promise<number> {
+  let deltas = 0;
+  const transport: Transport = { readable: readable(bytes), writable: new WritableStream() };
+  const client = new pi.Client(transport);
+  const run = await client.prompt({ message: "x" });
+  try {
+    for await (const event of run) {
+      if (event.type === "message_update" && event.assistantMessageEvent.type === "text_delta") {
+        deltas += event.assistantMessageEvent.delta.length;
+      }
+    }
+  } catch {
+    // The stream ends in the middle of the run.
+  }
+  return deltas;
+}
+
+/** The median of several runs, in nanoseconds per frame. */
+async function measure(run: (bytes: Uint8Array) => Promise<number>, bytes: Uint8Array, count: number): Promise<number> {
+  const expected = await plain(bytes);
+  const times: number[] = [];
+  for (let round = 0; round < 9; round++) {
+    const before = process.hrtime.bigint();
+    if ((await run(bytes)) !== expected) throw new Error("a delta was lost");
+    times.push(Number(process.hrtime.bigint() - before) / count);
+  }
+  return times.sort((a, b) => a - b)[4] ?? 0;
+}
+
+const cases = [
+  { name: "50 KB message_update", frame: messageUpdate(25_000, "word "), count: 2_000 },
+  { name: "small (150 B) message_update", frame: '{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"word "},"message":{"role":"assistant","content":[]}}', count: 100_000 },
+];
+
+const strict = process.argv.includes("--check");
+let failed = false;
+for (const { name, frame, count } of cases) {
+  const bytes = stream(frame, count);
+  const callback = await measure(plain, bytes, count);
+  const iterated = await measure(plainIterated, bytes, count);
+  const ours = await measure(client, bytes, count);
+  const show = (nanoseconds: number): string => `${(nanoseconds / 1000).toFixed(2)} us`;
+  console.log(
+    `${name} (${frame.length} B): plain ${show(callback)}, plain with an iterator ${show(iterated)}, client ${show(ours)}` +
+      ` = ${(callback / ours).toFixed(2)}x and ${(iterated / ours).toFixed(2)}x`,
+  );
+  if (iterated / ours < (frame.length > 10_000 ? 1.5 : 1)) failed = true;
+}
+if (strict && failed) {
+  console.error("the client is slower than it has to be");
+  process.exitCode = 1;
+}
