@@ -1,6 +1,8 @@
 //! `RpcClient` against recordings of the five real agents: every session is played to its end, the
 //! events arrive to the byte, and every run that ends in the recording ends here.
 
+#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

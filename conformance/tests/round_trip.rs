@@ -1,6 +1,8 @@
 //! What was decoded encodes to what it was: every frame of the recordings, to the byte where the
 //! frame is kept, to the JSON value where it is typed.
 
+#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+
 use std::collections::HashMap;
 
 use agentese::frame::{ClientFrame, ServerFrame};

@@ -50,3 +50,8 @@ pub use serve::serve;
 pub use termination::Termination;
 pub use transport::ChildOptions;
 pub use transport::Transport;
+
+/// The examples of the project's README, which compile with the rest.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ReadmeExamples;

@@ -10,6 +10,9 @@ import type { Transport } from "../src/transport.js";
 
 const CHUNK = 64 * 1024;
 
+/** How many frames a block has. */
+const BLOCK = 100;
+
 /** Text as models write it: words, code, quotes, line ends. */
 const WORDS = 'The quick brown fox jumps over the lazy dog.\n```ts\nconst a = "b";\n```\n';
 
@@ -29,20 +32,34 @@ function messageUpdate(size: number, delta: string): string {
   return JSON.stringify({ type: "message_update", assistantMessageEvent: kind, message });
 }
 
-/** The stream of a whole run, with the answer that accepts it. */
-function stream(frame: string, count: number): Uint8Array {
-  const answer = '{"id":"req-1","type":"response","command":"prompt","success":true}\n{"type":"agent_start"}\n';
-  return new TextEncoder().encode(answer + `${frame}\n`.repeat(count));
+/** Bytes of many frames, of which one block is kept and sent again and again. */
+interface Source {
+  head: Uint8Array;
+  block: Uint8Array;
+  blocks: number;
 }
 
-function readable(bytes: Uint8Array): ReadableStream<Uint8Array> {
+function source(frame: string, count: number): Source {
+  const answer = '{"id":"req-1","type":"response","command":"prompt","success":true}\n{"type":"agent_start"}\n';
+  const encoder = new TextEncoder();
+  return { head: encoder.encode(answer), block: encoder.encode(`${frame}\n`.repeat(BLOCK)), blocks: count / BLOCK };
+}
+
+function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
   let at = 0;
+  let left = blocks;
   return new ReadableStream(
     {
+      start(controller) {
+        controller.enqueue(head);
+      },
       pull(controller) {
-        controller.enqueue(bytes.subarray(at, at + CHUNK));
+        // A copy, as a pipe would give.
+        controller.enqueue(block.slice(at, at + CHUNK));
         at += CHUNK;
-        if (at >= bytes.length) controller.close();
+        if (at < block.length) return;
+        at = 0;
+        if (--left === 0) controller.close();
       },
     },
     { highWaterMark: 4 },
@@ -55,7 +72,7 @@ interface Event {
 }
 
 /** The plain client: text, lines, `JSON.parse`, a callback. */
-async function plain(bytes: Uint8Array): Promise<number> {
+async function plain(bytes: Source): Promise<number> {
   let deltas = 0;
   const listener = (event: Event): void => {
     if (event.type === "message_update" && event.assistantMessageEvent?.type === "text_delta") {
@@ -73,7 +90,7 @@ async function plain(bytes: Uint8Array): Promise<number> {
 }
 
 /** The same with events from an async iterator, as clients usually offer them. */
-async function* plainEvents(bytes: Uint8Array): AsyncGenerator<Event> {
+async function* plainEvents(bytes: Source): AsyncGenerator<Event> {
   const decoder = new TextDecoder();
   let held = "";
   for await (const chunk of readable(bytes)) {
@@ -83,7 +100,7 @@ async function* plainEvents(bytes: Uint8Array): AsyncGenerator<Event> {
   }
 }
 
-async function plainIterated(bytes: Uint8Array): Promise<number> {
+async function plainIterated(bytes: Source): Promise<number> {
   let deltas = 0;
   for await (const event of plainEvents(bytes)) {
     if (event.type === "message_update" && event.assistantMessageEvent?.type === "text_delta") {
@@ -93,7 +110,7 @@ async function plainIterated(bytes: Uint8Array): Promise<number> {
   return deltas;
 }
 
-async function client(bytes: Uint8Array): Promise<number> {
+async function client(bytes: Source): Promise<number> {
   let deltas = 0;
   const transport: Transport = { readable: readable(bytes), writable: new WritableStream() };
   const client = new pi.Client(transport);
@@ -111,7 +128,7 @@ async function client(bytes: Uint8Array): Promise<number> {
 }
 
 /** The median of several runs, in nanoseconds per frame. */
-async function measure(run: (bytes: Uint8Array) => Promise<number>, bytes: Uint8Array, count: number): Promise<number> {
+async function measure(run: (bytes: Source) => Promise<number>, bytes: Source, count: number): Promise<number> {
   const expected = await plain(bytes);
   const times: number[] = [];
   for (let round = 0; round < 9; round++) {
@@ -130,7 +147,7 @@ const cases = [
 const strict = process.argv.includes("--check");
 let failed = false;
 for (const { name, frame, count } of cases) {
-  const bytes = stream(frame, count);
+  const bytes = source(frame, count);
   const callback = await measure(plain, bytes, count);
   const iterated = await measure(plainIterated, bytes, count);
   const ours = await measure(client, bytes, count);

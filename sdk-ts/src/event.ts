@@ -1,7 +1,8 @@
 /** Events as subscribers see them. */
 
 import type { JsonObject } from "./generated/types.js";
-import type { AnyTypes, EventOf } from "./spec.js";
+import { parseObject } from "./json.js";
+import type { AnyTypes, EventOf, EventSpec } from "./spec.js";
 
 /** The `type` of an event that the declaration does not name. */
 export const UNKNOWN = "(unknown)";
@@ -22,16 +23,52 @@ export interface RawEvent<T extends AnyTypes> {
   readonly raw: string;
 }
 
-/** An event on its way. */
-export interface EventFrame {
-  readonly type: string;
-  readonly body: JsonObject;
-  readonly raw: string;
-  readonly known: boolean;
+/** An event on its way, parsed when it is looked at. */
+export class EventFrame {
+  #body: JsonObject | undefined;
+
+  constructor(
+    readonly type: string,
+    /** The line as it came. */
+    readonly raw: string,
+    /** What the declaration knows of it. */
+    readonly spec: EventSpec | undefined,
+    body?: JsonObject,
+  ) {
+    this.#body = body;
+  }
+
+  /** The event's object. Fails with a [[DecodeError]] where the line is broken after its beginning. */
+  get body(): JsonObject {
+    return (this.#body ??= parseObject(this.raw));
+  }
+
+  /** What it weighs in a queue. */
+  get size(): number {
+    return this.raw.length;
+  }
+
+  /** Equal keys: the newer one makes the older one pointless. */
+  get key(): string | undefined {
+    return this.spec?.snapshot ? this.type : undefined;
+  }
 }
 
 /** An event as it is handed over. */
 export function eventOf<T extends AnyTypes>(frame: EventFrame): EventOf<T> | UnknownEvent {
-  if (frame.known) return frame.body as EventOf<T>;
+  if (frame.spec !== undefined) return frame.body as EventOf<T>;
   return { type: UNKNOWN, name: frame.type, value: frame.body };
+}
+
+const HEAD = '{"type":"';
+
+/**
+ * The event that a line of a flat dialect is, told from its beginning alone. None where looking at
+ * the whole line is needed: for what is no event, or unknown, or says something about a run.
+ */
+export function sniff(events: ReadonlyMap<string, EventSpec>, line: string): EventFrame | undefined {
+  if (!line.startsWith(HEAD) || !line.endsWith("}")) return undefined;
+  const type = line.slice(HEAD.length, line.indexOf('"', HEAD.length));
+  const spec = events.get(type);
+  return spec === undefined || spec.run !== undefined ? undefined : new EventFrame(type, line, spec);
 }

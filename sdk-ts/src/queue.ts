@@ -22,26 +22,28 @@ export type Overflow = "block" | "coalesce" | "detach";
 /** What became of a pushed item; `full` is not in the queue and has to wait for room. */
 export type Pushed = "queued" | "dropped" | "full";
 
-interface Item<T> {
-  value: T;
-  size: number;
-  key: string | undefined;
+/** What a queue holds. */
+export interface Item {
+  readonly size: number;
+  /** Equal keys: the newer one makes the older one pointless. */
+  readonly key: string | undefined;
 }
 
 interface Taker<T> {
-  resolve(result: IteratorResult<T, undefined>): void;
-  reject(error: unknown): void;
+  take(item: T): void;
+  end(error: unknown): void;
 }
 
 /** A queue that holds up to `cap`. One item larger than that is taken when the queue is empty. */
-export class Queue<T> {
+export class Queue<T extends Item> {
   readonly #cap: number;
   readonly #overflow: Overflow;
-  #items: Item<T>[] = [];
+  #items: T[] = [];
   #head = 0;
   #size = 0;
   #takers: Taker<T>[] = [];
   #waiting: (() => void)[] = [];
+  #idle: (() => void)[] = [];
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
   #subscribed = true;
@@ -64,6 +66,16 @@ export class Queue<T> {
     return this.#subscribed;
   }
 
+  /** How much waits to be taken. */
+  get backlog(): number {
+    return this.#size;
+  }
+
+  /** Resolves when nothing waits to be taken, for who would rather not get ahead of the subscriber. */
+  idle(): Promise<void> {
+    return this.#size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
   /**
    * Resolves when the end has come and everything before it was taken, when nobody will take it any
    * more, or when nothing was taken for `patience` milliseconds: who waits here may be the very one
@@ -77,17 +89,17 @@ export class Queue<T> {
     }
   }
 
-  /** Queues an item, unless it is dropped or has to wait. Equal keys: the newer one makes the older pointless. */
-  push(value: T, size: number, key: string | undefined): Pushed {
+  /** Queues an item, unless it is dropped or has to wait. */
+  push(item: T): Pushed {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
     const taker = this.#takers.shift();
     if (taker !== undefined) {
-      taker.resolve({ done: false, value });
+      taker.take(item);
       return "queued";
     }
-    if (this.#hasRoom(size)) {
-      this.#items.push({ value, size, key });
-      this.#size += size;
+    if (this.#hasRoom(item.size)) {
+      this.#items.push(item);
+      this.#size += item.size;
       return "queued";
     }
     if (this.#lossy) return this.#drop();
@@ -95,11 +107,11 @@ export class Queue<T> {
       this.#state = "detached";
       return this.#drop();
     }
-    const old = this.#overflow === "coalesce" && key !== undefined ? this.#replaceable(key) : undefined;
+    const at = this.#overflow === "coalesce" && item.key !== undefined ? this.#replaceable(item.key) : -1;
+    const old = this.#items[at];
     if (old === undefined) return "full";
-    this.#size += size - old.size;
-    old.value = value;
-    old.size = size;
+    this.#size += item.size - old.size;
+    this.#items[at] = item;
     return "queued";
   }
 
@@ -110,15 +122,35 @@ export class Queue<T> {
     }
   }
 
-  /** The next item; after the last one the end, and the error that it came with once. */
-  next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#head < this.#items.length) return Promise.resolve({ done: false, value: this.#take() });
-    if (this.#state === "open" && this.#subscribed) {
-      return new Promise((resolve, reject) => this.#takers.push({ resolve, reject }));
+  /**
+   * The next item, as `view` shows it; after the last one the end, and the error that it came with
+   * once. Fails with what `view` throws.
+   */
+  next<V>(view: (item: T) => V): Promise<IteratorResult<V, undefined>> {
+    if (this.#head < this.#items.length) {
+      try {
+        return Promise.resolve({ done: false, value: view(this.#take()) });
+      } catch (error) {
+        return Promise.reject(error);
+      }
     }
-    this.#settle();
-    const error = this.#takeError();
-    return error === undefined ? Promise.resolve({ done: true, value: undefined }) : Promise.reject(error);
+    return new Promise((resolve, reject) => {
+      const end = (error: unknown): void =>
+        error === undefined ? resolve({ done: true, value: undefined }) : reject(error);
+      const take = (item: T): void => {
+        try {
+          resolve({ done: false, value: view(item) });
+        } catch (error) {
+          reject(error);
+        }
+      };
+      if (this.#state === "open" && this.#subscribed) {
+        this.#takers.push({ take, end });
+      } else {
+        this.#settle();
+        end(this.#takeError());
+      }
+    });
   }
 
   /** Ends the queue. What is queued can still be taken; the first end counts. */
@@ -129,9 +161,7 @@ export class Queue<T> {
     }
     this.#wake();
     for (const taker of this.#takers.splice(0)) {
-      const reason = this.#takeError();
-      if (reason === undefined) taker.resolve({ done: true, value: undefined });
-      else taker.reject(reason);
+      taker.end(this.#takeError());
       this.#settle();
     }
   }
@@ -142,7 +172,8 @@ export class Queue<T> {
     this.#items = [];
     this.#head = 0;
     this.#size = 0;
-    for (const taker of this.#takers.splice(0)) taker.resolve({ done: true, value: undefined });
+    for (const resolve of this.#idle.splice(0)) resolve();
+    for (const taker of this.#takers.splice(0)) taker.end(undefined);
     this.#settle();
     this.#wake();
   }
@@ -154,19 +185,20 @@ export class Queue<T> {
   }
 
   #take(): T {
-    const item = this.#items[this.#head] as Item<T>;
-    this.#items[this.#head] = undefined as unknown as Item<T>;
+    const item = this.#items[this.#head] as T;
+    this.#items[this.#head] = undefined as unknown as T;
     this.#head++;
     this.#size -= item.size;
     if (this.#head === this.#items.length) {
       this.#items = [];
       this.#head = 0;
+      for (const resolve of this.#idle.splice(0)) resolve();
     } else if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
     }
     if (this.#waiting.length > 0) this.#wake();
-    return item.value;
+    return item;
   }
 
   #settle(): void {
@@ -189,14 +221,14 @@ export class Queue<T> {
     return "dropped";
   }
 
-  /** The newest queued item with that key. Nothing is moved across an item without a key. */
-  #replaceable(key: string): Item<T> | undefined {
+  /** Where the newest queued item with that key is; -1: nowhere. Nothing is moved across an item without a key. */
+  #replaceable(key: string): number {
     for (let at = this.#items.length - 1; at >= this.#head; at--) {
-      const item = this.#items[at];
-      if (item?.key === undefined) return undefined;
-      if (item.key === key) return item;
+      const found = this.#items[at]?.key;
+      if (found === undefined) return -1;
+      if (found === key) return at;
     }
-    return undefined;
+    return -1;
   }
 
   #wake(): void {

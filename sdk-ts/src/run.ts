@@ -53,10 +53,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     // The iterator keeps the stream, and with it the client, alive.
     const stream = this;
     return {
-      next: async () => {
-        const result = await stream.queue.next();
-        return result.done ? result : { done: false, value: view(result.value) };
-      },
+      next: () => stream.queue.next(view),
       return: () => {
         stream.stop();
         return Promise.resolve({ done: true, value: undefined });

@@ -72,7 +72,7 @@ function oneLine(text: string): string {
 
 /** The last frames of a connection, bounded in number and size. */
 export class RecentFrames {
-  readonly #frames: (string | Uint8Array)[] = [];
+  readonly #frames: string[] = [];
 
   constructor(
     readonly maxFrames = 8,
@@ -82,12 +82,16 @@ export class RecentFrames {
   /** Notes a frame. The beginning of a long one is copied, so that the frame itself is not kept alive. */
   push(frame: string): void {
     if (this.#frames.length === this.maxFrames) this.#frames.shift();
-    this.#frames.push(frame.length <= this.maxUnits ? frame : new TextEncoder().encode(frame.slice(0, this.maxUnits)));
+    this.#frames.push(frame.length <= this.maxUnits ? frame : copy(frame.slice(0, this.maxUnits)));
   }
 
   /** The frames noted, oldest first. */
   take(): string[] {
-    const decoder = new TextDecoder();
-    return this.#frames.splice(0).map((frame) => (typeof frame === "string" ? frame : decoder.decode(frame)));
+    return this.#frames.splice(0);
   }
+}
+
+/** The same text in memory of its own: a slice keeps alive what it was cut from. */
+function copy(text: string): string {
+  return ` ${text}`.slice(1);
 }

@@ -2,8 +2,34 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { DetachedError } from "../src/error.js";
-import { Queue } from "../src/queue.js";
+import { type Overflow, Queue as Sized } from "../src/queue.js";
 import { failure, settle, soon } from "./support/agent.js";
+
+/** A queue of plain values with the sizes and keys that the tests give. */
+class Queue<T> {
+  readonly #queue: Sized<{ value: T; size: number; key: string | undefined }>;
+  constructor(cap: number, overflow: Overflow) {
+    this.#queue = new Sized(cap, overflow);
+  }
+  push(value: T, size: number, key: string | undefined): string {
+    return this.#queue.push({ value, size, key });
+  }
+  next(): Promise<IteratorResult<T, undefined>> {
+    return this.#queue.next((item) => item.value);
+  }
+  room(size: number): Promise<void> {
+    return this.#queue.room(size);
+  }
+  close(error?: unknown): void {
+    this.#queue.close(error);
+  }
+  makeLossy(): void {
+    this.#queue.makeLossy();
+  }
+  drained(patience: number): Promise<void> {
+    return this.#queue.drained(patience);
+  }
+}
 
 async function rest<T>(queue: Queue<T>): Promise<T[]> {
   const items: T[] = [];

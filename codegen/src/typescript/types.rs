@@ -11,7 +11,7 @@ use super::{banner, docs, quote};
 use crate::rust::FORMATS;
 
 /// The types of all dialects and file formats, with the members that a dialect gives to all events.
-pub fn declared<'a>(dialects: &'a [Index]) -> BTreeMap<&'a str, (&'a TypeDef, &'a [Field])> {
+pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
     let mut defs: BTreeMap<&str, (&TypeDef, &[Field])> = BTreeMap::new();
     for index in dialects {
         for (name, def) in &index.types {

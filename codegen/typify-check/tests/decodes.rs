@@ -1,5 +1,7 @@
 //! What typify made decodes every example and every recorded frame that the schemas accept.
 
+#![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
+
 use agentese_codegen::examples::{client_frames, server_frames};
 use agentese_conformance::transcript::{Record, recorded};
 use agentese_protocol::Index;

@@ -16,6 +16,8 @@ mod strings;
 mod surrogates;
 mod tagged;
 
+pub(crate) use surrogates::mended;
+
 pub use extra::{Extra, Unknown};
 pub use maybe::Maybe;
 pub use record::{ConstantValue, Envelope, Record};
@@ -85,9 +87,12 @@ pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_jso
 
 /// Reads, and where that fails reads once more: without half characters, and with the last of two
 /// members of one name (a tag that stands twice is dispatched by the first).
-fn mending<T>(text: &str, read: impl Fn(&str) -> Result<T, serde_json::Error>) -> Result<T, serde_json::Error> {
+fn mending<T>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, serde_json::Error>,
+) -> Result<T, serde_json::Error> {
     read(text).or_else(|error| {
-        let mended = surrogates::mended(text);
+        let mended = mended(text);
         let text = mended.as_deref().unwrap_or(text);
         let plain: serde_json::Value = serde_json::from_str(text).map_err(|_| error)?;
         read(&plain.to_string())

@@ -82,7 +82,9 @@ async fn fm_f10_lone_surrogates_are_replaced() {
     let mut events = client.events().unwrap();
     peer.say(r#"{"type":"extension_error","extensionPath":"a\udc00","event":"e","error":"\ud83e"}"#).await;
     match within("an event", events.next()).await.unwrap().unwrap() {
-        Event::ExtensionError(error) => assert_eq!((&*error.extension_path, &*error.error), ("a\u{fffd}", "\u{fffd}")),
+        Event::ExtensionError(error) => {
+            assert_eq!((&*error.extension_path, &*error.error), ("a\u{fffd}", "\u{fffd}"))
+        }
         other => panic!("{other:?}"),
     }
 }

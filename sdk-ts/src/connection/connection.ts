@@ -9,9 +9,10 @@ import { StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
-import { type AnyTypes, type Spec, row } from "../spec.js";
+import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
+import { within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import { read } from "./reader.js";
 import { Runs } from "./runs.js";
@@ -33,6 +34,9 @@ export interface Waiter {
   failed(error: unknown): void;
 }
 
+/** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
+const AHEAD = 16 * 1024;
+
 /** How long commands are waited for where their row says nothing, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
 
@@ -49,6 +53,8 @@ export class Connection {
   /** The reader waits for a subscriber that does not read. */
   isBlocked = false;
   droppedEvents = 0;
+  /** The events of the dialect, for quick look-ups. */
+  readonly events: ReadonlyMap<string, EventSpec>;
   readonly #subscribers = new Set<Queue<EventFrame>>();
   #resolve: (end: Termination) => void = () => undefined;
   #nextId = 0;
@@ -60,6 +66,7 @@ export class Connection {
     readonly transport: Transport,
   ) {
     this.tap = new SafeTap(settings.tap);
+    this.events = new Map(Object.entries(spec.events));
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
@@ -79,13 +86,33 @@ export class Connection {
     return queue;
   }
 
-  /** Those who listen to events of that session, to all of them or in a run. */
-  *listeners(session: string | undefined): Iterable<Queue<EventFrame>> {
+  /**
+   * Hands an event to all who listen to its session, in a run or to all. Gives the queues that have
+   * to make room for it first, where there are any.
+   */
+  deliver(event: EventFrame, session: string | undefined): Queue<EventFrame>[] | undefined {
+    let full: Queue<EventFrame>[] | undefined;
+    let delivered = false;
+    const offer = (queue: Queue<EventFrame>): void => {
+      const pushed = queue.push(event);
+      if (pushed === "full") (full ??= []).push(queue);
+      if (pushed !== "dropped") delivered = true;
+    };
     for (const queue of this.#subscribers) {
-      if (queue.isSubscribed) yield queue;
+      if (queue.isSubscribed) offer(queue);
       else this.#subscribers.delete(queue);
     }
-    yield* this.runs.queues(session);
+    for (const slot of this.runs.all) if (slot.hears(session)) offer(slot.queue);
+    if (!delivered) this.droppedEvents++;
+    return full;
+  }
+
+  /** Lets subscribers take what they have, for one turn of the event loop at most. */
+  breathe(): Promise<unknown> | undefined {
+    let waits: Promise<void>[] | undefined;
+    for (const queue of this.#subscribers) if (queue.backlog > AHEAD) (waits ??= []).push(queue.idle());
+    for (const slot of this.runs.all) if (slot.queue.backlog > AHEAD) (waits ??= []).push(slot.queue.idle());
+    return waits && within(0, Promise.all(waits));
   }
 
   /** Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id. */

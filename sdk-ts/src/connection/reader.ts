@@ -2,10 +2,11 @@
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import { DecodeError, type Refused, RefusedError } from "../error.js";
-import type { EventFrame } from "../event.js";
+import { EventFrame, sniff } from "../event.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
+import type { Queue } from "../queue.js";
 import { redact } from "../redact.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
@@ -58,20 +59,32 @@ async function lines(connection: Connection, reader: ReadableStreamDefaultReader
       if (waiting !== undefined) await waiting;
       if (connection.ended !== undefined) return;
     }
+    const breath = connection.breathe();
+    if (breath !== undefined) await breath;
   }
 }
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
 function take(connection: Connection, line: string | FramingError): Promise<void> | undefined {
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
-  if (line.trim() === "") return undefined;
+  const { spec } = connection;
+  const sniffed = spec.framing === "flat" ? sniff(connection.events, line) : undefined;
+  if (sniffed === undefined && line.trim() === "") return undefined;
   connection.tap.frame("received", line);
   try {
-    const routed = route(connection.spec, parseObject(line), line);
+    if (sniffed !== undefined) {
+      connection.recent.push(line);
+      return event(connection, sniffed, undefined);
+    }
+    const routed = route(spec, parseObject(line), line);
     connection.recent.push(line);
     switch (routed.kind) {
-      case "event":
-        return event(connection, routed.type, routed.body, routed.session, line);
+      case "event": {
+        const { type, body, session } = routed;
+        const known = connection.events.get(type);
+        if (known === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
+        return event(connection, new EventFrame(type, line, known, body), session);
+      }
       case "answer":
         return void answer(connection, routed.id, routed.command, routed.success, routed.frame);
       case "dialog":
@@ -84,58 +97,33 @@ function take(connection: Connection, line: string | FramingError): Promise<void
   }
 }
 
-/** Hands an event to all who listen. */
-function event(
-  connection: Connection,
-  type: string,
-  body: JsonObject,
-  session: string | undefined,
-  raw: string,
-): Promise<void> | undefined {
-  const spec = row(connection.spec.events, type);
-  if (spec === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
-  const frame: EventFrame = { type, body, raw, known: spec !== undefined };
-  const key = spec?.snapshot ? type : undefined;
-  let delivered = false;
-  let full: ReturnType<Connection["newQueue"]>[] | undefined;
-  for (const queue of connection.listeners(session)) {
-    const pushed = queue.push(frame, raw.length, key);
-    if (pushed === "queued") delivered = true;
-    if (pushed === "full") (full ??= []).push(queue);
-  }
-  if (full !== undefined) return wait(connection, full, frame, key, spec, session);
-  if (!delivered) connection.droppedEvents++;
-  tell(connection, spec, frame, session);
+/** Hands an event to all who listen. The runs hear of their end after the event is in their queues. */
+function event(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
+  const full = connection.deliver(frame, session);
+  if (full !== undefined) return wait(connection, full, frame, session);
+  if (frame.spec?.run !== undefined) tell(connection, frame.spec, frame, session);
   return undefined;
 }
 
 async function wait(
   connection: Connection,
-  full: ReturnType<Connection["newQueue"]>[],
+  full: Queue<EventFrame>[],
   frame: EventFrame,
-  key: string | undefined,
-  spec: EventSpec | undefined,
   session: string | undefined,
 ): Promise<void> {
   connection.isBlocked = true;
   for (const queue of full) {
-    do await queue.room(frame.raw.length);
-    while (queue.push(frame, frame.raw.length, key) === "full");
+    do await queue.room(frame.size);
+    while (queue.push(frame) === "full");
   }
   connection.isBlocked = false;
-  tell(connection, spec, frame, session);
+  if (frame.spec !== undefined) tell(connection, frame.spec, frame, session);
 }
 
-/** The runs hear of their end after the event is in their queues. */
-function tell(
-  connection: Connection,
-  spec: EventSpec | undefined,
-  frame: EventFrame,
-  session: string | undefined,
-): void {
-  const input = spec?.run && effect(spec, frame.body);
+function tell(connection: Connection, spec: EventSpec, frame: EventFrame, session: string | undefined): void {
+  const input = effect(spec, frame.body);
   if (input === undefined) return;
-  if (spec?.run === "may_end" || spec?.run === "ends") connection.runs.note(session, frame);
+  if (spec.run === "may_end" || spec.run === "ends") connection.runs.note(session, frame);
   connection.runs.feedAll(session, input);
 }
 

@@ -58,7 +58,7 @@ export class RunSlot {
 /** All runs of a connection. */
 export class Runs {
   readonly #connection: Connection;
-  readonly #slots = new Set<RunSlot>();
+  #slots: readonly RunSlot[] = [];
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -73,7 +73,7 @@ export class Runs {
     let slot: RunSlot | undefined;
     const id = this.#connection.send(command, params, waiter, (commandId) => {
       slot = new RunSlot(this.#connection, commandId, session, queue);
-      this.#slots.add(slot);
+      this.#slots = [...this.#slots, slot];
     });
     return { slot: slot as RunSlot, id };
   }
@@ -82,18 +82,21 @@ export class Runs {
   forget(slot: RunSlot): void {
     clearTimeout(slot.timer);
     slot.queue.unsubscribe();
-    this.#slots.delete(slot);
+    this.#remove(slot);
+  }
+
+  #remove(slot: RunSlot): void {
+    this.#slots = this.#slots.filter((other) => other !== slot);
   }
 
   /** The run that the command with that id started. */
   of(commandId: string): RunSlot | undefined {
-    for (const slot of this.#slots) if (slot.commandId === commandId) return slot;
-    return undefined;
+    return this.#slots.find((slot) => slot.commandId === commandId);
   }
 
-  /** The queues of those that hear events of that session. */
-  *queues(session: string | undefined): Iterable<Queue<EventFrame>> {
-    for (const slot of this.#slots) if (slot.hears(session)) yield slot.queue;
+  /** All of them. The list is never changed, only replaced. */
+  get all(): readonly RunSlot[] {
+    return this.#slots;
   }
 
   /** Notes an event that could be the last one of the runs of its session. */
@@ -103,7 +106,7 @@ export class Runs {
 
   /** Tells all runs of a session. */
   feedAll(session: string | undefined, input: Input): void {
-    for (const slot of [...this.#slots]) if (slot.hears(session)) this.feed(slot, input);
+    for (const slot of this.#slots) if (slot.hears(session)) this.feed(slot, input);
   }
 
   /** Tells one run and does what it wants. */
@@ -111,7 +114,7 @@ export class Runs {
     const action = slot.tracker.feed(input);
     switch (action?.want) {
       case "end":
-        this.#slots.delete(slot);
+        this.#remove(slot);
         slot.finish(action.by);
         break;
       case "wake":
@@ -126,12 +129,12 @@ export class Runs {
   }
 
   fail(slot: RunSlot, error: unknown): void {
-    this.#slots.delete(slot);
+    this.#remove(slot);
     slot.fail(error);
   }
 
   finishAll(error: unknown): void {
-    for (const slot of [...this.#slots]) this.fail(slot, error);
+    for (const slot of this.#slots) this.fail(slot, error);
   }
 
   #ask(slot: RunSlot): void {
