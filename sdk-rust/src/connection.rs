@@ -296,7 +296,11 @@ impl Shared {
     }
 
     fn tap_frame(&self, direction: Direction, text: &str) {
-        self.with_tap(|tap| tap.frame(direction, &redact(text)));
+        self.with_tap(|tap| {
+            if tap.wants_frames() {
+                tap.frame(direction, &redact(text));
+            }
+        });
     }
 
     fn diagnose(&self, diagnostic: Diagnostic) {

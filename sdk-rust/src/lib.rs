@@ -21,6 +21,7 @@ pub mod client;
 mod connection;
 pub mod correlate;
 pub mod dialog;
+pub mod dynamic;
 pub mod error;
 pub mod frame;
 pub mod framing;

@@ -68,7 +68,7 @@ impl<D: Dialect> RawEvent<D> {
     }
 }
 
-fn ended(reason: Ended<Result<EndedBy, Error>>) -> Result<EndedBy, Error> {
+pub(crate) fn ended(reason: Ended<Result<EndedBy, Error>>) -> Result<EndedBy, Error> {
     match reason {
         Ended::Closed(result) => result,
         Ended::Detached { dropped } => Err(Error::Detached { dropped }),

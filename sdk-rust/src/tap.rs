@@ -60,6 +60,11 @@ pub enum Diagnostic {
 /// Keys are redacted before a tap sees them. A panic in a tap is caught and the tap is not called
 /// again.
 pub trait Tap: Send + Sync + 'static {
+    /// Whether frames are to be shown at all: taking keys out of them costs time. Asked for every frame.
+    fn wants_frames(&self) -> bool {
+        true
+    }
+
     /// A frame passed. `text` has no line feed and no key in it.
     fn frame(&self, direction: Direction, text: &str) {
         let _ = (direction, text);

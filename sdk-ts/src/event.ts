@@ -62,13 +62,35 @@ export function eventOf<T extends AnyTypes>(frame: EventFrame): EventOf<T> | Unk
 
 const HEAD = '{"type":"';
 
-/**
- * The event that a line of a flat dialect is, told from its beginning alone. None where looking at
- * the whole line is needed: for what is no event, or unknown, or says something about a run.
- */
-export function sniff(events: ReadonlyMap<string, EventSpec>, line: string): EventFrame | undefined {
-  if (!line.startsWith(HEAD) || !line.endsWith("}")) return undefined;
-  const type = line.slice(HEAD.length, line.indexOf('"', HEAD.length));
-  const spec = events.get(type);
-  return spec === undefined || spec.run !== undefined ? undefined : new EventFrame(type, line, spec);
+/** Tells events of flat dialects from their beginning alone. */
+export class Sniffer {
+  readonly #events: ReadonlyMap<string, EventSpec>;
+  /** What the last event began with, and was: the next one is mostly of the same kind. */
+  #head: string | undefined;
+  #type = "";
+  #spec: EventSpec | undefined;
+
+  constructor(events: ReadonlyMap<string, EventSpec>) {
+    this.#events = events;
+  }
+
+  /**
+   * The event that a line is. None where looking at the whole line is needed: for what is no event,
+   * or unknown, or says something about a run.
+   */
+  sniff(line: string): EventFrame | undefined {
+    if (line.charCodeAt(line.length - 1) !== 0x7d) return undefined;
+    if (this.#head === undefined || !line.startsWith(this.#head)) {
+      if (!line.startsWith(HEAD)) return undefined;
+      const end = line.indexOf('"', HEAD.length);
+      const type = line.slice(HEAD.length, end);
+      const spec = this.#events.get(type);
+      if (spec === undefined || spec.run !== undefined) return undefined;
+      // A text of its own: a slice would keep the whole chunk alive.
+      this.#head = `${HEAD}${type}"`;
+      this.#type = type;
+      this.#spec = spec;
+    }
+    return new EventFrame(this.#type, line, this.#spec);
+  }
 }

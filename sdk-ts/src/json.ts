@@ -2,7 +2,7 @@
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import { type Members, scanMembers } from "./scan.js";
+import { type Member, type Members, scanMembers } from "./scan.js";
 
 /** From this length on, in UTF-16 units, an object is not parsed until its members are looked at. */
 export const LAZY_FROM = 4096;
@@ -65,20 +65,67 @@ export function parseObject(text: string): JsonObject {
   return lazyObject(text, found);
 }
 
+/**
+ * Where an object keeps what was not parsed yet: a function from a member's name to its value. A
+ * symbol and not a private name, because who wraps the object (a framework's proxy) has to see it.
+ */
+const UNREAD = Symbol("unread");
+
+interface Unread extends JsonObject {
+  [UNREAD](name: string, value?: JsonValue): JsonValue;
+}
+
+/**
+ * The accessors of members by name, shared by all objects. Engines give accessors a long life, and
+ * an accessor of one object alone would keep its text for as long.
+ */
+const accessors = new Map<string, PropertyDescriptor>();
+
+/** So many names are kept; the names come from the wire. */
+const MAX_ACCESSORS = 1000;
+
+function accessor(name: string): PropertyDescriptor {
+  let found = accessors.get(name);
+  if (found === undefined) {
+    found = {
+      enumerable: true,
+      configurable: true,
+      get(this: Unread): JsonValue {
+        return this[UNREAD](name);
+      },
+      set(this: Unread, value: JsonValue): void {
+        this[UNREAD](name, value);
+      },
+    };
+    if (accessors.size < MAX_ACCESSORS) accessors.set(name, found);
+  }
+  return found;
+}
+
 function lazyObject(text: string, members: Members): JsonObject {
   const object: JsonObject = {};
-  for (const [name, start, end, inner] of members) {
+  const parts = new Map<string, Member>();
+  const values = new Map<string, JsonValue>();
+  for (const member of members) {
+    const [name, start, end] = member;
     if (end - start < LAZY_FROM) {
       define(object, name, part(text, start, end));
     } else {
-      Object.defineProperty(object, name, {
-        enumerable: true,
-        configurable: true,
-        get: () => define(object, name, inner ? lazyObject(text, inner) : long(text, start, end)),
-        set: (value: JsonValue) => void define(object, name, value),
-      });
+      parts.set(name, member);
+      Object.defineProperty(object, name, accessor(name));
     }
   }
+  const unread = (name: string, given?: JsonValue): JsonValue => {
+    const member = parts.get(name);
+    if (given !== undefined) {
+      values.set(name, given);
+    } else if (member !== undefined && !values.has(name)) {
+      const [, start, end, inner] = member;
+      values.set(name, inner ? lazyObject(text, inner) : long(text, start, end));
+    }
+    return values.get(name) as JsonValue;
+  };
+  if (parts.size > 0) Object.defineProperty(object, UNREAD, { value: unread, configurable: true });
   return object;
 }
 

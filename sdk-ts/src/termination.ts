@@ -73,6 +73,7 @@ function oneLine(text: string): string {
 /** The last frames of a connection, bounded in number and size. */
 export class RecentFrames {
   readonly #frames: string[] = [];
+  #next = 0;
 
   constructor(
     readonly maxFrames = 8,
@@ -81,13 +82,14 @@ export class RecentFrames {
 
   /** Notes a frame. The beginning of a long one is copied, so that the frame itself is not kept alive. */
   push(frame: string): void {
-    if (this.#frames.length === this.maxFrames) this.#frames.shift();
-    this.#frames.push(frame.length <= this.maxUnits ? frame : copy(frame.slice(0, this.maxUnits)));
+    this.#frames[this.#next] = frame.length <= this.maxUnits ? frame : copy(frame.slice(0, this.maxUnits));
+    this.#next = (this.#next + 1) % this.maxFrames;
   }
 
   /** The frames noted, oldest first. */
   take(): string[] {
-    return this.#frames.splice(0);
+    const frames = this.#frames.splice(0);
+    return [...frames.slice(this.#next), ...frames.slice(0, this.#next)];
   }
 }
 

@@ -309,6 +309,36 @@ impl<T, R: Clone> Receiver<T, R> {
         Ok(count)
     }
 
+    /// Appends queued items to `out` until `most` items or, with the item that reaches it, `bytes` bytes are
+    /// taken. Waits for at least one item; fails like [`recv`](Self::recv).
+    pub fn poll_recv_batch(
+        &mut self,
+        context: &mut Context<'_>,
+        out: &mut Vec<T>,
+        most: usize,
+        bytes: usize,
+    ) -> Poll<Result<usize, Ended<R>>> {
+        match self.poll_recv(context) {
+            Poll::Ready(Ok(item)) => out.push(item),
+            Poll::Ready(Err(ended)) => return Poll::Ready(Err(ended)),
+            Poll::Pending => return Poll::Pending,
+        }
+        let mut count = 1;
+        {
+            let mut state = self.shared.state();
+            let mut taken = 0;
+            while count < most && taken < bytes {
+                let Some(item) = state.items.pop_front() else { break };
+                state.bytes -= item.size;
+                taken += item.size;
+                count += 1;
+                out.push(item.value);
+            }
+        }
+        self.shared.room.notify_waiters();
+        Poll::Ready(Ok(count))
+    }
+
     /// The next item if there is one now. Fails like [`recv`](Self::recv).
     pub fn try_recv(&mut self) -> Result<Option<T>, Ended<R>> {
         match self.poll_recv(&mut Context::from_waker(Waker::noop())) {

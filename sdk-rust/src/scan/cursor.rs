@@ -8,7 +8,15 @@ use super::{Kind, MAX_DEPTH, ScanError};
 /// A member's name as it stands in the text, without its quotes.
 pub(super) struct Key<'a>(&'a str);
 
-impl Key<'_> {
+impl<'a> Key<'a> {
+    pub(super) fn new(raw: &'a str) -> Self {
+        Self(raw)
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.0
+    }
+
     #[inline]
     pub(super) fn is(&self, name: &str) -> bool {
         self.0 == name || (self.0.len() > name.len() && self.is_escaped(name))
@@ -51,6 +59,39 @@ impl<'a> Cursor<'a> {
             Some(_) => return Err(self.expected("an object")),
         };
         Err(ScanError::NotAnObject { found })
+    }
+
+    /// Takes the bracket with which an array begins.
+    pub(super) fn open_array(&mut self) -> Result<(), ScanError> {
+        if self.next_byte()? != b'[' {
+            return Err(self.expected("an array"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Goes over the items of an array whose bracket has been taken, up to and with the closing one. `on_item`
+    /// stands at an item's first byte and takes the item.
+    pub(super) fn items(
+        &mut self,
+        mut on_item: impl FnMut(&mut Self) -> Result<(), ScanError>,
+    ) -> Result<(), ScanError> {
+        if self.next_byte()? == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.next_byte()?;
+            on_item(self)?;
+            match self.next_byte()? {
+                b',' => self.at += 1,
+                b']' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.expected("`,` or `]`")),
+            }
+        }
     }
 
     fn rest_is(&self, word: &str) -> bool {

@@ -207,6 +207,48 @@ pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Fou
     Ok(found)
 }
 
+/// Goes over the members of the object that `text` is: `each` is given the name as it stands in the text,
+/// without its quotes and with its escapes, and the raw JSON of the value.
+///
+/// Fails like [`scan`], after the members before the mistake have been given.
+pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Result<(), ScanError> {
+    let mut cursor = Cursor::new(text);
+    cursor.open()?;
+    cursor.members(|cursor, key| {
+        let start = cursor.at;
+        cursor.skip_value(1)?;
+        each(key.text(), cursor.text.get(start..cursor.at).unwrap_or_default());
+        Ok(())
+    })?;
+    cursor.close()
+}
+
+/// Goes over the items of the array that `text` is: `each` is given the raw JSON of an item, and its failure ends
+/// the walk.
+///
+/// Fails like [`scan`] where the text is not one array; the result inside is that of `each`.
+pub fn items<'a, E>(text: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<Result<(), E>, ScanError> {
+    let mut cursor = Cursor::new(text);
+    cursor.open_array()?;
+    let mut failed = None;
+    cursor.items(|cursor| {
+        let start = cursor.at;
+        cursor.skip_value(1)?;
+        if failed.is_none() {
+            failed = each(cursor.text.get(start..cursor.at).unwrap_or_default()).err();
+        }
+        Ok(())
+    })?;
+    cursor.close()?;
+    Ok(failed.map_or(Ok(()), Err))
+}
+
+/// Whether a member's name as it stands in the text, escapes and all, is that name.
+#[inline]
+pub fn is_named(raw: &str, name: &str) -> bool {
+    cursor::Key::new(raw).is(name)
+}
+
 /// The positions of the bits that are set.
 fn bits(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -8,7 +8,7 @@ import { Table } from "../correlate.js";
 import { StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
-import type { EventFrame } from "../event.js";
+import { type EventFrame, Sniffer } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -34,6 +34,12 @@ export interface Waiter {
   failed(error: unknown): void;
 }
 
+/** Who listens: to all events, or to those of one session and those that name none. */
+export interface Listener {
+  readonly queue: Queue<EventFrame>;
+  readonly session: string | undefined;
+}
+
 /** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
 const AHEAD = 16 * 1024;
 
@@ -55,7 +61,8 @@ export class Connection {
   droppedEvents = 0;
   /** The events of the dialect, for quick look-ups. */
   readonly events: ReadonlyMap<string, EventSpec>;
-  readonly #subscribers = new Set<Queue<EventFrame>>();
+  readonly sniffer: Sniffer;
+  #listeners: readonly Listener[] = [];
   #resolve: (end: Termination) => void = () => undefined;
   #nextId = 0;
   #closing: Promise<Termination> | undefined;
@@ -67,6 +74,7 @@ export class Connection {
   ) {
     this.tap = new SafeTap(settings.tap);
     this.events = new Map(Object.entries(spec.events));
+    this.sniffer = new Sniffer(this.events);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
@@ -82,8 +90,17 @@ export class Connection {
   subscribe(): Queue<EventFrame> {
     if (this.ended !== undefined) throw this.ended;
     const queue = this.newQueue();
-    this.#subscribers.add(queue);
+    this.addListener({ queue, session: undefined });
     return queue;
+  }
+
+  /** Events of its session go to that listener from now on. */
+  addListener(listener: Listener): void {
+    this.#listeners = [...this.#listeners.filter((other) => other.queue.isSubscribed), listener];
+  }
+
+  removeListener(listener: Listener): void {
+    this.#listeners = this.#listeners.filter((other) => other !== listener);
   }
 
   /**
@@ -93,16 +110,12 @@ export class Connection {
   deliver(event: EventFrame, session: string | undefined): Queue<EventFrame>[] | undefined {
     let full: Queue<EventFrame>[] | undefined;
     let delivered = false;
-    const offer = (queue: Queue<EventFrame>): void => {
+    for (const { queue, session: own } of this.#listeners) {
+      if (own !== undefined && session !== undefined && own !== session) continue;
       const pushed = queue.push(event);
       if (pushed === "full") (full ??= []).push(queue);
       if (pushed !== "dropped") delivered = true;
-    };
-    for (const queue of this.#subscribers) {
-      if (queue.isSubscribed) offer(queue);
-      else this.#subscribers.delete(queue);
     }
-    for (const slot of this.runs.all) if (slot.hears(session)) offer(slot.queue);
     if (!delivered) this.droppedEvents++;
     return full;
   }
@@ -110,8 +123,7 @@ export class Connection {
   /** Lets subscribers take what they have, for one turn of the event loop at most. */
   breathe(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
-    for (const queue of this.#subscribers) if (queue.backlog > AHEAD) (waits ??= []).push(queue.idle());
-    for (const slot of this.runs.all) if (slot.queue.backlog > AHEAD) (waits ??= []).push(slot.queue.idle());
+    for (const { queue } of this.#listeners) if (queue.backlog > AHEAD) (waits ??= []).push(queue.idle());
     return waits && within(0, Promise.all(waits));
   }
 
@@ -189,8 +201,8 @@ export class Connection {
     this.ended = end;
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.runs.finishAll(end);
-    for (const queue of this.#subscribers) queue.close(end.isClosedByUs ? undefined : end);
-    this.#subscribers.clear();
+    for (const { queue } of this.#listeners) queue.close(end.isClosedByUs ? undefined : end);
+    this.#listeners = [];
     this.writer.end();
     this.#resolve(end);
     return end;

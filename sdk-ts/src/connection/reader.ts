@@ -2,7 +2,7 @@
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import { DecodeError, type Refused, RefusedError } from "../error.js";
-import { EventFrame, sniff } from "../event.js";
+import { EventFrame } from "../event.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
@@ -68,7 +68,7 @@ async function lines(connection: Connection, reader: ReadableStreamDefaultReader
 function take(connection: Connection, line: string | FramingError): Promise<void> | undefined {
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   const { spec } = connection;
-  const sniffed = spec.framing === "flat" ? sniff(connection.events, line) : undefined;
+  const sniffed = spec.framing === "flat" ? connection.sniffer.sniff(line) : undefined;
   if (sniffed === undefined && line.trim() === "") return undefined;
   connection.tap.frame("received", line);
   try {

@@ -74,6 +74,7 @@ export class Runs {
     const id = this.#connection.send(command, params, waiter, (commandId) => {
       slot = new RunSlot(this.#connection, commandId, session, queue);
       this.#slots = [...this.#slots, slot];
+      this.#connection.addListener(slot);
     });
     return { slot: slot as RunSlot, id };
   }
@@ -87,16 +88,12 @@ export class Runs {
 
   #remove(slot: RunSlot): void {
     this.#slots = this.#slots.filter((other) => other !== slot);
+    this.#connection.removeListener(slot);
   }
 
   /** The run that the command with that id started. */
   of(commandId: string): RunSlot | undefined {
     return this.#slots.find((slot) => slot.commandId === commandId);
-  }
-
-  /** All of them. The list is never changed, only replaced. */
-  get all(): readonly RunSlot[] {
-    return this.#slots;
   }
 
   /** Notes an event that could be the last one of the runs of its session. */

@@ -28,7 +28,7 @@ export interface TranscriptFile {
 export function transcripts(): TranscriptFile[] {
   const root = join(REPOSITORY, "conformance", "transcripts");
   const files: TranscriptFile[] = [];
-  for (const dialect of readdirSync(root).sort()) {
+  for (const dialect of readdirSync(root).sort().filter((name) => !name.includes("."))) {
     for (const name of readdirSync(join(root, dialect)).sort()) {
       if (!name.endsWith(".jsonl")) continue;
       const text = readFileSync(join(root, dialect, name), "utf8");

@@ -1,0 +1,205 @@
+//! A connection to an agent.
+
+use std::sync::Arc;
+
+use agentese::dynamic::{self, Client};
+use agentese::transport::Transport;
+use pyo3::prelude::*;
+
+use crate::home::Home;
+use crate::mailbox::{Mailbox, Ticket};
+use crate::options::{ConnectionOptions, Diagnostics, Keeper, Program, Wait, limit};
+use crate::pending::{Outcome, Pending};
+use crate::questions::{Question, Questions, Sink};
+use crate::stream::{EventTable, Stream};
+use crate::{errors, runtime, transport};
+
+struct Inner {
+    client: Arc<Client>,
+    questions: Arc<Questions>,
+    diagnostics: Arc<Diagnostics>,
+}
+
+/// A connection to an agent. Calls may come from any thread.
+#[pyclass(frozen)]
+pub struct Connection {
+    inner: Home<Inner>,
+    mailbox: Option<Py<Mailbox>>,
+    table: Py<EventTable>,
+}
+
+impl Connection {
+    fn ticket(&self, number: Option<u64>) -> Option<Ticket> {
+        Some(self.mailbox.as_ref()?.get().ticket(number?))
+    }
+
+    fn make(
+        py: Python<'_>,
+        dialect: &str,
+        options: ConnectionOptions,
+        table: Py<EventTable>,
+        mailbox: Option<Py<Mailbox>>,
+        dialogs: Option<u64>,
+        open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
+    ) -> PyResult<Self> {
+        let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        let mut options = options.into_core()?;
+        let ticket = dialogs.and_then(|number| Some(mailbox.as_ref()?.get().ticket(number)));
+        let questions = Questions::new(ticket);
+        let diagnostics = Arc::<Diagnostics>::default();
+        options.tap = Some(Arc::new(Keeper(diagnostics.clone())));
+        if dialogs.is_some() {
+            options.dialogs = Some(Arc::new(Sink(questions.clone())));
+        }
+        let _runtime = runtime::handle().enter();
+        let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
+        let client = Arc::new(Client::connect(spec, options, transport));
+        runtime::remember(&client);
+        let (over, asked) = (client.terminated(), questions.clone());
+        runtime::handle().spawn(async move {
+            over.await;
+            asked.end();
+        });
+        Ok(Connection { inner: Home::new(Inner { client, questions, diagnostics }), mailbox, table })
+    }
+}
+
+#[pymethods]
+impl Connection {
+    /// Starts a program and talks to it. `dialogs` says that dialogs go to a handler; its value is the ticket.
+    #[staticmethod]
+    #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None))]
+    fn spawn(
+        py: Python<'_>,
+        dialect: &str,
+        program: Program,
+        options: ConnectionOptions,
+        table: Py<EventTable>,
+        mailbox: Option<Py<Mailbox>>,
+        dialogs: Option<u64>,
+    ) -> PyResult<Self> {
+        let child = program.into_core()?;
+        Self::make(py, dialect, options, table, mailbox, dialogs, || {
+            Ok(Transport::from_child(child).map_err(agentese::Error::from))
+        })
+    }
+
+    /// Talks over a connected Unix socket.
+    #[staticmethod]
+    #[pyo3(signature = (dialect, socket, options, table, mailbox=None, dialogs=None))]
+    fn connect(
+        py: Python<'_>,
+        dialect: &str,
+        socket: i32,
+        options: ConnectionOptions,
+        table: Py<EventTable>,
+        mailbox: Option<Py<Mailbox>>,
+        dialogs: Option<u64>,
+    ) -> PyResult<Self> {
+        Self::make(py, dialect, options, table, mailbox, dialogs, || transport::socket(socket).map(Ok))
+    }
+
+    /// `NAME@REVISION`.
+    #[getter]
+    fn dialect(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.inner.get(py)?.client.spec().id())
+    }
+
+    /// The id of the agent's process, where it was started here.
+    #[getter]
+    fn process_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.inner.get(py)?.client.process_id())
+    }
+
+    /// How many events nobody listened to.
+    #[getter]
+    fn dropped_events(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.inner.get(py)?.client.dropped_events())
+    }
+
+    /// How the connection ended, where it has.
+    #[getter]
+    fn termination<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let end = self.inner.get(py)?.client.ended();
+        end.map(|end| errors::termination(py, &end)).transpose()
+    }
+
+    /// The newest odd inputs, as kinds and texts.
+    fn diagnostics(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        Ok(self.inner.get(py)?.diagnostics.list())
+    }
+
+    /// Sends a command with its members as JSON.
+    #[pyo3(signature = (command, members, timeout=None, ticket=None))]
+    fn call(
+        &self,
+        py: Python<'_>,
+        command: String,
+        members: String,
+        timeout: Option<Wait>,
+        ticket: Option<u64>,
+    ) -> PyResult<Pending> {
+        let client = self.inner.get(py)?.client.clone();
+        let limit = limit(timeout)?;
+        Ok(Pending::start(self.ticket(ticket), async move {
+            client.call(&command, &members, limit).await.map(Outcome::Data)
+        }))
+    }
+
+    /// Sends a command that starts a run: its events, and the answer that accepts it.
+    #[pyo3(signature = (command, members, timeout=None, events_ticket=None, answer_ticket=None))]
+    fn start(
+        &self,
+        py: Python<'_>,
+        command: &str,
+        members: &str,
+        timeout: Option<Wait>,
+        events_ticket: Option<u64>,
+        answer_ticket: Option<u64>,
+    ) -> PyResult<(Stream, Pending)> {
+        let client = &self.inner.get(py)?.client;
+        let started = client.start(command, members, limit(timeout)?);
+        let (events, answer) = started.map_err(|error| errors::from_core(py, &error))?;
+        let stream = Stream::new(events, self.table.clone_ref(py), self.ticket(events_ticket));
+        let pending =
+            Pending::start(self.ticket(answer_ticket), async move { answer.await.map(Outcome::Data) });
+        Ok((stream, pending))
+    }
+
+    /// Listens to all events from now on.
+    #[pyo3(signature = (ticket=None))]
+    fn events(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Stream> {
+        let events = self.inner.get(py)?.client.events().map_err(|error| errors::from_core(py, &error))?;
+        Ok(Stream::new(events, self.table.clone_ref(py), self.ticket(ticket)))
+    }
+
+    /// Sends a line as it is.
+    fn send_raw(&self, py: Python<'_>, line: &str) -> PyResult<()> {
+        self.inner.get(py)?.client.send_raw(line).map_err(|error| errors::from_core(py, &error))
+    }
+
+    /// Shuts the agent down; what comes of it is how it ended.
+    #[pyo3(signature = (ticket=None))]
+    fn close(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
+        let client = self.inner.get(py)?.client.clone();
+        Ok(Pending::start(self.ticket(ticket), async move { Ok(Outcome::Over(client.close().await)) }))
+    }
+
+    /// Waits for the end, whoever brings it about.
+    #[pyo3(signature = (ticket=None))]
+    fn terminated(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
+        let over = self.inner.get(py)?.client.terminated();
+        Ok(Pending::start(self.ticket(ticket), async move { Ok(Outcome::Over(over.await)) }))
+    }
+
+    /// The next question, blocking; nothing at the end.
+    fn next_question(&self, py: Python<'_>) -> PyResult<Option<Question>> {
+        let questions = self.inner.get(py)?.questions.clone();
+        questions.next(py)
+    }
+
+    /// The questions that are there.
+    fn questions(&self, py: Python<'_>) -> PyResult<Vec<Question>> {
+        Ok(self.inner.get(py)?.questions.take())
+    }
+}

@@ -1,0 +1,112 @@
+//! Failures as the exceptions of `agentese.errors`.
+
+use agentese::Error;
+use agentese::framing::FrameText;
+use agentese::termination::{Cause, Termination};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
+
+use crate::json;
+
+static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let module = MODULE.get_or_try_init(py, || py.import("agentese.errors").map(Bound::unbind))?;
+    module.bind(py).getattr(name)
+}
+
+fn raise(py: Python<'_>, name: &str, fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>, text: &str) -> PyErr {
+    let made = || {
+        let details = PyDict::new(py);
+        fill(&details)?;
+        class(py, name)?.call((text,), Some(&details))
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// The end of a connection, as Python sees it.
+pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'py, PyAny>> {
+    let details = PyDict::new(py);
+    let cause = match end.cause() {
+        Cause::Exited(_) => "exited",
+        Cause::EndOfStream => "end_of_stream",
+        Cause::Closed => "closed",
+        Cause::Io { .. } => "io",
+        _ => "protocol",
+    };
+    details.set_item("cause", cause)?;
+    details.set_item("exit_code", end.exit().and_then(|exit| exit.code))?;
+    details.set_item("signal", end.exit().and_then(|exit| exit.signal))?;
+    details.set_item("signal_name", end.exit().and_then(|exit| exit.signal_name()))?;
+    details.set_item("stderr_tail", end.stderr_tail())?;
+    details.set_item("last_frames", end.last_frames().iter().map(FrameText::as_str).collect::<Vec<_>>())?;
+    details.set_item("pending", end.pending())?;
+    details.set_item("text", end.to_string())?;
+    class(py, "Termination")?.call((), Some(&details))
+}
+
+/// A failure of the connection core.
+pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::Spawn(spawn) => raise(
+            py,
+            "SpawnError",
+            |details| {
+                details.set_item("program", &spawn.program)?;
+                details.set_item("kind", format!("{:?}", spawn.kind))?;
+                details.set_item("errno", spawn.source.raw_os_error())
+            },
+            &text,
+        ),
+        Error::Refused(refused) => raise(
+            py,
+            "RefusedError",
+            |details| {
+                details.set_item("command", &refused.command)?;
+                details.set_item("message", &refused.message)?;
+                details.set_item("code", refused.code)?;
+                let data = refused.data.as_ref().map(|data| json::to_python(py, &data.to_string())).transpose()?;
+                details.set_item("data", data)?;
+                details.set_item("attributed", refused.attributed)
+            },
+            &text,
+        ),
+        Error::Terminated(end) => raise(
+            py,
+            "TerminatedError",
+            |details| details.set_item("termination", termination(py, end)?),
+            &text,
+        ),
+        Error::TimedOut { command, after } | Error::Stalled { command, after } => raise(
+            py,
+            if matches!(error, Error::Stalled { .. }) { "StalledError" } else { "TimedOutError" },
+            |details| {
+                details.set_item("command", command)?;
+                details.set_item("after", after.as_secs_f64())
+            },
+            &text,
+        ),
+        Error::Decode { frame, .. } => decode(py, &text, frame.as_str()),
+        Error::Detached { dropped } => {
+            raise(py, "DetachedError", |details| details.set_item("dropped", *dropped), &text)
+        }
+        _ => usage(py, &text),
+    }
+}
+
+/// Something that does not fit its declaration.
+pub fn decode(py: Python<'_>, text: &str, raw: &str) -> PyErr {
+    raise(py, "DecodeError", |details| details.set_item("raw", raw), text)
+}
+
+/// A mistake of the caller.
+pub fn usage(py: Python<'_>, text: &str) -> PyErr {
+    raise(py, "UsageError", |_| Ok(()), text)
+}
+
+/// Something that was made before a fork and used in the child.
+pub fn forked(py: Python<'_>) -> PyErr {
+    raise(py, "ForkedError", |_| Ok(()), "made in another process: a forked child starts clients of its own")
+}

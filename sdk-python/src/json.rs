@@ -1,0 +1,192 @@
+//! JSON text to Python values, in one pass.
+//!
+//! It takes what real agents send: a lone surrogate escape becomes U+FFFD, as everywhere in agentese. Of two
+//! members with one name the last one counts. Numbers that no double holds are refused.
+
+use agentese::scan::{self, MAX_DEPTH};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+/// The value of a JSON text; fails with `ValueError` where it is none.
+pub fn to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let mut reader = Reader { py, text, at: 0 };
+    let value = reader.value(0)?;
+    reader.white();
+    if reader.at < text.len() {
+        return Err(reader.wrong("nothing more"));
+    }
+    Ok(value)
+}
+
+struct Reader<'py, 'a> {
+    py: Python<'py>,
+    text: &'a str,
+    at: usize,
+}
+
+impl<'py> Reader<'py, '_> {
+    fn wrong(&self, expected: &str) -> PyErr {
+        PyValueError::new_err(format!("expected {expected} at byte {}", self.at))
+    }
+
+    fn white(&mut self) {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn next(&mut self) -> u8 {
+        self.white();
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    fn value(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+        if depth > MAX_DEPTH {
+            return Err(self.wrong("fewer levels"));
+        }
+        match self.next() {
+            b'{' => self.object(depth),
+            b'[' => self.array(depth),
+            b'"' => Ok(self.string()?.into_any()),
+            _ => self.scalar(),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+        let members = PyDict::new(self.py);
+        self.at += 1;
+        if self.next() == b'}' {
+            self.at += 1;
+            return Ok(members.into_any());
+        }
+        loop {
+            if self.next() != b'"' {
+                return Err(self.wrong("a member's name"));
+            }
+            let name = self.string()?;
+            if self.next() != b':' {
+                return Err(self.wrong("`:`"));
+            }
+            self.at += 1;
+            members.set_item(name, self.value(depth + 1)?)?;
+            match self.next() {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Ok(members.into_any());
+                }
+                _ => return Err(self.wrong("`,` or `}`")),
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+        let items = PyList::empty(self.py);
+        self.at += 1;
+        if self.next() == b']' {
+            self.at += 1;
+            return Ok(items.into_any());
+        }
+        loop {
+            items.append(self.value(depth + 1)?)?;
+            match self.next() {
+                b',' => self.at += 1,
+                b']' => {
+                    self.at += 1;
+                    return Ok(items.into_any());
+                }
+                _ => return Err(self.wrong("`,` or `]`")),
+            }
+        }
+    }
+
+    fn string(&mut self) -> PyResult<Bound<'py, PyString>> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match bytes.get(self.at) {
+                Some(b'"') => break,
+                Some(b'\\') => self.at += 2,
+                Some(0..0x20) | None => return Err(self.wrong("a string's end")),
+                Some(_) => self.at += 1,
+            }
+        }
+        self.at += 1;
+        let raw = self.text.get(start..self.at).unwrap_or_default();
+        match scan::string(raw) {
+            Some(text) => Ok(PyString::new(self.py, &text)),
+            None => Err(self.wrong("a sound escape")),
+        }
+    }
+
+    fn scalar(&mut self) -> PyResult<Bound<'py, PyAny>> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest
+            .iter()
+            .position(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.'))
+            .unwrap_or(rest.len());
+        let raw = self.text.get(self.at..self.at + length).unwrap_or_default();
+        let value = scalar(self.py, raw).ok_or_else(|| self.wrong("a value"))??;
+        self.at += length;
+        Ok(value)
+    }
+}
+
+/// A number, `true`, `false` or `null`; none where it is something else.
+pub fn scalar<'py>(py: Python<'py>, raw: &str) -> Option<PyResult<Bound<'py, PyAny>>> {
+    match raw {
+        "null" => return Some(Ok(py.None().into_bound(py))),
+        "true" => return Some(Ok(true.into_pyobject(py).ok()?.to_owned().into_any())),
+        "false" => return Some(Ok(false.into_pyobject(py).ok()?.to_owned().into_any())),
+        _ => {}
+    }
+    if !is_number(raw) {
+        return None;
+    }
+    if raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || raw == "-0" {
+        let number: f64 = raw.parse().ok()?;
+        if number.is_infinite() {
+            return Some(Err(PyValueError::new_err("the number is too large for a double")));
+        }
+        return Some(number.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from));
+    }
+    if let Ok(number) = raw.parse::<i64>() {
+        return Some(number.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from));
+    }
+    let int = py.get_type::<pyo3::types::PyInt>();
+    Some(int.call1((raw,)))
+}
+
+fn is_number(raw: &str) -> bool {
+    fn digits(bytes: &[u8]) -> usize {
+        bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    }
+    let bytes = raw.strip_prefix('-').unwrap_or(raw).as_bytes();
+    let whole = digits(bytes);
+    if whole == 0 || (whole > 1 && bytes[0] == b'0') {
+        return false;
+    }
+    let mut rest = &bytes[whole..];
+    if let [b'.', fraction @ ..] = rest {
+        let count = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+        rest = &fraction[count..];
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent = match exponent {
+            [b'+' | b'-', exponent @ ..] => exponent,
+            other => other,
+        };
+        let count = digits(exponent);
+        if count == 0 {
+            return false;
+        }
+        rest = &exponent[count..];
+    }
+    rest.is_empty()
+}

@@ -1,0 +1,271 @@
+//! What a value is declared to be, and decoding it accordingly.
+//!
+//! Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
+//! `[KIND]` for a list, `{KIND}` for a map, and otherwise the name of a declared type.
+
+use agentese::framing::FrameText;
+use agentese::scan;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+
+use crate::record::Record;
+use crate::{errors, json};
+
+/// A class for records of one kind, with what tells it from others.
+pub struct Shape {
+    class: Py<PyType>,
+    /// Raw JSON of members that are always the same.
+    constants: Vec<(String, String)>,
+    required: Vec<String>,
+}
+
+/// What a value is declared to be.
+pub enum Kind {
+    Str,
+    Bool,
+    Int,
+    Number,
+    Any,
+    Object,
+    List(Box<Kind>),
+    Map(Box<Kind>),
+    Record(Py<PyType>),
+    Union { tag: String, open: bool, variants: Vec<(String, Py<PyType>)>, unknown: Py<PyType> },
+    Choice(Vec<(Kind, Option<Shape>)>),
+}
+
+static TABLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Something in the generated tables.
+fn table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    TABLES.get_or_try_init(py, || py.import("agentese.generated.types").map(|m| m.into_any().unbind()))?.bind(py).getattr(name)
+}
+
+fn entry<'py>(py: Python<'py>, of: &str, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    table(py, of)?.cast_into::<PyDict>()?.get_item(name)
+}
+
+fn class(py: Python<'_>, name: &str) -> PyResult<Py<PyType>> {
+    Ok(table(py, name)?.cast_into::<PyType>()?.unbind())
+}
+
+impl Kind {
+    /// Reads a kind from its text.
+    pub fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
+        if let Some(item) = inner('[', ']') {
+            return Ok(Kind::List(Box::new(Kind::parse(py, item)?)));
+        }
+        if let Some(value) = inner('{', '}') {
+            return Ok(Kind::Map(Box::new(Kind::parse(py, value)?)));
+        }
+        Ok(match text {
+            "str" => Kind::Str,
+            "bool" => Kind::Bool,
+            "int" => Kind::Int,
+            "number" => Kind::Number,
+            "any" => Kind::Any,
+            "object" => Kind::Object,
+            name => return Kind::named(py, name),
+        })
+    }
+
+    fn named(py: Python<'_>, name: &str) -> PyResult<Self> {
+        if let Some(union) = entry(py, "UNIONS", name)? {
+            let (tag, open, names): (String, bool, Bound<'_, PyDict>) = union.extract()?;
+            let mut variants = Vec::new();
+            for (value, name) in names {
+                variants.push((value.extract()?, class(py, &name.extract::<String>()?)?));
+            }
+            return Ok(Kind::Union { tag, open, variants, unknown: class(py, "Unknown")? });
+        }
+        if let Some(kinds) = entry(py, "CHOICES", name)? {
+            let mut alternatives = Vec::new();
+            for text in kinds.cast_into::<PyTuple>()? {
+                let text: String = text.extract()?;
+                let kind = Kind::parse(py, &text)?;
+                let shape = match &kind {
+                    Kind::Record(class) => Some(Shape::of(py, class, &text)?),
+                    _ => None,
+                };
+                alternatives.push((kind, shape));
+            }
+            return Ok(Kind::Choice(alternatives));
+        }
+        if table(py, "STRINGS")?.contains(name)? {
+            return Ok(Kind::Str);
+        }
+        class(py, name).map(Kind::Record).map_err(|_| PyKeyError::new_err(name.to_owned()))
+    }
+
+    /// The value of a raw JSON text; `shared` is the text that it is a part of.
+    pub fn decode<'py>(&self, py: Python<'py>, raw: &str, shared: &FrameText) -> PyResult<Bound<'py, PyAny>> {
+        let part = || shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw));
+        match self {
+            Kind::Str => {
+                let text = scan::string(raw).ok_or_else(|| misfit(py, "a string", raw))?;
+                Ok(PyString::new(py, &text).into_any())
+            }
+            Kind::Bool => match raw {
+                "true" | "false" => scalar(py, raw),
+                _ => Err(misfit(py, "a boolean", raw)),
+            },
+            Kind::Int if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                let value = scalar(py, raw)?;
+                if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+                    return Ok(value);
+                }
+                // `1e3` and `2.0` are whole numbers too.
+                let number: f64 = value.extract()?;
+                if number.fract() == 0.0 {
+                    return py.get_type::<pyo3::types::PyInt>().call1((number,));
+                }
+                Err(misfit(py, "a whole number", raw))
+            }
+            Kind::Int => Err(misfit(py, "a whole number", raw)),
+            Kind::Number if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => scalar(py, raw),
+            Kind::Number => Err(misfit(py, "a number", raw)),
+            Kind::Any => json::to_python(py, raw).map_err(|error| errors::decode(py, &error.value(py).to_string(), raw)),
+            Kind::Object if raw.starts_with('{') => Kind::Any.decode(py, raw, shared),
+            Kind::Object => Err(misfit(py, "an object", raw)),
+            Kind::List(item) => {
+                let items = PyList::empty(py);
+                let sound = scan::items(raw, |raw| {
+                    items.append(item.decode(py, raw, shared)?)
+                });
+                match sound {
+                    Ok(Ok(())) => Ok(items.into_any()),
+                    Ok(Err(error)) => Err(error),
+                    Err(_) => Err(misfit(py, "an array", raw)),
+                }
+            }
+            Kind::Map(value) => {
+                let members = PyDict::new(py);
+                let mut result = Ok(());
+                let sound = scan::members(raw, |name, raw| {
+                    if result.is_ok() {
+                        let name = scan::string(&format!("\"{name}\"")).map_or_else(|| name.to_owned(), |n| n.into_owned());
+                        result = value.decode(py, raw, shared).and_then(|value| members.set_item(name, value));
+                    }
+                });
+                result?;
+                sound.map_err(|_| misfit(py, "an object", raw))?;
+                Ok(members.into_any())
+            }
+            Kind::Record(class) if raw.starts_with('{') => Record::make(class.bind(py), part()),
+            Kind::Record(_) => Err(misfit(py, "an object", raw)),
+            Kind::Union { tag, open, variants, unknown } => {
+                let mut found = None;
+                scan::members(raw, |name, value| {
+                    if scan::is_named(name, tag) {
+                        found = Some(value);
+                    }
+                })
+                .map_err(|_| misfit(py, "an object", raw))?;
+                let value = found.and_then(scan::string).ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
+                match variants.iter().find(|(known, _)| *known == value) {
+                    Some((_, class)) => Record::make(class.bind(py), part()),
+                    None if *open => Record::make(unknown.bind(py), part()),
+                    None => Err(misfit(py, &format!("a declared `{tag}`"), raw)),
+                }
+            }
+            Kind::Choice(alternatives) => {
+                for (kind, shape) in alternatives {
+                    let fits = match shape {
+                        Some(shape) => shape.fits(raw),
+                        None => kind.begins_like(raw),
+                    };
+                    if fits {
+                        return kind.decode(py, raw, shared);
+                    }
+                }
+                Err(misfit(py, "one of the declared shapes", raw))
+            }
+        }
+    }
+
+    fn begins_like(&self, raw: &str) -> bool {
+        match self {
+            Kind::Str => raw.starts_with('"'),
+            Kind::Bool => matches!(raw, "true" | "false"),
+            Kind::Int | Kind::Number => raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
+            Kind::List(_) => raw.starts_with('['),
+            Kind::Any | Kind::Choice(_) => true,
+            Kind::Object | Kind::Map(_) | Kind::Record(_) | Kind::Union { .. } => raw.starts_with('{'),
+        }
+    }
+}
+
+impl Shape {
+    fn of(py: Python<'_>, class: &Py<PyType>, name: &str) -> PyResult<Self> {
+        let shape = entry(py, "SHAPES", name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let (constants, required): (Vec<(String, String)>, Vec<String>) = shape.extract()?;
+        Ok(Shape { class: class.clone_ref(py), constants, required })
+    }
+
+    fn fits(&self, raw: &str) -> bool {
+        let _ = &self.class;
+        let mut wanted = vec![false; self.constants.len() + self.required.len()];
+        let sound = scan::members(raw, |name, value| {
+            for (at, (constant, expected)) in self.constants.iter().enumerate() {
+                if scan::is_named(name, constant) {
+                    wanted[at] = value == expected;
+                }
+            }
+            for (at, required) in self.required.iter().enumerate() {
+                if scan::is_named(name, required) {
+                    wanted[self.constants.len() + at] = true;
+                }
+            }
+        });
+        sound.is_ok() && wanted.iter().all(|found| *found)
+    }
+}
+
+fn scalar<'py>(py: Python<'py>, raw: &str) -> PyResult<Bound<'py, PyAny>> {
+    match json::scalar(py, raw) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(errors::decode(py, &error.value(py).to_string(), raw)),
+        None => Err(misfit(py, "a value", raw)),
+    }
+}
+
+fn misfit(py: Python<'_>, expected: &str, raw: &str) -> PyErr {
+    let shown: String = raw.chars().take(80).collect();
+    errors::decode(py, &format!("expected {expected}, found {shown}"), raw)
+}
+
+/// Decodes values of one kind.
+#[pyclass(frozen)]
+pub struct Decoder {
+    text: String,
+    nullable: bool,
+    kind: PyOnceLock<Kind>,
+}
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    #[pyo3(signature = (kind, nullable=false))]
+    fn new(kind: String, nullable: bool) -> Self {
+        Decoder { text: kind, nullable, kind: PyOnceLock::new() }
+    }
+
+    /// The value of a JSON text.
+    fn decode<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_shared(py, &FrameText::from(text))
+    }
+}
+
+impl Decoder {
+    /// The value of a JSON text that may be shared.
+    pub fn decode_shared<'py>(&self, py: Python<'py>, text: &FrameText) -> PyResult<Bound<'py, PyAny>> {
+        if self.nullable && text.as_str() == "null" {
+            return Ok(py.None().into_bound(py));
+        }
+        let kind = self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))?;
+        kind.decode(py, text.as_str(), text)
+    }
+}

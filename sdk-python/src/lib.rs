@@ -1,0 +1,46 @@
+//! The native core of the Python package `agentese`: connections, lazy records, framing, serving.
+//!
+//! One rule holds everywhere: threads of the runtime never attach to Python. They fill slots and queues and wake
+//! whoever waits, a blocked Python thread through a condition variable, an event loop through its mailbox.
+
+mod connection;
+mod errors;
+mod framer;
+mod home;
+mod json;
+mod kind;
+mod mailbox;
+mod member;
+mod options;
+mod pending;
+mod questions;
+mod record;
+mod runtime;
+mod stream;
+mod transport;
+mod wait;
+
+/// The native core; not part of the public interface.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::connection::Connection;
+    #[pymodule_export]
+    use super::framer::Framer;
+    #[pymodule_export]
+    use super::kind::Decoder;
+    #[pymodule_export]
+    use super::mailbox::Mailbox;
+    #[pymodule_export]
+    use super::member::Member;
+    #[pymodule_export]
+    use super::pending::Pending;
+    #[pymodule_export]
+    use super::questions::Question;
+    #[pymodule_export]
+    use super::record::Record;
+    #[pymodule_export]
+    use super::runtime::shut_down;
+    #[pymodule_export]
+    use super::stream::{EventTable, Stream};
+}

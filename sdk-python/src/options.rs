@@ -1,0 +1,136 @@
+//! What a connection is made with, as Python gives it.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentese::ChildOptions;
+use agentese::dynamic::{Limit, Options};
+use agentese::queue::Overflow;
+use agentese::tap::{Diagnostic, Tap};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// How many diagnostics are kept; the oldest go.
+const KEPT: usize = 256;
+
+/// Odd input that did not stop the connection, the newest last.
+#[derive(Default)]
+pub struct Diagnostics(Mutex<VecDeque<(&'static str, String)>>);
+
+impl Diagnostics {
+    /// What is kept.
+    pub fn list(&self) -> Vec<(&'static str, String)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// Keeps diagnostics.
+pub struct Keeper(pub Arc<Diagnostics>);
+
+impl Tap for Keeper {
+    fn wants_frames(&self) -> bool {
+        false
+    }
+
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        let (kind, text) = match diagnostic {
+            Diagnostic::Noise { text, reason } => ("noise", format!("{reason}: {text}")),
+            Diagnostic::Framing(error) => ("framing", error.to_string()),
+            Diagnostic::UnmatchedAnswer { id, command } => {
+                let id = id.as_deref().unwrap_or("no id");
+                ("unmatched_answer", format!("{id}, `{}`", command.as_deref().unwrap_or("no command")))
+            }
+            Diagnostic::UnknownFrame { kind } => ("unknown_frame", kind.clone()),
+            Diagnostic::DialogByPolicy { method } => ("dialog_by_policy", method.clone()),
+            Diagnostic::DialogMalformed { method, reason } => {
+                ("dialog_malformed", format!("`{method}`: {reason}"))
+            }
+            Diagnostic::EventDropped { kind } => ("event_dropped", kind.clone()),
+            other => ("other", format!("{other:?}")),
+        };
+        let mut kept = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((kind, text));
+    }
+}
+
+/// Options of a connection, as a dictionary gives them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ConnectionOptions {
+    overflow: String,
+    queue_bytes: usize,
+    max_line: usize,
+    timeout: Option<f64>,
+}
+
+impl ConnectionOptions {
+    /// As the connection core takes them.
+    pub fn into_core(self) -> PyResult<Options> {
+        let overflow = match self.overflow.as_str() {
+            "block" => Overflow::Block,
+            "coalesce" => Overflow::Coalesce,
+            "detach" => Overflow::Detach,
+            other => return Err(PyValueError::new_err(format!("overflow is {other:?}"))),
+        };
+        Ok(Options {
+            overflow,
+            queue_bytes: self.queue_bytes,
+            max_line: self.max_line,
+            timeout: self.timeout.map(seconds).transpose()?,
+            tap: None,
+            dialogs: None,
+        })
+    }
+}
+
+/// What is started, as a dictionary gives it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Program {
+    command: Vec<OsString>,
+    cwd: Option<PathBuf>,
+    env: Vec<(OsString, OsString)>,
+    env_remove: Vec<OsString>,
+    eof_grace: f64,
+    term_grace: f64,
+}
+
+impl Program {
+    /// As the connection core takes it.
+    pub fn into_core(self) -> PyResult<ChildOptions> {
+        let mut words = self.command.into_iter();
+        let mut child = ChildOptions::new(words.next().unwrap_or_default())
+            .args(words)
+            .graces(seconds(self.eof_grace)?, seconds(self.term_grace)?);
+        child.cwd = self.cwd;
+        child.env = self.env;
+        child.env_remove = self.env_remove;
+        Ok(child)
+    }
+}
+
+/// How long a call waits: a number of seconds, none for no limit, true for the default.
+#[derive(FromPyObject)]
+pub enum Wait {
+    Default(bool),
+    Seconds(f64),
+}
+
+/// The limit of a call.
+pub fn limit(wait: Option<Wait>) -> PyResult<Limit> {
+    Ok(match wait {
+        None => Limit::Never,
+        Some(Wait::Default(_)) => Limit::Default,
+        Some(Wait::Seconds(number)) => Limit::After(seconds(number)?),
+    })
+}
+
+fn seconds(number: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(number).map_err(|error| PyValueError::new_err(format!("{number} s: {error}")))
+}

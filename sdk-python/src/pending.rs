@@ -1,0 +1,111 @@
+//! Something that the runtime is doing, and its outcome.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::Error;
+use agentese::framing::FrameText;
+use agentese::termination::Termination;
+use pyo3::prelude::*;
+use tokio::task::AbortHandle;
+
+use crate::home::Home;
+use crate::kind::Decoder;
+use crate::mailbox::Ticket;
+use crate::wait::{Bell, deadline};
+use crate::{errors, runtime};
+
+/// What came of it.
+pub enum Outcome {
+    /// The data of an answer, where there is any.
+    Data(Option<FrameText>),
+    /// The end of the connection.
+    Over(Termination),
+}
+
+struct Slot {
+    outcome: Mutex<Option<Result<Outcome, Error>>>,
+    bell: Arc<Bell>,
+    ticket: Option<Ticket>,
+}
+
+impl Slot {
+    fn outcome(&self) -> MutexGuard<'_, Option<Result<Outcome, Error>>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Task {
+    slot: Arc<Slot>,
+    abort: AbortHandle,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.abort.abort();
+    }
+}
+
+/// Something that the runtime is doing. Dropping it gives it up.
+#[pyclass(frozen)]
+pub struct Pending {
+    task: Home<Task>,
+}
+
+impl Pending {
+    /// Starts it. The ticket is posted when it is done.
+    pub fn start(
+        ticket: Option<Ticket>,
+        work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
+    ) -> Self {
+        let slot = Arc::new(Slot { outcome: Mutex::default(), bell: Arc::default(), ticket });
+        let filled = slot.clone();
+        let task = runtime::handle().spawn(async move {
+            let outcome = work.await;
+            *filled.outcome() = Some(outcome);
+            filled.bell.ring();
+            if let Some(ticket) = &filled.ticket {
+                ticket.post();
+            }
+        });
+        Pending { task: Home::new(Task { slot, abort: task.abort_handle() }) }
+    }
+}
+
+#[pymethods]
+impl Pending {
+    /// Blocks until it is done, at most `seconds`. Says whether it is.
+    #[pyo3(signature = (seconds=None))]
+    fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
+        let slot = &self.task.get(py)?.slot;
+        let deadline = deadline(seconds);
+        while slot.outcome().is_none() {
+            if !slot.bell.wait(py, deadline)? {
+                return Ok(slot.outcome().is_some());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes what came of it: the decoded data, nothing where there is none, the end of the connection. Raises
+    /// where it failed.
+    #[pyo3(signature = (decoder=None))]
+    fn take<'py>(&self, py: Python<'py>, decoder: Option<&Bound<'py, Decoder>>) -> PyResult<Bound<'py, PyAny>> {
+        let outcome = self.task.get(py)?.slot.outcome().take();
+        match outcome {
+            None => Err(errors::usage(py, "it is not done, or was taken")),
+            Some(Err(error)) => Err(errors::from_core(py, &error)),
+            Some(Ok(Outcome::Over(end))) => errors::termination(py, &end),
+            Some(Ok(Outcome::Data(data))) => match decoder {
+                None => Ok(py.None().into_bound(py)),
+                Some(decoder) => decoder.get().decode_shared(py, &data.unwrap_or_else(|| "null".into())),
+            },
+        }
+    }
+
+    /// Gives it up.
+    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        self.task.get(py)?.abort.abort();
+        Ok(())
+    }
+}

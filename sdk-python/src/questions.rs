@@ -1,0 +1,137 @@
+//! Dialogs on their way to a Python handler, and the answers on their way back.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::dialog::Members;
+use agentese::dynamic::Dialogs;
+use agentese::framing::FrameText;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+use tokio::sync::oneshot;
+
+use crate::mailbox::Ticket;
+use crate::record::Record;
+use crate::wait::Bell;
+
+/// A question before Python sees it.
+pub struct Asked {
+    method: String,
+    params: FrameText,
+    answer: oneshot::Sender<Option<Members>>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: VecDeque<Asked>,
+    over: bool,
+}
+
+/// The questions that nobody has looked at.
+pub struct Questions {
+    state: Mutex<State>,
+    bell: Bell,
+    ticket: Option<Ticket>,
+}
+
+impl Questions {
+    /// None yet. The ticket is posted when some have come, and at the end.
+    pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
+        Arc::new(Questions { state: Mutex::default(), bell: Bell::default(), ticket })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        self.bell.ring();
+        if let Some(ticket) = &self.ticket {
+            ticket.post();
+        }
+    }
+
+    /// No more will come.
+    pub fn end(&self) {
+        self.state().over = true;
+        self.wake();
+    }
+
+    /// Waits for the next one; none at the end.
+    pub fn next(&self, py: Python<'_>) -> PyResult<Option<Question>> {
+        loop {
+            {
+                let mut state = self.state();
+                if let Some(asked) = state.asked.pop_front() {
+                    return Ok(Some(Question::new(asked)));
+                }
+                if state.over {
+                    return Ok(None);
+                }
+            }
+            self.bell.wait(py, None)?;
+        }
+    }
+
+    /// Those that are there.
+    pub fn take(&self) -> Vec<Question> {
+        self.state().asked.drain(..).map(Question::new).collect()
+    }
+}
+
+/// What the connection core calls.
+pub struct Sink(pub Arc<Questions>);
+
+impl Dialogs for Sink {
+    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>> {
+        let (answer, answered) = oneshot::channel();
+        let asked = Asked { method: method.to_owned(), params: FrameText::from(params), answer };
+        self.0.state().asked.push_back(asked);
+        self.0.wake();
+        async move { answered.await.ok().flatten() }.boxed()
+    }
+}
+
+/// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
+#[pyclass(frozen)]
+pub struct Question {
+    method: String,
+    params: FrameText,
+    answer: Mutex<Option<oneshot::Sender<Option<Members>>>>,
+}
+
+impl Question {
+    fn new(asked: Asked) -> Self {
+        Question { method: asked.method, params: asked.params, answer: Mutex::new(Some(asked.answer)) }
+    }
+}
+
+#[pymethods]
+impl Question {
+    /// The method on the wire.
+    #[getter]
+    fn method<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.method)
+    }
+
+    /// The parameters as an instance of that class.
+    fn record<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        Record::make(class, self.params.clone())
+    }
+
+    /// Answers with the members of a JSON object; nothing leaves it to the declared policy. The first answer
+    /// counts.
+    #[pyo3(signature = (members=None))]
+    fn answer(&self, members: Option<&str>) -> PyResult<()> {
+        let members = members.map(serde_json::from_str::<Members>).transpose();
+        let members = members.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(answer) = answer {
+            let _ = answer.send(members);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The one runtime of this process, and what fork and the end of the interpreter do to it.
+
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use agentese::dynamic::Client;
+use pyo3::prelude::*;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// A runtime and the process that it belongs to. Never freed: a forked child cannot even drop the one that it
+/// inherits, because its threads are not there.
+struct Owned {
+    process: u32,
+    runtime: Runtime,
+    clients: Mutex<Vec<std::sync::Weak<Client>>>,
+}
+
+static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Set when the interpreter is about to go: from then on no blocked thread returns to Python.
+static GONE: AtomicBool = AtomicBool::new(false);
+/// The process in which it was set.
+static GONE_IN: AtomicU32 = AtomicU32::new(0);
+
+fn owned() -> &'static Owned {
+    let current = CURRENT.load(Ordering::Acquire);
+    // SAFETY: what the pointer shows was leaked, and is never changed.
+    #[allow(unsafe_code)]
+    if let Some(owned) = unsafe { current.as_ref() }
+        && owned.process == process::id()
+    {
+        return owned;
+    }
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("agentese")
+        .enable_all()
+        .build()
+        .expect("a runtime can be started");
+    let made = Box::into_raw(Box::new(Owned { process: process::id(), runtime, clients: Mutex::default() }));
+    match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: as above; whoever lost the race leaks an idle runtime once.
+        #[allow(unsafe_code)]
+        Ok(_) => unsafe { &*made },
+        Err(_) => owned(),
+    }
+}
+
+/// The runtime of this process.
+pub fn handle() -> &'static Handle {
+    owned().runtime.handle()
+}
+
+/// Remembers a client, so that the end of the interpreter can end its agent.
+pub fn remember(client: &std::sync::Arc<Client>) {
+    let mut clients = owned().clients.lock().unwrap_or_else(PoisonError::into_inner);
+    clients.retain(|client| client.strong_count() > 0);
+    clients.push(std::sync::Arc::downgrade(client));
+}
+
+/// Whether the calling thread has to stay where it is, because the interpreter is about to go.
+pub fn is_gone() -> bool {
+    GONE.load(Ordering::Acquire) && GONE_IN.load(Ordering::Acquire) == process::id()
+}
+
+/// Ends all agents and waits for them, at most `seconds`. Called when the interpreter ends.
+#[pyfunction]
+pub fn shut_down(py: Python<'_>, seconds: f64) {
+    let current = CURRENT.load(Ordering::Acquire);
+    // SAFETY: as in `owned`.
+    #[allow(unsafe_code)]
+    let Some(owned) = (unsafe { current.as_ref() }) else { return };
+    if owned.process != process::id() {
+        return;
+    }
+    let clients: Vec<_> = {
+        let clients = owned.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().filter_map(std::sync::Weak::upgrade).filter(|client| client.ended().is_none()).collect()
+    };
+    let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
+    py.detach(|| {
+        let closing = futures::future::join_all(clients.iter().map(|client| client.close()));
+        let _ = owned.runtime.block_on(async { tokio::time::timeout(limit, closing).await });
+    });
+    GONE_IN.store(process::id(), Ordering::Release);
+    GONE.store(true, Ordering::Release);
+}

@@ -1,0 +1,205 @@
+//! Events on their way into Python: batch by batch, as instances of their generated classes.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use agentese::EndedBy;
+use agentese::dynamic::{Event, EventStream};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyType};
+
+use crate::errors;
+use crate::home::Home;
+use crate::mailbox::Ticket;
+use crate::record::Record;
+use crate::wait::{Bell, deadline};
+
+/// A batch ends with the event that reaches one of these.
+const MOST: usize = 1024;
+const BYTES: usize = 1 << 20;
+
+/// The class of each event, and that of all others.
+#[pyclass(frozen)]
+pub struct EventTable {
+    classes: HashMap<String, Py<PyType>>,
+    unknown: Py<PyType>,
+}
+
+#[pymethods]
+impl EventTable {
+    #[new]
+    fn new(classes: &Bound<'_, PyDict>, unknown: Py<PyType>) -> PyResult<Self> {
+        let classes = classes.iter().map(|(kind, class)| {
+            Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind()))
+        });
+        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown })
+    }
+}
+
+impl EventTable {
+    #[inline]
+    fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
+        let class = self.classes.get(event.kind()).unwrap_or(&self.unknown);
+        Record::make(class.bind(py), event.into_body())
+    }
+}
+
+struct Inner {
+    stream: EventStream,
+    ready: VecDeque<Event>,
+    batch: Vec<Event>,
+    told: bool,
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    bell: Arc<Bell>,
+    waker: Waker,
+}
+
+impl Shared {
+    /// No Python code runs and no class is made while this is held.
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fill(&self, inner: &mut Inner) -> Poll<usize> {
+        let mut context = Context::from_waker(&self.waker);
+        let Inner { stream, batch, .. } = inner;
+        let polled = stream.poll_batch(&mut context, batch, MOST, BYTES);
+        inner.ready.extend(inner.batch.drain(..));
+        polled
+    }
+}
+
+/// Events, from where they are queued.
+#[pyclass(frozen)]
+pub struct Stream {
+    shared: Home<Shared>,
+    table: Py<EventTable>,
+}
+
+impl Stream {
+    /// Events of one run or all of them. With a ticket it serves an event loop, else a thread.
+    pub fn new(stream: EventStream, table: Py<EventTable>, ticket: Option<Ticket>) -> Self {
+        let bell = Arc::<Bell>::default();
+        let waker = match ticket {
+            Some(ticket) => Waker::from(Arc::new(ticket)),
+            None => Waker::from(bell.clone()),
+        };
+        let inner = Inner { stream, ready: VecDeque::new(), batch: Vec::new(), told: false };
+        Stream { shared: Home::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
+    }
+
+    fn last<'py>(&self, py: Python<'py>, shared: &Shared) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let last = shared.inner().stream.last().cloned();
+        last.map(|event| self.table.get().make(py, event)).transpose()
+    }
+}
+
+#[pymethods]
+impl Stream {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// The next event, blocking. Raises how it failed once, and then stops.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let shared = self.shared.get(py)?;
+        loop {
+            let event = {
+                let mut inner = shared.inner();
+                match inner.ready.pop_front() {
+                    Some(event) => Some(event),
+                    None => match shared.fill(&mut inner) {
+                        Poll::Pending => None,
+                        Poll::Ready(0) => {
+                            let told = std::mem::replace(&mut inner.told, true);
+                            let error = inner.stream.over().and_then(|over| over.as_ref().err()).cloned();
+                            drop(inner);
+                            return match error {
+                                Some(error) if !told => Err(errors::from_core(py, &error)),
+                                _ => Ok(None),
+                            };
+                        }
+                        Poll::Ready(_) => inner.ready.pop_front(),
+                    },
+                }
+            };
+            match event {
+                Some(event) => return self.table.get().make(py, event).map(Some),
+                None => {
+                    shared.bell.wait(py, None)?;
+                }
+            }
+        }
+    }
+
+    /// The events that are there, without waiting: an empty list at the end, and nothing where none is there
+    /// yet; then the ticket is posted when one comes.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let shared = self.shared.get(py)?;
+        let events: Vec<Event> = {
+            let mut inner = shared.inner();
+            if inner.ready.is_empty() && shared.fill(&mut inner).is_pending() {
+                return Ok(None);
+            }
+            inner.ready.drain(..).collect()
+        };
+        let table = self.table.get();
+        let list = PyList::empty(py);
+        for event in events {
+            list.append(table.make(py, event)?)?;
+        }
+        Ok(Some(list))
+    }
+
+    /// Drops the events that are there. Says whether the end is reached; where it is not, the ticket is posted
+    /// when there is more to drop.
+    fn skip(&self, py: Python<'_>) -> PyResult<bool> {
+        let shared = self.shared.get(py)?;
+        loop {
+            let mut inner = shared.inner();
+            inner.ready.clear();
+            match shared.fill(&mut inner) {
+                Poll::Pending => return Ok(false),
+                Poll::Ready(0) => return Ok(true),
+                Poll::Ready(_) => {}
+            }
+        }
+    }
+
+    /// Drops events until the end, blocking at most `seconds`. Says whether the end is reached.
+    #[pyo3(signature = (seconds=None))]
+    fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
+        let deadline: Option<Instant> = deadline(seconds);
+        loop {
+            if self.skip(py)? {
+                return Ok(true);
+            }
+            if !self.shared.get(py)?.bell.wait(py, deadline)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// What ended the run and its last event; raises how it failed. Nothing before the end.
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<(&'static str, Option<Bound<'py, PyAny>>)>> {
+        let shared = self.shared.get(py)?;
+        let over = shared.inner().stream.over().cloned();
+        match over {
+            None => Ok(None),
+            Some(Err(error)) => Err(errors::from_core(py, &error)),
+            Some(Ok(by)) => {
+                let by = match by {
+                    EndedBy::Answer => "answer",
+                    EndedBy::Handled => "handled",
+                    EndedBy::Event => "event",
+                };
+                Ok(Some((by, self.last(py, shared)?)))
+            }
+        }
+    }
+}

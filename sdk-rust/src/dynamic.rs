@@ -1,0 +1,369 @@
+//! A client whose dialect is chosen while the program runs: what bindings for other languages stand on.
+//!
+//! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the
+//! [`Spec`] say what differs. Rust programs use [`RpcClient`](crate::RpcClient).
+
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::connection::{Connection, EventFrame, EventQueue, Settings};
+use crate::dialog::{AnySink, Members, Misfit};
+use crate::error::Error;
+use crate::framing::{DEFAULT_MAX_LINE, FrameText};
+use crate::queue::{DEFAULT_CAP, Overflow};
+use crate::run::ended;
+use crate::run_tracker::EndedBy;
+use crate::scan;
+use crate::spec::{Answer, Dialect, RunEffect, Spec};
+use crate::tap::Tap;
+use crate::termination::Termination;
+use crate::transport::{ChildOptions, Transport};
+use crate::{omp, opal, operator, pi, pisces};
+
+/// The tables of all dialects.
+pub const SPECS: [&Spec; 5] = [
+    pi::Pi::SPEC,
+    omp::Omp::SPEC,
+    pisces::Pisces::SPEC,
+    operator::Operator::SPEC,
+    opal::Opal::SPEC,
+];
+
+/// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
+///
+/// # Errors
+/// [`Error::UnknownRevision`] where there is no such dialect or revision.
+pub fn spec(name: &str) -> Result<&'static Spec, Error> {
+    let (dialect, revision) = name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
+    let found = SPECS.into_iter().find(|spec| spec.name == dialect);
+    match found {
+        Some(spec) if revision.is_none_or(|revision| revision == spec.revision) => Ok(spec),
+        _ => Err(Error::UnknownRevision {
+            dialect: found.map_or("any dialect", |spec| spec.name),
+            asked: name.to_owned(),
+            known: found.map_or("pi, omp, pisces, operator, opal", |spec| spec.revision),
+        }),
+    }
+}
+
+/// Answers the agent's dialogs from their raw parameters.
+pub trait Dialogs: Send + Sync + 'static {
+    /// Asks for an answer; `None` in the end dismisses the question. Called on the connection's own tasks:
+    /// it must not block.
+    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>>;
+}
+
+struct Raw {
+    spec: &'static Spec,
+    dialogs: Arc<dyn Dialogs>,
+}
+
+impl AnySink for Raw {
+    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
+        if self.spec.dialog(method).is_none() {
+            return Err(Misfit::Unknown);
+        }
+        Ok(self.dialogs.ask(method, params))
+    }
+}
+
+/// How a client is made; see [`Builder`](crate::Builder) for what each means.
+#[derive(Clone)]
+pub struct Options {
+    /// What happens when a subscriber does not read.
+    pub overflow: Overflow,
+    /// How many bytes of events one queue holds.
+    pub queue_bytes: usize,
+    /// The longest line that is read, in bytes.
+    pub max_line: usize,
+    /// How long every call waits for its answer, in place of the command's own default.
+    pub timeout: Option<Duration>,
+    /// Sees every frame, keys redacted.
+    pub tap: Option<Arc<dyn Tap>>,
+    /// Answers the agent's dialogs.
+    pub dialogs: Option<Arc<dyn Dialogs>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            overflow: Overflow::default(),
+            queue_bytes: DEFAULT_CAP,
+            max_line: DEFAULT_MAX_LINE,
+            timeout: None,
+            tap: None,
+            dialogs: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("overflow", &self.overflow).finish_non_exhaustive()
+    }
+}
+
+/// A client of an agent. Clones share the connection; when the last one and the last stream are gone, the
+/// agent is shut down in the background.
+#[derive(Clone)]
+pub struct Client {
+    spec: &'static Spec,
+    connection: Arc<Connection>,
+}
+
+/// How long a call waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Limit {
+    /// As long as the connection or the command says.
+    #[default]
+    Default,
+    /// As long as it takes.
+    Never,
+    /// That long.
+    After(Duration),
+}
+
+impl Client {
+    /// Starts a program and drives it. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`Error::Spawn`] where the program cannot be started.
+    pub fn spawn(spec: &'static Spec, options: Options, child: ChildOptions) -> Result<Self, Error> {
+        Ok(Self::connect(spec, options, Transport::from_child(child)?))
+    }
+
+    /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
+    pub fn connect(spec: &'static Spec, options: Options, transport: Transport) -> Self {
+        let dialogs = options.dialogs.map(|dialogs| -> Arc<dyn AnySink> { Arc::new(Raw { spec, dialogs }) });
+        let settings = Settings {
+            overflow: options.overflow,
+            queue_bytes: options.queue_bytes,
+            max_line: options.max_line,
+            timeout: options.timeout,
+            tap: options.tap,
+            dialogs,
+        };
+        Client { spec, connection: Arc::new(Connection::start(spec, settings, transport)) }
+    }
+
+    /// The dialect's tables.
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    /// The id of the agent's process, where this client started it.
+    pub fn process_id(&self) -> Option<u32> {
+        self.connection.child().map(|child| child.id())
+    }
+
+    /// The termination, where the connection is over.
+    pub fn ended(&self) -> Option<Termination> {
+        self.connection.shared.ended()
+    }
+
+    /// How many events nobody listened to.
+    pub fn dropped_events(&self) -> u64 {
+        self.connection.shared.dropped_events()
+    }
+
+    /// Sends a line as it is. No answer is waited for, and nothing is checked.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over, [`Error::Encode`] where the text is not one line.
+    pub fn send_raw(&self, line: &str) -> Result<(), Error> {
+        if line.contains('\n') {
+            let command = line.chars().take(40).collect();
+            return Err(Error::Encode { command, reason: "it has a line feed".into() });
+        }
+        self.connection.shared.send_line(line.to_owned())
+    }
+
+    /// Sends a command with its members (a JSON object) and gives the data of its answer, where there is any.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn call(&self, command: &str, members: &str, limit: Limit) -> Result<Option<FrameText>, Error> {
+        let limit = self.limit(command, limit);
+        Ok(self.connection.shared.call(command, members, limit).await?.data)
+    }
+
+    /// Sends a command that starts a run. The events are listened to before it is sent; the future resolves
+    /// with the data of the answer that accepted the run, or at once where the answer is its end.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over; the future fails as every call.
+    pub fn start(
+        &self,
+        command: &str,
+        members: &str,
+        limit: Limit,
+    ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error> {
+        let session = self.spec.session_member.and_then(|member| {
+            let mut session = None;
+            scan::members(members, |name, value| {
+                if scan::is_named(name, member) {
+                    session = scan::string(value).map(std::borrow::Cow::into_owned);
+                }
+            })
+            .ok()?;
+            session
+        });
+        let queue = self.connection.shared.start_run(command, members, session)?;
+        let stream = EventStream::new(self.clone(), queue.events, Some(queue.token));
+        let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
+        let limit = self.limit(command, limit);
+        let command = command.to_owned();
+        let answer = queue.answer;
+        let accepted = async move {
+            if at_the_end {
+                return Ok(None);
+            }
+            let answer = match limit {
+                None => answer.await,
+                Some(after) => tokio::time::timeout(after, answer)
+                    .await
+                    .map_err(|_| Error::TimedOut { command, after })?,
+            };
+            let closed = || Err(Error::Terminated(Termination::new(crate::termination::Cause::Closed)));
+            Ok(answer.unwrap_or_else(|_| closed())?.data)
+        };
+        Ok((stream, accepted))
+    }
+
+    /// Listens to all events from now on.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over.
+    pub fn events(&self) -> Result<EventStream, Error> {
+        Ok(EventStream::new(self.clone(), self.connection.shared.subscribe()?, None))
+    }
+
+    /// Shuts the agent down and waits for its end.
+    pub async fn close(&self) -> Termination {
+        self.connection.close().await
+    }
+
+    /// Resolves when the connection is over. Keeps nothing alive.
+    pub fn terminated(&self) -> impl Future<Output = Termination> + Send + 'static {
+        let shared = self.connection.shared.clone();
+        async move { shared.terminated().await }
+    }
+
+    fn limit(&self, command: &str, limit: Limit) -> Option<Duration> {
+        match limit {
+            Limit::Default => self.connection.shared.timeout(command),
+            Limit::Never => None,
+            Limit::After(after) => Some(after),
+        }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("dialect", &self.spec.id())
+            .field("process", &self.process_id())
+            .field("ended", &self.ended())
+            .finish()
+    }
+}
+
+/// An event as it came.
+#[derive(Debug, Clone)]
+pub struct Event(EventFrame);
+
+impl Event {
+    /// Its type.
+    pub fn kind(&self) -> &str {
+        &self.0.kind
+    }
+
+    /// Its object, without an envelope.
+    pub fn body(&self) -> &FrameText {
+        &self.0.body
+    }
+
+    /// Its object, without an envelope, taken.
+    pub fn into_body(self) -> FrameText {
+        self.0.body
+    }
+}
+
+/// The events of a run, or all events. Dropping it stops listening and nothing else.
+pub struct EventStream {
+    client: Client,
+    queue: EventQueue,
+    token: Option<u64>,
+    last: Option<Event>,
+    over: Option<Result<EndedBy, Error>>,
+    frames: Vec<EventFrame>,
+}
+
+impl EventStream {
+    fn new(client: Client, queue: EventQueue, token: Option<u64>) -> Self {
+        EventStream { client, queue, token, last: None, over: None, frames: Vec::new() }
+    }
+
+    /// Appends the next events to `out`: up to `most`, and up to `bytes` bytes with the one that reaches it.
+    /// Gives how many; none at the end, after which [`EventStream::over`] says how it came.
+    pub fn poll_batch(
+        &mut self,
+        context: &mut Context<'_>,
+        out: &mut Vec<Event>,
+        most: usize,
+        bytes: usize,
+    ) -> Poll<usize> {
+        if self.over.is_some() {
+            return Poll::Ready(0);
+        }
+        match ready!(self.queue.poll_recv_batch(context, &mut self.frames, most, bytes)) {
+            Ok(count) => {
+                let spec = self.client.spec;
+                for frame in self.frames.drain(..) {
+                    let event = Event(frame);
+                    if self.token.is_some() && may_end(spec, event.kind()) {
+                        self.last = Some(event.clone());
+                    }
+                    out.push(event);
+                }
+                Poll::Ready(count)
+            }
+            Err(reason) => {
+                self.over = Some(ended(reason));
+                Poll::Ready(0)
+            }
+        }
+    }
+
+    /// How it ended, when it has ended and everything was read.
+    pub fn over(&self) -> Option<&Result<EndedBy, Error>> {
+        self.over.as_ref()
+    }
+
+    /// The last event read that could be the end of the run.
+    pub fn last(&self) -> Option<&Event> {
+        self.last.as_ref()
+    }
+}
+
+fn may_end(spec: &Spec, kind: &str) -> bool {
+    spec.event(kind).is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            self.client.connection.shared.forget_run(token);
+        }
+    }
+}
+
+impl std::fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventStream").field("over", &self.over).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,22 @@
+//! The pi dialect, served within this process.
+//!
+//! Names with `fm_F…` are rows of the project's table of faults.
+
+#[path = "pi/abort.rs"]
+mod abort;
+#[path = "pi/bad_input.rs"]
+mod bad_input;
+#[path = "pi/bash.rs"]
+mod bash;
+#[path = "pi/client.rs"]
+mod client;
+#[path = "pi/commands.rs"]
+mod commands;
+#[path = "pi/emitters.rs"]
+mod emitters;
+#[path = "pi/queues.rs"]
+mod queues;
+#[path = "pi/runs.rs"]
+mod runs;
+#[path = "support/mod.rs"]
+mod support;

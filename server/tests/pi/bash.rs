@@ -1,0 +1,224 @@
+//! Commands that the user runs beside the agent.
+
+use std::sync::{Arc, Mutex};
+
+use agentese::types::{AgentMessage, InputBlock, InputContent, Model};
+use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::{Provider, Request, StreamEvent};
+use futures::stream::BoxStream;
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+use crate::support::{script, soon};
+
+/// The embedded model, which remembers what it was asked.
+struct Listening {
+    inner: Scripted,
+    heard: Mutex<Vec<Request>>,
+}
+
+impl Listening {
+    fn new(answers: Value) -> Arc<Self> {
+        Arc::new(Self { inner: Scripted::script(script(answers)), heard: Mutex::default() })
+    }
+
+    /// The user's texts in the last request.
+    fn texts(&self) -> Vec<String> {
+        let heard = self.heard.lock().unwrap();
+        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &**message {
+            AgentMessage::User(message) => match &message.content {
+                InputContent::Blocks(blocks) => match &blocks[..] {
+                    [InputBlock::Text(block), ..] => Some(block.text.clone()),
+                    _ => None,
+                },
+                InputContent::Text(text) => Some(text.clone()),
+            },
+            _ => None,
+        });
+        texts.collect()
+    }
+}
+
+struct Shared(Arc<Listening>);
+
+impl Provider for Shared {
+    fn name(&self) -> &str {
+        self.0.inner.name()
+    }
+    fn models(&self) -> &[Model] {
+        self.0.inner.models()
+    }
+    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
+        self.0.heard.lock().unwrap().push(request.clone());
+        self.0.inner.stream(request)
+    }
+}
+
+fn listening(answers: Value) -> (Link, Arc<Listening>, tempfile::TempDir) {
+    let model = Listening::new(answers);
+    let place = tempfile::tempdir().unwrap();
+    let server = agentese_server::Server::builder()
+        .cwd(place.path())
+        .temp_dir(place.path())
+        .with_provider(Arc::new(Shared(model.clone())))
+        .build();
+    (Link::to(server), model, place)
+}
+
+#[tokio::test]
+async fn results_have_the_documented_shape() {
+    let (mut link, _place) = Link::scripted(json!({"responses": []}));
+    let data = link.data(json!({"type": "bash", "command": "echo out; echo err >&2; exit 3"})).await;
+    assert_eq!(data, json!({"output": "out\nerr\n", "exitCode": 3, "cancelled": false, "truncated": false}));
+    let big = link.data(json!({"type": "bash", "command": "seq 1 5000"})).await;
+    assert_eq!(big["truncated"], true);
+    let whole = std::fs::read_to_string(big["fullOutputPath"].as_str().unwrap()).unwrap();
+    assert_eq!(whole.lines().count(), 5000);
+    let killed = link.ask(json!({"type": "bash", "command": "echo partial; kill -9 $$"})).await;
+    assert_eq!(killed["success"], false);
+    assert!(killed["error"].as_str().unwrap().contains("SIGKILL"), "{killed}");
+    let messages = link.messages().await;
+    assert_eq!(messages.len(), 3);
+    assert_eq!(messages[0]["role"], "bashExecution");
+    assert_eq!((&messages[2]["output"], &messages[2]["cancelled"]), (&json!("partial\n"), &json!(true)));
+    // No event is sent for any of them.
+    assert!(link.seen.iter().all(|frame| frame["type"] == "response"));
+}
+
+#[tokio::test]
+async fn commands_run_side_by_side() {
+    let (mut link, _place) = Link::scripted(json!({"responses": []}));
+    // Each can only end when the other one runs.
+    let command = |own: &str, other: &str| {
+        format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done; echo {own}")
+    };
+    link.send(json!({"id": "one", "type": "bash", "command": command("one", "two")})).await;
+    link.send(json!({"id": "two", "type": "bash", "command": command("two", "one")})).await;
+    for _ in 0..2 {
+        let answer = link.next().await.unwrap();
+        assert_eq!(answer["data"]["output"], format!("{}\n", answer["id"].as_str().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn abort_bash_stops_all_of_them_and_nothing_else() {
+    let (mut link, place) = Link::scripted(json!({"responses": [{"hang_after": -1}]}));
+    for id in ["one", "two"] {
+        let command = format!("echo {id}; touch {id}; exec sleep 1000");
+        link.send(json!({"id": id, "type": "bash", "command": command})).await;
+    }
+    let running = async {
+        while !(place.path().join("one").exists() && place.path().join("two").exists()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("both to run", running).await;
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("agent_start").await;
+    link.send(json!({"id": "stop", "type": "abort_bash"})).await;
+    let mut missing = vec!["one", "two", "stop"];
+    while !missing.is_empty() {
+        let frame = link.next().await.unwrap();
+        missing.retain(|id| frame["id"] != *id);
+        if frame["id"] == "one" {
+            assert_eq!(frame["data"], json!({"output": "one\n", "cancelled": true, "truncated": false}));
+        }
+    }
+    assert_eq!(link.state().await["isStreaming"], true);
+    // Later ones are not touched, and with nothing to stop it succeeds as well.
+    assert_eq!(link.data(json!({"type": "bash", "command": "echo later"})).await["output"], "later\n");
+    link.data(json!({"type": "abort_bash"})).await;
+}
+
+#[tokio::test]
+async fn an_abort_does_not_stop_them() {
+    let (mut link, place) = Link::scripted(json!({"responses": []}));
+    link.send(
+        json!({"id": "b", "type": "bash", "command": "until [ -e go ]; do sleep 0.01; done; echo done"}),
+    )
+    .await;
+    link.data(json!({"type": "abort"})).await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    assert_eq!(link.answer("b").await["data"]["output"], "done\n");
+}
+
+#[tokio::test]
+async fn outputs_reach_the_model_with_the_next_prompt() {
+    let (mut link, model, _place) = listening(json!({"responses": [], "default": {"text": "ok"}}));
+    link.data(json!({"type": "bash", "command": "echo one"})).await;
+    link.data(json!({"type": "bash", "command": "exit 4"})).await;
+    assert_eq!(link.state().await["messageCount"], 2);
+    let frames = link.run("look").await;
+    assert_eq!(
+        model.texts(),
+        [
+            "Ran `echo one`\n```\none\n\n```",
+            "Ran `exit 4`\n(no output)\n\nCommand exited with code 4",
+            "look"
+        ]
+    );
+    // They are no part of the run.
+    assert_eq!(frames.last().unwrap()["messages"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn while_a_run_goes_on_they_are_answered_at_once_and_recorded_before_the_next_prompt() {
+    let (mut link, model, _place) = listening(
+        json!({"responses": [{"blocks": [{"text": ["a", "b"]}], "hang_after": 1}], "default": {"text": "ok"}}),
+    );
+    link.send(json!({"type": "prompt", "message": "first"})).await;
+    link.until_event("message_update").await;
+    assert_eq!(link.data(json!({"type": "bash", "command": "echo during"})).await["output"], "during\n");
+    link.data(json!({"type": "abort"})).await;
+    let roles = |messages: &[Value]| {
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&link.messages().await), ["user", "assistant"]);
+    link.run("second").await;
+    assert_eq!(roles(&link.messages().await), ["user", "assistant", "bashExecution", "user", "assistant"]);
+    assert_eq!(model.texts(), ["first", "Ran `echo during`\n```\nduring\n\n```", "second"]);
+}
+
+#[tokio::test]
+async fn fm_f46_what_a_model_gets_to_see_after_an_abort_is_whole() {
+    let (mut link, model, _place) = listening(json!({"responses": [
+        {"blocks": [
+            {"tool": {"id": "x", "name": "bash", "args": {"command": "echo on; exec sleep 1000"}}},
+            {"tool": {"id": "y", "name": "bash", "args": {"command": "true"}}},
+        ]},
+        {"blocks": [{"tool": {"id": "z", "name": "bash", "args": ["{\"comm", "and\": \"x\"}"]}}], "hang_after": 1},
+    ], "default": {"text": "ok"}}));
+    link.send(json!({"type": "prompt", "message": "one"})).await;
+    link.until_event("tool_execution_update").await;
+    link.data(json!({"type": "abort"})).await;
+    link.send(json!({"type": "prompt", "message": "two"})).await;
+    link.until("half a call", |frame| frame["assistantMessageEvent"]["type"] == "toolcall_delta").await;
+    link.data(json!({"type": "abort"})).await;
+    link.run("three").await;
+    let heard = model.heard.lock().unwrap();
+    let messages: Vec<Value> = heard
+        .last()
+        .unwrap()
+        .messages
+        .iter()
+        .map(|message| serde_json::to_value(&**message).unwrap())
+        .collect();
+    let outline: Vec<_> = messages
+        .iter()
+        .map(|message| message["toolCallId"].as_str().or(message["role"].as_str()).unwrap())
+        .collect();
+    assert_eq!(outline, ["user", "assistant", "x", "y", "user", "user"]);
+    crate::support::trace::check_history(&messages);
+}
+
+#[tokio::test]
+async fn a_wrong_command_is_refused_and_leaves_nothing() {
+    let (builder, _place) = builder(json!({"responses": []}));
+    let mut link = Link::to(builder.build());
+    for command in [json!({"type": "bash"}), json!({"type": "bash", "command": 7})] {
+        let refused = link.ask(command).await;
+        assert_eq!(refused["success"], false);
+        assert!(refused["error"].as_str().unwrap().contains("command"), "{refused}");
+    }
+    assert_eq!(link.state().await["messageCount"], 0);
+}

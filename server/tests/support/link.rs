@@ -1,0 +1,144 @@
+//! A served agent in this process, spoken to in lines.
+
+use agentese::serve::{Ended, Options};
+use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese_server::{Builder, Server};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::task::JoinHandle;
+
+use super::{script, soon};
+
+/// One end of a memory pair whose other end is a server.
+pub struct Link {
+    writer: Option<BoxWriter>,
+    lines: Lines<BufReader<BoxReader>>,
+    served: JoinHandle<Ended>,
+    /// Every frame so far, with its text.
+    pub seen: Vec<Value>,
+}
+
+impl Link {
+    pub fn to(server: Server) -> Self {
+        Self::with(server, Options::default(), 1 << 20)
+    }
+
+    pub fn with(server: Server, options: Options, buffer: usize) -> Self {
+        let (ours, theirs) = memory_pair(buffer);
+        let served = tokio::spawn(server.serve_with(theirs, options));
+        let (reader, writer, _) = ours.into_parts();
+        let lines = BufReader::new(reader).lines();
+        Self { writer: Some(writer), lines, served, seen: Vec::new() }
+    }
+
+    /// An agent whose model says what the script says, in a directory that has nothing.
+    pub fn scripted(json: Value) -> (Self, tempfile::TempDir) {
+        let (builder, place) = builder(json);
+        (Self::to(builder.build()), place)
+    }
+
+    pub async fn send_raw(&mut self, bytes: &[u8]) {
+        let writer = self.writer.as_mut().expect("stdin is closed");
+        soon("the server reads", writer.write_all(bytes)).await.unwrap();
+    }
+
+    pub async fn send(&mut self, command: Value) {
+        self.send_raw(format!("{command}\n").as_bytes()).await;
+    }
+
+    /// The next frame; none after the last one.
+    pub async fn next(&mut self) -> Option<Value> {
+        let line = soon("a frame", self.lines.next_line()).await.unwrap()?;
+        let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        super::trace::check_frame(&line);
+        self.seen.push(frame.clone());
+        Some(frame)
+    }
+
+    /// Reads up to a frame; it is the last of those that are given.
+    pub async fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let Some(frame) = self.next().await else { panic!("{what} did not come: {frames:#?}") };
+            let last = found(&frame);
+            frames.push(frame);
+            if last {
+                return frames;
+            }
+        }
+    }
+
+    pub async fn until_event(&mut self, kind: &str) -> Vec<Value> {
+        self.until(kind, |frame| frame["type"] == kind).await
+    }
+
+    /// Sends a command and gives its answer; whatever comes before it stays in `seen`.
+    pub async fn ask(&mut self, command: Value) -> Value {
+        let id = format!("ask-{}", self.seen.len());
+        let mut command = command;
+        command["id"] = json!(id);
+        self.send(command).await;
+        self.answer(&id).await
+    }
+
+    /// Reads up to the answer to an id.
+    pub async fn answer(&mut self, id: &str) -> Value {
+        let frames = self.until(id, |frame| frame["type"] == "response" && frame["id"] == id).await;
+        frames.into_iter().next_back().unwrap()
+    }
+
+    /// As `ask`, for a command that has to succeed; gives the data.
+    pub async fn data(&mut self, command: Value) -> Value {
+        let answer = self.ask(command).await;
+        assert_eq!(answer["success"], true, "{answer}");
+        answer["data"].clone()
+    }
+
+    /// Sends a prompt and gives the events of its run.
+    pub async fn run(&mut self, message: &str) -> Vec<Value> {
+        self.send(json!({"id": "run", "type": "prompt", "message": message})).await;
+        let mut frames = self.until_event("agent_end").await;
+        assert_eq!(
+            frames.remove(0),
+            json!({"id": "run", "type": "response", "command": "prompt", "success": true})
+        );
+        super::trace::check_run(&frames);
+        frames
+    }
+
+    pub async fn state(&mut self) -> Value {
+        self.data(json!({"type": "get_state"})).await
+    }
+
+    pub async fn messages(&mut self) -> Vec<Value> {
+        self.data(json!({"type": "get_messages"})).await["messages"].as_array().unwrap().clone()
+    }
+
+    /// Ends the input.
+    pub fn hang_up(&mut self) {
+        self.writer = None;
+    }
+
+    /// Ends the input, and gives what still comes and why serving ended.
+    pub async fn finish(mut self) -> (Vec<Value>, Ended) {
+        self.hang_up();
+        let mut rest = Vec::new();
+        while let Some(frame) = self.next().await {
+            rest.push(frame);
+        }
+        let ended = soon("the end of serving", self.served).await.unwrap();
+        (rest, ended)
+    }
+
+    /// Stops reading and writing altogether.
+    pub fn vanish(self) -> JoinHandle<Ended> {
+        self.served
+    }
+}
+
+/// A builder with a script and a directory of its own.
+pub fn builder(json: Value) -> (Builder, tempfile::TempDir) {
+    let place = tempfile::tempdir().unwrap();
+    let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).script(script(json));
+    (builder, place)
+}

@@ -1,0 +1,34 @@
+//! What the tests of the served agent share.
+
+#![allow(dead_code)] // Each test program uses its own part of it.
+
+pub mod link;
+pub mod process;
+pub mod trace;
+
+use std::future::Future;
+use std::time::Duration;
+
+use agentese::types::ModelScript;
+use serde_json::Value;
+
+/// Nothing here takes seconds; what takes this long hangs.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// Waits for something that has to come.
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+/// A script from its JSON.
+pub fn script(json: Value) -> ModelScript {
+    serde_json::from_value(json).unwrap()
+}
+
+/// Runs a test on the runtime that the binary uses.
+pub fn on_one_thread<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}

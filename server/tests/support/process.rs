@@ -1,0 +1,1 @@
+//! The binary, as a client that knows nothing of it sees it.
