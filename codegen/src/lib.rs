@@ -1,4 +1,4 @@
-//! Generators from the declaration of `agentese-protocol`: JSON Schema, OpenRPC, Rust, TypeScript
+//! Generators from the declaration of `agentese-protocol`: JSON Schema, OpenRPC, Rust, TypeScript, Python
 //! and the declaration itself as JSON.
 //!
 //! Each target is a module with a function from the [`Index`](agentese_protocol::Index) of the
@@ -10,6 +10,7 @@ pub mod model_json;
 pub mod names;
 pub mod openrpc;
 pub mod output;
+pub mod python;
 pub mod rust;
 pub mod typescript;
 
@@ -26,5 +27,6 @@ pub fn artefacts() -> Vec<Artefact> {
     files.extend(openrpc::artefacts());
     files.extend(rust::artefacts());
     files.extend(typescript::artefacts());
+    files.extend(python::artefacts());
     files
 }

@@ -32,7 +32,6 @@ impl Member {
         &self.doc
     }
 
-    #[pyo3(signature = (record, _owner=None))]
     fn __get__<'py>(
         slf: &Bound<'py, Self>,
         record: Option<&Bound<'py, PyAny>>,

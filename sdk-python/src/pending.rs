@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use agentese::Error;
 use agentese::framing::FrameText;
@@ -53,15 +54,22 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Starts it. The ticket is posted when it is done.
+    /// Starts it. What it does before it first waits (sending a command, for one) is done when this returns,
+    /// so that commands go out in the order of their calls. The ticket is posted when it is done.
     pub fn start(
         ticket: Option<Ticket>,
         work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Self {
         let slot = Arc::new(Slot { outcome: Mutex::default(), bell: Arc::default(), ticket });
         let filled = slot.clone();
+        let mut work = Box::pin(work);
+        let _runtime = runtime::handle().enter();
+        let first = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let task = runtime::handle().spawn(async move {
-            let outcome = work.await;
+            let outcome = match first {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => work.await,
+            };
             *filled.outcome() = Some(outcome);
             filled.bell.ring();
             if let Some(ticket) = &filled.ticket {

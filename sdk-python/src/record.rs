@@ -87,6 +87,14 @@ impl Record {
         Ok(made)
     }
 
+    /// Makes a record from members with their wire names.
+    #[classmethod]
+    fn from_dict<'py>(class: &Bound<'py, PyType>, members: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let encode = class.py().import("agentese.members")?.getattr("encode")?;
+        let text: String = encode.call1((members,))?.extract()?;
+        Record::from_json(class, &text)
+    }
+
     /// The JSON text, as it came.
     #[getter]
     fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {

@@ -196,7 +196,7 @@ impl Stream {
                 let by = match by {
                     EndedBy::Answer => "answer",
                     EndedBy::Handled => "handled",
-                    EndedBy::Event => "event",
+                    _ => "event",
                 };
                 Ok(Some((by, self.last(py, shared)?)))
             }

@@ -13,6 +13,12 @@ use crate::spec::RunEnd;
 /// extension handles never begin one.
 const BEGIN_WITHIN: Duration = Duration::from_millis(500);
 
+/// How soon an agent that says it is busy, and shows nothing of it, is asked again.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How often an agent has to be idle before a prompt that began nothing counts as handled.
+const IDLE_TWICE: u8 = 2;
+
 /// What the tracker is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
@@ -83,12 +89,13 @@ pub struct RunTracker {
     phase: Phase,
     answered: bool,
     begun: bool,
+    idle: u8,
 }
 
 impl RunTracker {
     /// For a run of a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
-        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false }
+        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0 }
     }
 
     /// Takes an input and says what to do.
@@ -126,10 +133,11 @@ impl RunTracker {
             Input::Ends if self.answered || self.begun => self.end(EndedBy::Event),
             Input::Ends => Action::None,
             Input::State { busy } => match (self.phase, busy) {
+                // Work goes on: look again later, whether something is seen of it or not.
                 (Phase::Asking, true) => {
-                    self.phase = if self.begun { Phase::Running } else { Phase::Waiting };
-                    // Work goes on but nothing was seen of it: look again later.
-                    if self.begun { Action::None } else { Action::Wake(BEGIN_WITHIN) }
+                    self.idle = 0;
+                    self.phase = Phase::Waiting;
+                    Action::Wake(LOOK_AGAIN)
                 }
                 (Phase::Asking, false) => self.wait(),
                 _ => Action::None,
@@ -163,6 +171,14 @@ impl RunTracker {
             self.phase = Phase::Waiting;
             self.begun = false;
             return Action::None;
+        }
+        // What has not begun may still begin: an extension, a token that is fetched.
+        if !self.begun {
+            self.idle += 1;
+            if self.idle < IDLE_TWICE {
+                self.phase = Phase::Waiting;
+                return Action::Wake(BEGIN_WITHIN);
+            }
         }
         if self.rules.gap.is_zero() {
             let by = if self.begun { EndedBy::Event } else { EndedBy::Handled };
@@ -240,8 +256,29 @@ mod tests {
     #[test]
     fn a_handled_prompt_ends_without_a_run() {
         use Input::*;
-        let actions = feed(PI, &[Answered, Elapsed, State { busy: false }]);
+        let idle = State { busy: false };
+        let actions = feed(PI, &[Answered, Elapsed, idle, Elapsed, idle]);
         assert_eq!(actions.last(), Some(&Action::End(EndedBy::Handled)));
+        assert_eq!(actions.iter().filter(|action| **action == Action::AskState).count(), 2, "it is looked at twice");
+    }
+
+    #[test]
+    fn an_agent_that_stays_busy_after_its_end_is_asked_again() {
+        use Input::*;
+        let mut inputs = vec![Answered, Begins, MayEnd];
+        for _ in 0..3 {
+            inputs.extend([State { busy: true }, Elapsed]);
+        }
+        inputs.push(State { busy: false });
+        let actions = feed(PI, &inputs);
+        assert_eq!(actions.iter().filter(|action| **action == Action::AskState).count(), 4);
+        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+    }
+
+    #[test]
+    fn an_agent_that_does_not_tell_its_state_ends_the_run() {
+        use Input::*;
+        assert_eq!(feed(PI, &[Answered, Begins, MayEnd, NoState]).last(), Some(&Action::End(EndedBy::Event)));
     }
 
     #[test]

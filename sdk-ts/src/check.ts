@@ -2,6 +2,8 @@
 
 import type { JsonObject, JsonValue } from "./generated/types.js";
 
+export { shapes } from "./generated/shapes.js";
+
 /** A type: a primitive by its name, a list, a map, or a declared type. */
 export type TypeCode =
   | "string"

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /** What all clients share: calls, runs, events and the end. */
 
 import { Connection, type Settings } from "./connection/connection.js";

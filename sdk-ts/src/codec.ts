@@ -37,7 +37,7 @@ export type Decoded<F> =
       readonly raw: string;
     };
 
-/** The text of a line. Fails with a [[FramingError]] where bytes are not UTF-8. */
+/** The text of a line. Fails with a {@link FramingError} where bytes are not UTF-8. */
 export function lineText(line: string | Uint8Array): string {
   if (typeof line === "string") return line;
   try {
@@ -47,7 +47,7 @@ export function lineText(line: string | Uint8Array): string {
   }
 }
 
-/** Reads a line that an agent sent. Fails with a [[DecodeError]] where it is no frame of the dialect. */
+/** Reads a line that an agent sent. Fails with a {@link DecodeError} where it is no frame of the dialect. */
 export function decodeServer<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
@@ -61,7 +61,7 @@ export function decodeServer<T extends AnyTypes>(
   return { known: false, kind, type, value, raw };
 }
 
-/** Reads a line that a client sent. Fails with a [[DecodeError]] where it is no frame of the dialect. */
+/** Reads a line that a client sent. Fails with a {@link DecodeError} where it is no frame of the dialect. */
 export function decodeClient<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,

@@ -38,7 +38,7 @@ export class EventFrame {
     this.#body = body;
   }
 
-  /** The event's object. Fails with a [[DecodeError]] where the line is broken after its beginning. */
+  /** The event's object. Fails with a {@link DecodeError} where the line is broken after its beginning. */
   get body(): JsonObject {
     return (this.#body ??= parseObject(this.raw));
   }

@@ -46,7 +46,7 @@ const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\ud
  *
  * Members of long objects are parsed when they are first looked at, at every level: each is an own,
  * enumerable member like any other, so that copying and `JSON.stringify` see what they expect.
- * Fails with a [[DecodeError]]; in a long line that is well formed on the outside, not before the
+ * Fails with a {@link DecodeError}; in a long line that is well formed on the outside, not before the
  * broken member is looked at.
  */
 export function parseObject(text: string): JsonObject {

@@ -21,8 +21,11 @@ export type Arms<E extends { readonly type: string }, R> = {
  * });
  * ```
  */
-export function match<E extends { readonly type: string }, R>(value: E, arms: Arms<E, R>): R {
-  const table = arms as unknown as Record<string, (value: E) => R>;
+export function match<E extends { readonly type: string }, const A extends Arms<E, unknown>>(
+  value: E,
+  arms: A & { readonly [K in Exclude<keyof A, keyof Arms<E, unknown>>]: never },
+): ReturnType<A[keyof Arms<E, unknown> & keyof A]> {
+  const table = arms as unknown as Record<string, (value: E) => ReturnType<A[keyof Arms<E, unknown> & keyof A]>>;
   const arm = Object.hasOwn(table, value.type) ? table[value.type] : undefined;
-  return (arm ?? (table["_"] as (value: E) => R))(value);
+  return (arm ?? (table["_"] as NonNullable<typeof arm>))(value);
 }

@@ -34,7 +34,7 @@ export type Routed =
 /**
  * Says what a frame is.
  *
- * Fails with a [[DecodeError]] that says why it is no frame of the dialect.
+ * Fails with a {@link DecodeError} that says why it is no frame of the dialect.
  */
 export function route(spec: Spec<AnyTypes>, frame: JsonObject, raw: string): Routed {
   return spec.framing === "json-rpc" ? jsonRpc(spec, frame, raw) : flat(spec, frame, raw);

@@ -68,7 +68,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
 /**
  * All events of a connection from the moment it was asked for, those of runs among them.
  *
- * Throws the [[Termination]] when the connection ends, except where this side closed it.
+ * Throws the {@link Termination} when the connection ends, except where this side closed it.
  */
 export class Events<T extends AnyTypes> extends EventStream<T> {
   /** Keeps the client alive as long as somebody listens. */

@@ -1,7 +1,9 @@
 // Compiled, never run: what the types accept and refuse.
 
-import type { omp, operator, pi } from "../src/index.js";
-import { opal } from "../src/index.js";
+import type { omp, operator } from "../src/index.js";
+import { UNKNOWN, match, opal, pi } from "../src/index.js";
+import * as served from "../src/serve.js";
+import { spawn } from "../src/stdio.js";
 
 export function exhaustive(event: pi.Event): string {
   switch (event.type) {
@@ -139,3 +141,38 @@ export async function sessions(client: opal.Client): Promise<void> {
 }
 
 export const revision: "0.1" = opal.revision;
+
+export function matching(block: pi.AssistantBlock): void {
+  // @ts-expect-error `toolCall` is missing
+  match(block, { text: () => 1, thinking: () => 2, _: () => 3 });
+  // @ts-expect-error `_` is missing
+  match(block, { text: () => 1, thinking: () => 2, toolCall: () => 3 });
+  // @ts-expect-error there is no such type
+  match(block, { text: () => 1, thinking: () => 2, toolCall: () => 3, tolCall: () => 3, _: () => 4 });
+  const sum: number = match(block, { text: () => 1, thinking: () => 2, toolCall: () => 3, _: () => 4 });
+  void sum;
+}
+
+export async function started(): Promise<string> {
+  const client = await spawn(pi.Client, ["pi"], { dialogs: { select: (dialog) => dialog.options[0] }, cwd: "/" });
+  // @ts-expect-error a confirmation is a boolean
+  await spawn(pi.Client, ["pi"], { dialogs: { confirm: () => "yes" } });
+  // @ts-expect-error pi has no such dialog
+  await spawn(pi.Client, ["pi"], { dialogs: { askUser: () => "yes" } });
+  const run: pi.Run = await client.prompt({ message: "x" });
+  for await (const event of run) {
+    if (event.type === "tool_execution_start") return event.toolName;
+    if (event.type === UNKNOWN) return event.name;
+  }
+  return "";
+}
+
+export class Agent extends served.pi.Service {
+  override getLastAssistantText(): pi.LastAssistantText {
+    return { text: null };
+  }
+  // @ts-expect-error it is not what the command gives
+  override getState(): string {
+    return "";
+  }
+}

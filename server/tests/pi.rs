@@ -14,6 +14,8 @@ mod client;
 mod commands;
 #[path = "pi/emitters.rs"]
 mod emitters;
+#[path = "pi/misbehaved.rs"]
+mod misbehaved;
 #[path = "pi/queues.rs"]
 mod queues;
 #[path = "pi/runs.rs"]

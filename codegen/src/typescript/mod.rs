@@ -7,6 +7,8 @@ mod serving;
 mod shapes;
 mod types;
 
+pub use types::declared;
+
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;

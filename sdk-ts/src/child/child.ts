@@ -49,7 +49,7 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
 /**
  * Starts a program.
  *
- * Fails with a [[SpawnError]] where it cannot be started.
+ * Fails with a {@link SpawnError} where it cannot be started.
  */
 export async function spawnChild(command: readonly string[], options: ChildOptions = {}): Promise<Transport> {
   const [program = "", ...args] = command;

@@ -86,7 +86,7 @@ export class Connection {
     return new Queue(this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES, this.settings.overflow ?? "block");
   }
 
-  /** Listens to all events. Fails with the [[Termination]] where the connection is over. */
+  /** Listens to all events. Fails with the {@link Termination} where the connection is over. */
   subscribe(): Queue<EventFrame> {
     if (this.ended !== undefined) throw this.ended;
     const queue = this.newQueue();
@@ -142,8 +142,8 @@ export class Connection {
   /**
    * Sends a command and waits for its answer. `owner` is kept alive meanwhile.
    *
-   * Fails with what the agent refused, the end of the connection, a [[TimedOutError]] or
-   * [[StalledError]], or the reason of the signal.
+   * Fails with what the agent refused, the end of the connection, a {@link TimedOutError} or
+   * {@link StalledError}, or the reason of the signal.
    */
   call(
     command: string,
@@ -217,7 +217,7 @@ export class Connection {
   async #close(): Promise<Termination> {
     const { child } = this.transport;
     if (child === undefined) {
-      await this.writer.finish();
+      if (this.ended === undefined) await this.writer.finish();
       return this.settle("closed");
     }
     this.writer.end();

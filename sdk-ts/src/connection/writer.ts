@@ -40,7 +40,8 @@ export class Writer {
   async finish(): Promise<void> {
     this.end();
     if (this.#ending === undefined || (await within(LAST_WRITE, this.#ending))) return;
-    await this.#writer.abort().catch(() => undefined);
+    // Nobody waits for this: a stream whose peer does not read may never settle it.
+    this.#writer.abort().catch(() => undefined);
   }
 
   #broken(cause: unknown): void {
@@ -50,7 +51,7 @@ export class Writer {
   }
 }
 
-/** The line of a command. Fails with a [[UsageError]] where its parameters cannot be written. */
+/** The line of a command. Fails with a {@link UsageError} where its parameters cannot be written. */
 export function commandLine(spec: Spec<AnyTypes>, command: string, id: string | number, params: object): string {
   const frame =
     spec.framing === "json-rpc"

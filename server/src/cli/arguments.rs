@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-const ABOUT: &str = "A headless coding agent: a client sends commands to its stdin and reads answers and events from \
-                     its stdout, one JSON object per line.";
+const ABOUT: &str = "\
+A headless coding agent. A client sends commands to its stdin and reads answers and events from
+its stdout, one JSON object per line.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,8 +31,7 @@ info, debug, trace, or a filter such as agentese_server=debug), warn by default.
     about = ABOUT,
     after_help = EXAMPLES,
     disable_help_subcommand = true,
-    args_conflicts_with_subcommands = true,
-    max_term_width = 100
+    args_conflicts_with_subcommands = true
 )]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -107,7 +107,7 @@ pub(super) struct Run {
     /// No tools at all, or only those of --tools
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
-    /// Load what the working directory brings along without asking
+    /// Trust what the working directory brings along (so far it brings nothing)
     #[arg(long, help_heading = "Tools")]
     pub trust: bool,
 
@@ -115,7 +115,7 @@ pub(super) struct Run {
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,
 
-    /// The longest line that is read, in bytes; a longer one is refused and skipped
+    /// The longest line that is read; a longer one is refused
     #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE, help_heading = "Limits")]
     pub max_line: usize,
 

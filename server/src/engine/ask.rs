@@ -1,7 +1,9 @@
 //! One request to the model.
 
-use futures::StreamExt;
+use std::panic::AssertUnwindSafe;
+
 use futures::future::Either;
+use futures::{FutureExt, StreamExt};
 
 use super::Event;
 use super::run::{ABORTED, Run};
@@ -9,6 +11,7 @@ use crate::providers::{Answer, Assembler, Request, StreamEvent, ToolDescription,
 
 /// What an answer says whose stream just stops.
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
+const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
     /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
@@ -27,9 +30,14 @@ impl Run {
             tokio::task::consume_budget().await;
             let next = {
                 let aborted = std::pin::pin!(self.abort.cancelled());
-                match futures::future::select(aborted, stream.next()).await {
+                let next = AssertUnwindSafe(stream.next()).catch_unwind();
+                match futures::future::select(aborted, std::pin::pin!(next)).await {
                     Either::Left(_) => Either::Left(()),
-                    Either::Right((event, _)) => Either::Right(event),
+                    Either::Right((Ok(event), _)) => Either::Right(event),
+                    Either::Right((Err(_), _)) => {
+                        tracing::error!(provider = self.provider.name(), "a provider panicked");
+                        Either::Right(Some(StreamEvent::Error(PANICKED.to_owned())))
+                    }
                 }
             };
             match next {

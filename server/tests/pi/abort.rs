@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agentese::types::AgentMessage;
 use agentese_server::engine::{Engine, Event, EventSink, Input};
@@ -213,7 +212,9 @@ async fn an_abort_is_answered_while_the_client_does_not_read() {
     let mut link = Link::with(builder.build(), options, 1 << 10);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     // Far more than the pipe and the outbox hold was said; nobody reads it.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    for _ in 0..20_000 {
+        tokio::task::yield_now().await;
+    }
     link.send(json!({"id": "a", "type": "abort"})).await;
     let frames = link.until("the answer", |frame| frame["id"] == "a").await;
     check_run(&frames);

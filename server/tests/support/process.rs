@@ -1,1 +1,244 @@
 //! The binary, as a client that knows nothing of it sees it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+
+use super::LONG;
+
+/// A directory of its own for an agent: `work` to work in, `home` with no settings.
+pub struct Place(tempfile::TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(place.work()).unwrap();
+        std::fs::create_dir(place.home()).unwrap();
+        place
+    }
+
+    pub fn work(&self) -> std::path::PathBuf {
+        self.0.path().join("work")
+    }
+
+    fn home(&self) -> std::path::PathBuf {
+        self.0.path().join("home")
+    }
+
+    /// A file beside the working directory; its path as a string.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub fn script(&self, script: Value) -> String {
+        self.file("script.json", script.to_string())
+    }
+
+    /// The binary with those arguments, and nothing of this process's environment that matters.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentese"));
+        command
+            .args(arguments)
+            .current_dir(self.work())
+            .env("HOME", self.home())
+            .env("TMPDIR", self.0.path());
+        command.env_remove("AGENTESE_LOG").env_remove("AGENTESE_HOME").env_remove("PI_CODING_AGENT_DIR");
+        command
+    }
+
+    /// `--mode rpc` with a script.
+    pub fn scripted(&self, script: Value) -> Agent {
+        let script = self.script(script);
+        Agent::start(self.command(&["--mode", "rpc", "--script", &script]))
+    }
+
+    /// Runs the binary to its end without input.
+    pub fn output(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
+        let agent = Agent::start(self.command(arguments));
+        agent.finish()
+    }
+}
+
+/// A running binary. Killed when it is dropped.
+pub struct Agent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Option<JoinHandle<String>>,
+    /// Every line of stdout so far.
+    pub seen: Vec<Value>,
+}
+
+impl Agent {
+    pub fn start(command: Command) -> Self {
+        let mut agent = Self::unread(command);
+        let stdout = agent.child.stdout.take().unwrap();
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let Ok(line) = line else { return };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        agent.lines = lines;
+        agent
+    }
+
+    /// With a stdout that nobody reads yet.
+    pub fn unread(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let stdin = child.stdin.take();
+        let (_, lines) = channel();
+        Self { child, stdin, lines, stderr: Some(stderr), seen: Vec::new() }
+    }
+
+    /// Closes the end of stdout that this process has.
+    pub fn close_stdout(&mut self) {
+        drop(self.child.stdout.take());
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().expect("stdin is closed").write_all(bytes).unwrap();
+    }
+
+    pub fn send(&mut self, command: Value) {
+        self.send_raw(format!("{command}\n").as_bytes());
+    }
+
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// The next line of stdout, which has to be a frame; none after the last one.
+    pub fn next(&mut self) -> Option<Value> {
+        let line = match self.lines.recv_timeout(LONG) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("no frame within {LONG:?} after {:#?}", self.seen.last())
+            }
+        };
+        super::trace::check_frame(&line);
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        self.seen.push(frame.clone());
+        Some(frame)
+    }
+
+    pub fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let Some(frame) = self.next() else { panic!("{what} did not come: {frames:#?}") };
+            let last = found(&frame);
+            frames.push(frame);
+            if last {
+                return frames;
+            }
+        }
+    }
+
+    pub fn until_event(&mut self, kind: &str) -> Vec<Value> {
+        self.until(kind, |frame| frame["type"] == kind)
+    }
+
+    pub fn ask(&mut self, mut command: Value) -> Value {
+        let id = format!("ask-{}", self.seen.len());
+        command["id"] = json!(id);
+        self.send(command);
+        self.until(&id, |frame| frame["id"] == id).pop().unwrap()
+    }
+
+    /// Waits for the end of the process.
+    pub fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < LONG, "the process does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub fn stderr(&mut self) -> String {
+        self.stderr.take().unwrap().join().unwrap()
+    }
+
+    /// Ends the input, and gives status, the text of stdout, and stderr.
+    pub fn finish(mut self) -> (ExitStatus, String, String) {
+        self.close_stdin();
+        let mut stdout = String::new();
+        loop {
+            match self.lines.recv_timeout(LONG) {
+                Ok(line) => stdout.push_str(&format!("{line}\n")),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("stdout stays open"),
+            }
+        }
+        let status = self.wait();
+        (status, stdout, self.stderr())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A process that left its number in a file, once it did.
+pub fn pid_in(file: &Path) -> Pid {
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if text.ends_with('\n') {
+            return Pid::from_raw(text.trim().parse().unwrap()).unwrap();
+        }
+        assert!(start.elapsed() < LONG, "{} does not come", file.display());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a process is there and no zombie.
+pub fn is_alive(pid: Pid) -> bool {
+    if test_kill_process(pid).is_err() {
+        return false;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    !stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+}
+
+/// Within two seconds it is gone.
+#[track_caller]
+pub fn assert_gone(pid: Pid) {
+    let start = Instant::now();
+    while is_alive(pid) {
+        assert!(start.elapsed() < Duration::from_secs(2), "{pid:?} lives on");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

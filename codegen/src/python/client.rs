@@ -1,0 +1,140 @@
+//! A typed method for every command: the same rows for threads and for asyncio.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::{Answer, Command, Field, RunRole};
+
+use super::docs;
+use super::literal::quote;
+use super::parameters::{failures, fields, head, is_session, members};
+use super::ty;
+use crate::names::snake;
+
+/// The commands that a run has methods for.
+fn acting(index: &Index) -> impl Iterator<Item = &'static Command> + '_ {
+    index.commands.iter().copied().filter(|c| matches!(c.run, RunRole::Acts | RunRole::Stops))
+}
+
+/// `agent_abort` on a run is just `abort`.
+fn on_run(command: &Command) -> String {
+    snake(command.name.strip_prefix("agent_").unwrap_or(command.name))
+}
+
+fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
+    let mut more = Vec::new();
+    if command.run == RunRole::Starts {
+        let when = match command.answer {
+            Answer::Done => "Gives the run at once; its result says how the command ended.",
+            Answer::Accepted => "The agent accepts it first: a refusal is raised.",
+            Answer::Acknowledged => "The agent acknowledges it first; a late failure is the run's.",
+        };
+        more.push(when.to_owned());
+        if asynchronous {
+            more.push("It is sent at once. Iterate over the run, or await it to know that it was taken.".to_owned());
+        }
+    }
+    more.extend(failures(index, command));
+    docs(out, "        ", command.doc, &more);
+}
+
+/// What runs.
+pub fn classes(out: &mut String, index: &Index) {
+    out.push_str("\n\nclass _Commands:\n    __slots__ = ()\n");
+    for command in &index.commands {
+        let fields: Vec<&Field> = fields(index, command).iter().collect();
+        let _ = writeln!(out, "\n    def {}(self, {}):", snake(command.name), head(&fields, false));
+        doc(out, index, command, false);
+        let call = if command.run == RunRole::Starts { "_start" } else { "_call" };
+        let _ = writeln!(
+            out,
+            "        return self.{call}({}, {}, timeout)",
+            quote(command.wire),
+            members(&fields, None)
+        );
+    }
+    out.push_str("\n\nclass _Acts:\n    __slots__ = ()\n");
+    for command in acting(index) {
+        let all = fields(index, command);
+        let session = all.iter().find(|field| is_session(index, field)).map(|field| field.name);
+        let own: Vec<&Field> = all.iter().filter(|field| !is_session(index, field)).collect();
+        let _ = writeln!(out, "\n    def {}(self, {}):", on_run(command), head(&own, false));
+        doc(out, index, command, false);
+        let _ = writeln!(
+            out,
+            "        return self.client._call({}, {}, timeout)",
+            quote(command.wire),
+            members(&all.iter().collect::<Vec<_>>(), session)
+        );
+    }
+    let name = index.dialect.name;
+    let _ = writeln!(
+        out,
+        "\n\nclass Run(_Acts, SyncRun):\n    \"\"\"The work that a prompt of the {name} dialect started.\"\"\"\n\n    __slots__ = ()\n\n\n\
+         class AsyncRun(_Acts, AsyncRunBase):\n    \"\"\"The work that a prompt of the {name} dialect started.\"\"\"\n\n    __slots__ = ()\n\n\n\
+         class Client(_Commands, SyncClient):\n    \"\"\"A client of the {name} dialect: a method for every command.\"\"\"\n\n    __slots__ = ()\n    dialect = DIALECT\n    _run = Run\n\n\n\
+         class AsyncClient(_Commands, AsyncClientBase):\n    \"\"\"A client of the {name} dialect for asyncio: a method for every command.\"\"\"\n\n    __slots__ = ()\n    dialect = DIALECT\n    _run = AsyncRun"
+    );
+}
+
+fn promised(command: &Command) -> String {
+    match command.result {
+        None => "None".to_owned(),
+        Some(ty) if command.result_nullable => format!("{} | None", ty::read(&ty, "types.")),
+        Some(ty) => ty::read(&ty, "types."),
+    }
+}
+
+/// What is typed.
+pub fn stubs(out: &mut String, index: &Index) {
+    let name = index.dialect.name;
+    for asynchronous in [false, true] {
+        let (run, base) = if asynchronous { ("AsyncRun", "AsyncRunBase") } else { ("Run", "SyncRun") };
+        let _ = writeln!(
+            out,
+            "\nclass {run}({base}[Event, {}Client]):\n    \"\"\"The work that a prompt of the {name} dialect started.\"\"\"",
+            if asynchronous { "Async" } else { "" }
+        );
+        for command in acting(index) {
+            let own: Vec<&Field> =
+                fields(index, command).iter().filter(|field| !is_session(index, field)).collect();
+            method(out, index, command, &on_run(command), &own, asynchronous);
+        }
+    }
+    for asynchronous in [false, true] {
+        let (class, base, how) = if asynchronous {
+            ("AsyncClient", "AsyncClientBase", " for asyncio")
+        } else {
+            ("Client", "SyncClient", "")
+        };
+        let _ = writeln!(
+            out,
+            "\nclass {class}({base}[Event, {}]):\n    \"\"\"A client of the {name} dialect{how}: a method for every command.\"\"\"\n    dialect: ClassVar[str]",
+            dialogs_class(index, asynchronous)
+        );
+        for command in &index.commands {
+            let fields: Vec<&Field> = fields(index, command).iter().collect();
+            method(out, index, command, &snake(command.name), &fields, asynchronous);
+        }
+    }
+}
+
+/// The class that answers this dialect's dialogs.
+pub fn dialogs_class(index: &Index, asynchronous: bool) -> &'static str {
+    match (index.dialogs.is_empty(), asynchronous) {
+        (true, _) => "None",
+        (false, true) => "Dialogs | AsyncDialogs",
+        (false, false) => "Dialogs",
+    }
+}
+
+fn method(out: &mut String, index: &Index, command: &Command, name: &str, fields: &[&Field], asynchronous: bool) {
+    let given = match (command.run == RunRole::Starts, asynchronous) {
+        (true, true) => "AsyncRun".to_owned(),
+        (true, false) => "Run".to_owned(),
+        (false, true) => format!("Coroutine[Any, Any, {}]", promised(command)),
+        (false, false) => promised(command),
+    };
+    let _ = writeln!(out, "    def {name}(self, {}) -> {given}:", head(fields, true));
+    doc(out, index, command, asynchronous);
+}

@@ -1,0 +1,108 @@
+//! One module per dialect: its tables, clients, dialogs and serving class, and the names of its types.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+
+use super::literal::quote;
+use super::{banner, client, dialogs, serving, ty};
+
+fn title(index: &Index) -> String {
+    let dialect = index.dialect;
+    banner(&format!("The {} dialect, revision {}. Source: {}.", dialect.name, dialect.revision, dialect.document))
+}
+
+/// The public names.
+fn names(index: &Index) -> Vec<String> {
+    let mut names: Vec<String> =
+        ["AsyncClient", "AsyncRun", "Client", "DIALECT", "EVENTS", "Event", "REVISION", "Run", "Service", "UnknownEvent"]
+            .map(str::to_owned)
+            .to_vec();
+    if !index.dialogs.is_empty() {
+        names.extend(["AsyncDialogs".to_owned(), "Dialogs".to_owned()]);
+    }
+    names.extend(index.types.keys().map(|name| (*name).to_owned()));
+    names.sort_unstable();
+    names
+}
+
+fn all(out: &mut String, index: &Index) {
+    let names: Vec<String> = names(index).iter().map(|name| format!("    {},\n", quote(name))).collect();
+    let _ = write!(out, "\n__all__ = [\n{}]\n", names.concat());
+}
+
+fn imports(out: &mut String, index: &Index) {
+    let types: Vec<&str> = index.types.keys().copied().collect();
+    let imports: Vec<String> = types.iter().map(|name| format!("    {name} as {name},\n")).collect();
+    let _ = write!(out, "from agentese.generated.types import (\n{})\n", imports.concat());
+}
+
+/// What runs.
+pub fn module(index: &Index) -> String {
+    let mut out = title(index);
+    out.push_str(
+        "from agentese._native import Decoder, EventTable\nfrom agentese.client import SyncClient\nfrom agentese.aio import AsyncClientBase, AsyncRunBase\n\
+         from agentese.generated import types\n",
+    );
+    imports(&mut out, index);
+    out.push_str(
+        "from agentese.members import DEFAULT, null\nfrom agentese.run import SyncRun\nfrom agentese.service import Refusal, ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
+    );
+    all(&mut out, index);
+    let dialect = index.dialect;
+    let _ = writeln!(out, "\nDIALECT = {}\nREVISION = {}\n\n# Each event by its type.\nEVENTS = {{", quote(dialect.name), quote(dialect.revision));
+    for event in &index.events {
+        let _ = writeln!(out, "    {}: types.{},", quote(event.name), event.payload.name);
+    }
+    let session = dialect.event_members.first().map_or_else(|| "None".to_owned(), |member| quote(member.name));
+    let classes: Vec<&str> = index.events.iter().map(|event| event.payload.name).collect();
+    let _ = writeln!(
+        out,
+        "}}\n\nEvent = (\n    types.{}\n    | UnknownEvent\n)\n\n_SESSION = {session}\n_TABLE = EventTable(EVENTS, UnknownEvent)\n\n# How the data of each answer is read.\n_DATA = {{",
+        classes.join("\n    | types.")
+    );
+    for command in &index.commands {
+        let decoder = match command.result {
+            None => "None".to_owned(),
+            Some(ty) => {
+                let nullable = if command.result_nullable { ", nullable=True" } else { "" };
+                format!("Decoder({}{nullable})", quote(&ty::kind(&ty)))
+            }
+        };
+        let _ = writeln!(out, "    {}: {decoder},", quote(command.wire));
+    }
+    out.push_str("}\n");
+    dialogs::module(&mut out, index);
+    client::classes(&mut out, index);
+    out.push_str("\n\nfor _class in (Client, AsyncClient):\n    _class._table = _TABLE\n    _class._data = _DATA\n    _class._dialogs = DIALOGS\n    _class._session = _SESSION\n");
+    serving::module(&mut out, index);
+    out
+}
+
+/// What is typed.
+pub fn stub(index: &Index) -> String {
+    let mut out = title(index);
+    out.push_str(
+        "from collections.abc import Coroutine, Mapping, Sequence\nfrom typing import Any, ClassVar, Final, Literal, TypeAlias\n\n\
+         from agentese import shapes\nfrom agentese._native import Record\nfrom agentese.aio import AsyncClientBase, AsyncRunBase\nfrom agentese.client import SyncClient\n\
+         from agentese.generated import types\n",
+    );
+    imports(&mut out, index);
+    out.push_str(
+        "from agentese.values import JsonObject, JsonValue\nfrom agentese.members import Default, Timeout\nfrom agentese.run import SyncRun\nfrom agentese.service import Call, ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
+    );
+    all(&mut out, index);
+    let dialect = index.dialect;
+    let classes: Vec<&str> = index.events.iter().map(|event| event.payload.name).collect();
+    let _ = writeln!(
+        out,
+        "\nDIALECT: Final = {}\nREVISION: Final = {}\nEVENTS: Final[dict[str, type[Record]]]\n\nEvent: TypeAlias = (\n    types.{}\n    | UnknownEvent\n)\n\"Any event.\"",
+        quote(dialect.name),
+        quote(dialect.revision),
+        classes.join("\n    | types.")
+    );
+    dialogs::stub(&mut out, index);
+    client::stubs(&mut out, index);
+    serving::stub(&mut out, index);
+    out
+}

@@ -1,0 +1,193 @@
+//! Every declared record as a class, once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::model::{Constant, Field, Presence, Shape, TypeDef};
+
+use super::literal::{attribute, constant, doc, quote};
+use super::{banner, docs, ty};
+use crate::typescript::declared;
+
+type Declared<'a> = BTreeMap<&'a str, (&'a TypeDef, &'a [Field])>;
+
+/// What a record is made of, with the members that a dialect gives to all events.
+fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant], Vec<&'a Field>)> {
+    match def.shape {
+        Shape::Record { constants, fields } => Some((constants, common.iter().chain(fields).collect())),
+        _ => None,
+    }
+}
+
+/// What runs: a class with a descriptor for each member, and the tables of the other types.
+pub fn module(dialects: &[Index]) -> String {
+    let defs = declared(dialects);
+    let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
+    out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record\nfrom agentese.unknown import Unknown\n");
+    for (name, (def, common)) in &defs {
+        let Some((constants, fields)) = record(def, common) else { continue };
+        let _ = writeln!(out, "\n\nclass {name}(Record):");
+        docs(&mut out, "    ", def.doc, &[]);
+        let names: Vec<String> = fields.iter().map(|field| quote(&attribute(field.name))).collect();
+        let _ = writeln!(out, "    __slots__ = ()\n    __match_args__ = ({})", tuple(&names));
+        for fixed in constants {
+            let _ = writeln!(out, "    {} = {}", attribute(fixed.member), constant(fixed.value));
+        }
+        for field in &fields {
+            member(&mut out, field);
+        }
+    }
+    aliases(&mut out, &defs, true);
+    tables(&mut out, &defs);
+    out
+}
+
+fn tuple(items: &[String]) -> String {
+    match items {
+        [one] => format!("{one},"),
+        items => items.join(", "),
+    }
+}
+
+fn member(out: &mut String, field: &Field) {
+    let mut rest = String::new();
+    if !field.presence.is_required() {
+        rest.push_str(", required=False");
+    }
+    // An optional member that is null counts as left out.
+    if field.presence != Presence::Required {
+        rest.push_str(", nullable=True");
+    }
+    let _ = writeln!(
+        out,
+        "    {} = Member({}, {}, {}{rest})",
+        attribute(field.name),
+        quote(field.name),
+        quote(&ty::kind(&field.ty)),
+        doc(field.doc)
+    );
+}
+
+fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
+    let mut write = |name: &str, text: String, doc: &str| {
+        let _ = if runs {
+            writeln!(out, "\n{name} = {text}")
+        } else {
+            writeln!(out, "\n{name}: TypeAlias = {text}\n{}", quote(&crate::names::first_sentence(doc)))
+        };
+    };
+    // Aliases name others: strings and unions of records come first.
+    for (name, (def, _)) in defs {
+        if let Shape::Strings { open, values } = def.shape {
+            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let open = if open { " | str" } else { "" };
+            write(name, format!("Literal[{}]{open}", values.join(", ")), def.doc);
+        }
+    }
+    for (name, (def, _)) in defs {
+        if let Shape::Union { variants, open, .. } = def.shape {
+            let unknown = if open { " | Unknown" } else { "" };
+            write(name, format!("{}{unknown}", variants.join(" | ")), def.doc);
+        }
+    }
+    for (name, (def, _)) in defs {
+        if let Shape::Choice { alternatives } = def.shape {
+            let arms: Vec<String> = alternatives.iter().map(|arm| ty::read(&arm.ty, "")).collect();
+            write(name, arms.join(" | ").replace("JsonObject", "dict[str, Any]"), def.doc);
+        }
+    }
+}
+
+fn tables(out: &mut String, defs: &Declared<'_>) {
+    out.push_str("\n# The tables that the native core reads.\nUNIONS = {\n");
+    for (name, (def, _)) in defs {
+        let Shape::Union { tag, open, variants } = def.shape else { continue };
+        let open = if open { "True" } else { "False" };
+        let _ = writeln!(out, "    {}: ({}, {open}, {{", quote(name), quote(tag));
+        for variant in variants {
+            let constants = defs.get(variant).and_then(|(def, common)| record(def, common)).map_or(&[][..], |r| r.0);
+            if let Some(value) = constants.iter().find(|constant| constant.member == tag) {
+                let _ = writeln!(out, "        {}: {},", constant(value.value), quote(variant));
+            }
+        }
+        out.push_str("    }),\n");
+    }
+    out.push_str("}\nCHOICES = {\n");
+    let mut shaped: Vec<&str> = Vec::new();
+    for (name, (def, _)) in defs {
+        let Shape::Choice { alternatives } = def.shape else { continue };
+        let kinds: Vec<String> = alternatives.iter().map(|arm| quote(&ty::kind(&arm.ty))).collect();
+        let _ = writeln!(out, "    {}: ({}),", quote(name), tuple(&kinds));
+        shaped.extend(alternatives.iter().filter_map(|arm| match arm.ty {
+            agentese_protocol::model::Ty::Named(name) => Some(name),
+            _ => None,
+        }));
+    }
+    out.push_str("}\nSTRINGS = {\n");
+    for (name, (def, _)) in defs {
+        if matches!(def.shape, Shape::Strings { .. }) {
+            let _ = writeln!(out, "    {},", quote(name));
+        }
+    }
+    out.push_str("}\n# What tells the records of a choice apart: constants as JSON, and members that must be there.\nSHAPES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {\n");
+    for name in shaped {
+        let Some((constants, fields)) = defs.get(name).and_then(|(def, common)| record(def, common)) else { continue };
+        let constants: Vec<String> = constants
+            .iter()
+            .map(|c| {
+                let json = match c.value {
+                    agentese_protocol::model::ConstantValue::String(text) => quote(text),
+                    agentese_protocol::model::ConstantValue::Boolean(flag) => flag.to_string(),
+                };
+                format!("({}, {})", quote(c.member), quote(&json))
+            })
+            .collect();
+        let required: Vec<String> =
+            fields.iter().filter(|f| f.presence.is_required()).map(|f| quote(f.name)).collect();
+        let _ = writeln!(out, "    {}: ([{}], [{}]),", quote(name), constants.join(", "), required.join(", "));
+    }
+    out.push_str("}\n");
+}
+
+/// What is typed.
+pub fn stub(dialects: &[Index]) -> String {
+    let defs = declared(dialects);
+    let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
+    out.push_str(
+        "from typing import Any, ClassVar, Final, Literal, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record\n\
+         from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import Unknown\n",
+    );
+    for (name, (def, common)) in &defs {
+        let Some((constants, fields)) = record(def, common) else { continue };
+        let _ = writeln!(out, "\nclass {name}(Record):");
+        docs(&mut out, "    ", def.doc, &[]);
+        let names: Vec<String> = fields.iter().map(|field| quote(&attribute(field.name))).collect();
+        let literal: Vec<String> = names.iter().map(|name| format!("Literal[{name}]")).collect();
+        let literal = if literal.is_empty() { "()".to_owned() } else { literal.join(", ") };
+        let _ = writeln!(out, "    __slots__ = ()\n    __match_args__: ClassVar[tuple[{literal}]] = ({})", tuple(&names));
+        for fixed in constants {
+            let value = constant(fixed.value);
+            let _ = writeln!(out, "    {}: Literal[{value}]", attribute(fixed.member));
+        }
+        for field in &fields {
+            let _ = writeln!(
+                out,
+                "    @property\n    def {}(self) -> {}:",
+                attribute(field.name),
+                ty::attribute(&field.ty, field.presence, "")
+            );
+            docs(&mut out, "        ", field.doc, &[]);
+        }
+        let _ = writeln!(
+            out,
+            "    def to_dict(self) -> shapes.{name}: ...\n    @classmethod\n    def from_dict(cls, members: shapes.{name}) -> {name}: ..."
+        );
+    }
+    aliases(&mut out, &defs, false);
+    out.push_str(
+        "\nUNIONS: Final[dict[str, tuple[str, bool, dict[str, str]]]]\nCHOICES: Final[dict[str, tuple[str, ...]]]\nSTRINGS: Final[set[str]]\n\
+         SHAPES: Final[dict[str, tuple[list[tuple[str, str]], list[str]]]]\n",
+    );
+    out
+}

@@ -1,0 +1,41 @@
+"""Frames to decode: small ones of six kinds, and message updates of 50 KB."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def small(count: int) -> Iterator[str]:
+    """Frames of about a hundred bytes."""
+    kinds: list[dict[str, object]] = [
+        {"type": "agent_start"},
+        {"type": "turn_start"},
+        {"type": "tool_execution_start", "toolCallId": "call_1", "toolName": "bash", "args": {"command": "ls -la"}},
+        {"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {
+            "type": "text_delta", "contentIndex": 0, "delta": "The answer is ", "partial": {}}},
+        {"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {
+            "type": "text_delta", "contentIndex": 0, "delta": "in the \"README\"", "partial": {}}},
+        {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "overloaded"},
+    ]
+    lines = [json.dumps(kind, separators=(",", ":")) for kind in kinds]
+    for at in range(count):
+        yield lines[at % len(lines)]
+
+
+def large(count: int) -> Iterator[str]:
+    """Message updates of 50 KB: the text so far stands in them twice."""
+    text = "Some words of the answer, with a \"quote\" and a line\n" * 420
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}], "api": "anthropic-messages",
+               "provider": "anthropic", "model": "claude", "usage": {"input": 1, "output": 2}, "stopReason": "stop"}
+    frame = {"type": "message_update", "message": message, "assistantMessageEvent": {
+        "type": "text_delta", "contentIndex": 0, "delta": "a few words more", "partial": message}}
+    line = json.dumps(frame, separators=(",", ":"))
+    for _ in range(count):
+        yield line
+
+
+def write(path: Path, lines: Iterator[str]) -> None:
+    """Writes lines with LF."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(line + "\n")

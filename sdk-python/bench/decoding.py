@@ -1,0 +1,150 @@
+"""How fast events arrive: `python bench/decoding.py [--quick]`.
+
+Each client starts the same child, which writes a file of frames, looks at the type of every event and at the delta of
+every update, and adds up what it saw. Runs are interleaved; the best of each counts.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+sys.path.insert(0, os.path.dirname(__file__))
+import corpus  # noqa: E402
+from agentese import pi  # noqa: E402
+
+# The child holds its end open, so that what is measured is frames, not the end of a process.
+CHILD = ["sh", "-c", 'read go; cat "$0"; read end']
+Count = tuple[int, int]
+
+
+class Inner(msgspec.Struct):
+    delta: str | None = None
+
+
+class Outer(msgspec.Struct):
+    type: str
+    assistantMessageEvent: Inner | None = None
+
+
+async def asyncio_lines(path: str, count: int, decode: Callable[[bytes], Any], delta: Callable[[Any], str | None]) -> Count:
+    child = await asyncio.create_subprocess_exec(
+        *CHILD, path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 26
+    )
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.write(b"go\n")
+    seen = characters = 0
+    async for line in child.stdout:
+        text = delta(decode(line))
+        if text is not None:
+            characters += len(text)
+        seen += 1
+        if seen == count:
+            break
+    child.stdin.close()
+    await child.wait()
+    return seen, characters
+
+
+def of_dict(frame: Any) -> str | None:
+    if frame["type"] == "message_update":
+        text: str = frame["assistantMessageEvent"]["delta"]
+        return text
+    return None
+
+
+def of_struct(frame: Outer) -> str | None:
+    return frame.assistantMessageEvent.delta if frame.type == "message_update" else None  # type: ignore[union-attr]
+
+
+async def json_asyncio(path: str, count: int) -> Count:
+    return await asyncio_lines(path, count, json.loads, of_dict)
+
+
+async def msgspec_asyncio(path: str, count: int) -> Count:
+    return await asyncio_lines(path, count, msgspec.json.Decoder(Outer).decode, of_struct)
+
+
+async def agentese_asyncio(path: str, count: int) -> Count:
+    seen = characters = 0
+    async with pi.AsyncClient.spawn([*CHILD, path]) as client:
+        events = client.events()
+        client.send_raw("go")
+        async for event in events:
+            if event.type == "message_update":
+                characters += len(event.assistant_message_event.delta)  # type: ignore[union-attr]
+            seen += 1
+            if seen == count:
+                break
+    return seen, characters
+
+
+async def agentese_threads(path: str, count: int) -> Count:
+    seen = characters = 0
+    with pi.Client.spawn([*CHILD, path]) as client:
+        events = client.events()
+        client.send_raw("go")
+        for event in events:
+            if event.type == "message_update":
+                characters += len(event.assistant_message_event.delta)  # type: ignore[union-attr]
+            seen += 1
+            if seen == count:
+                break
+    return seen, characters
+
+
+CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
+    "asyncio + json.loads": json_asyncio,
+    "asyncio + msgspec, two members": msgspec_asyncio,
+    "agentese, asyncio": agentese_asyncio,
+    "agentese, threads": agentese_threads,
+}
+
+
+def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
+    """Events a second, the best of each client."""
+    best: dict[str, float] = {}
+    sums: set[Count] = set()
+    for _ in range(rounds):
+        for name, client in CLIENTS.items():
+            start = time.perf_counter()
+            sums.add(asyncio.run(client(str(path), count)))  # type: ignore[arg-type]
+            best[name] = max(best.get(name, 0.0), count / (time.perf_counter() - start))
+    assert len(sums) == 1, f"the clients saw different things: {sums}"
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="fewer frames, once each")
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+    given = parser.parse_args()
+    rounds = 1 if given.quick else 7
+    sizes = {"small": (corpus.small, 30_000 if given.quick else 600_000), "50 KB": (corpus.large, 300 if given.quick else 4_000)}
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for size, (frames, count) in sizes.items():
+            path = Path(folder) / "frames.jsonl"
+            corpus.write(path, frames(count))
+            results[size] = measure(path, count, rounds)
+    if given.json:
+        print(json.dumps(results))
+        return
+    for size, rates in results.items():
+        base = rates["asyncio + json.loads"]
+        print(f"{size} frames")
+        for name, rate in rates.items():
+            print(f"  {name:32} {rate:12,.0f} events/s  {rate / base:5.2f}x")
+
+
+if __name__ == "__main__":
+    main()

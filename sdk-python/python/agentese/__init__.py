@@ -1,0 +1,31 @@
+"""Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
+
+Five dialects, each a module with `Client`, `AsyncClient`, the classes of its events and a `Service` to be an agent
+with: `pi`, `omp`, `pisces`, `operator`, `opal`.
+"""
+
+from agentese import omp as omp
+from agentese import opal as opal
+from agentese import operator as operator
+from agentese import pi as pi
+from agentese import pisces as pisces
+from agentese import shapes as shapes
+from agentese._native import Record as Record
+from agentese.errors import AgenteseError as AgenteseError
+from agentese.errors import DecodeError as DecodeError
+from agentese.errors import DetachedError as DetachedError
+from agentese.errors import ForkedError as ForkedError
+from agentese.errors import RefusedError as RefusedError
+from agentese.errors import SpawnError as SpawnError
+from agentese.errors import StalledError as StalledError
+from agentese.errors import TerminatedError as TerminatedError
+from agentese.errors import Termination as Termination
+from agentese.errors import TimedOutError as TimedOutError
+from agentese.errors import UsageError as UsageError
+from agentese.members import DEFAULT as DEFAULT
+from agentese.run import RunResult as RunResult
+from agentese.service import Refusal as Refusal
+from agentese.service import serve as serve
+from agentese.unknown import Unknown as Unknown
+
+__version__ = "0.1.0"

@@ -1,0 +1,175 @@
+"""The native core; not part of the public interface."""
+
+from collections.abc import Iterator
+from typing import Any, Self, final
+
+class Record:
+    """A JSON object, decoded member by member when it is asked for. It never changes."""
+
+    def __new__(cls) -> Self: ...
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Reads an object from its JSON text. Only its structure is checked now."""
+    @classmethod
+    def from_dict(cls, members: Any) -> Self:
+        """Makes a record from members with their wire names."""
+    @property
+    def raw(self) -> str:
+        """The JSON text, as it came."""
+    def to_dict(self) -> Any:
+        """Everything, decoded, members that are not declared among it."""
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+    def __delattr__(self, name: str, /) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, tuple[str]]: ...
+
+@final
+class Member:
+    """A member of a record, decoded when it is read."""
+
+    def __new__(
+        cls, name: str, kind: str, doc: str = "", required: bool = True, nullable: bool = False
+    ) -> Self: ...
+    def __get__(self, record: Any, owner: Any = None, /) -> Any: ...
+    def __set__(self, record: Any, value: Any, /) -> None: ...
+
+@final
+class Decoder:
+    """Decodes values of one kind."""
+
+    def __new__(cls, kind: str, nullable: bool = False) -> Self: ...
+    def decode(self, text: str) -> Any:
+        """The value of a JSON text."""
+
+@final
+class EventTable:
+    """The class of each event, and that of all others."""
+
+    def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
+
+@final
+class Mailbox:
+    """Tickets of what has become ready, for one event loop."""
+
+    def __new__(cls) -> Self: ...
+    def fileno(self) -> int:
+        """The descriptor that is readable while tickets lie here."""
+    def drain(self) -> list[int]:
+        """Takes all tickets."""
+
+@final
+class Pending:
+    """Something that the runtime is doing. Dropping it gives it up."""
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Blocks until it is done, at most `seconds`. Says whether it is."""
+    def take(self, decoder: Decoder | None = None) -> Any:
+        """Takes what came of it. Raises where it failed."""
+    def cancel(self) -> None:
+        """Gives it up."""
+
+@final
+class Stream:
+    """Events, from where they are queued."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    def __next__(self) -> Any: ...
+    def poll(self) -> list[Any] | None:
+        """The events that are there: an empty list at the end, nothing where none is there yet."""
+    def skip(self) -> bool:
+        """Drops the events that are there. Says whether the end is reached."""
+    def wait_end(self, seconds: float | None = None) -> bool:
+        """Drops events until the end. Says whether the end is reached."""
+    def outcome(self) -> tuple[Any, Any] | None:
+        """What ended the run and its last event; raises how it failed. Nothing before the end."""
+
+@final
+class Question:
+    """A question or notice of the agent."""
+
+    @property
+    def method(self) -> str:
+        """The method on the wire."""
+    def record(self, class_: type[Record], /) -> Any:
+        """The parameters as an instance of that class."""
+    def answer(self, members: str | None = None) -> None:
+        """Answers with the members of a JSON object; nothing leaves it to the declared policy."""
+
+@final
+class Connection:
+    """A connection to an agent. Calls may come from any thread."""
+
+    @staticmethod
+    def spawn(
+        dialect: str,
+        program: dict[str, Any],
+        options: dict[str, Any],
+        table: EventTable,
+        mailbox: Mailbox | None = None,
+        dialogs: int | None = None,
+    ) -> Connection:
+        """Starts a program and talks to it."""
+    @staticmethod
+    def connect(
+        dialect: str,
+        socket: int,
+        options: dict[str, Any],
+        table: EventTable,
+        mailbox: Mailbox | None = None,
+        dialogs: int | None = None,
+    ) -> Connection:
+        """Talks over a connected Unix socket."""
+    @property
+    def dialect(self) -> str:
+        """`NAME@REVISION`."""
+    @property
+    def process_id(self) -> int | None:
+        """The id of the agent's process, where it was started here."""
+    @property
+    def dropped_events(self) -> int:
+        """How many events nobody listened to."""
+    @property
+    def termination(self) -> Any:
+        """How the connection ended, where it has."""
+    def diagnostics(self) -> list[tuple[str, str]]:
+        """The newest odd inputs, as kinds and texts."""
+    def call(
+        self, command: str, members: str, timeout: float | bool | None = None, ticket: int | None = None
+    ) -> Pending:
+        """Sends a command with its members as JSON."""
+    def start(
+        self,
+        command: str,
+        members: str,
+        timeout: float | bool | None = None,
+        events_ticket: int | None = None,
+        answer_ticket: int | None = None,
+    ) -> tuple[Stream, Pending]:
+        """Sends a command that starts a run: its events, and the answer that accepts it."""
+    def events(self, ticket: int | None = None) -> Stream:
+        """Listens to all events from now on."""
+    def send_raw(self, line: str) -> None:
+        """Sends a line as it is."""
+    def close(self, ticket: int | None = None) -> Pending:
+        """Shuts the agent down; what comes of it is how it ended."""
+    def terminated(self, ticket: int | None = None) -> Pending:
+        """Waits for the end, whoever brings it about."""
+    def next_question(self) -> Question | None:
+        """The next question, blocking; nothing at the end."""
+    def questions(self) -> list[Question]:
+        """The questions that are there."""
+
+@final
+class Framer:
+    """Cuts bytes into lines. Only LF ends a line, and one CR before it is dropped."""
+
+    def __new__(cls, *, max_line: int = 67108864, keep_bom: bool = False) -> Self: ...
+    def push(self, chunk: bytes) -> list[tuple[str | None, tuple[str, int, int] | None]]:
+        """Takes the next bytes and gives the lines that end in them."""
+    def finish(self) -> list[tuple[str | None, tuple[str, int, int] | None]]:
+        """The last line, where the stream ended inside one."""
+
+def shut_down(seconds: float) -> None:
+    """Ends all agents and waits for them, at most `seconds`."""

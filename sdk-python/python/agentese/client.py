@@ -1,0 +1,153 @@
+"""A client for threads."""
+
+import socket as sockets
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
+
+from agentese import dialogs as dialoging
+from agentese import lifetime, options
+from agentese._native import Connection, Decoder, EventTable, Pending
+from agentese.errors import Termination, UsageError
+from agentese.members import DEFAULT, Timeout, encode_members, limit
+from agentese.run import SyncRun, accepted
+from agentese.values import JsonValue
+
+E = TypeVar("E")
+D = TypeVar("D")
+
+ANY = Decoder("any")
+
+
+class SyncClient(Generic[E, D]):
+    """A client of an agent, for threads. Any number of threads may use it at once.
+
+    Ctrl-C interrupts every wait. Use it in a `with` statement, or call `close`.
+    """
+
+    __slots__ = ("__weakref__", "_closed", "_connection", "_spawned")
+
+    dialect: ClassVar[str]
+    _table: ClassVar[EventTable]
+    _data: ClassVar[Mapping[str, Decoder | None]]
+    _dialogs: ClassVar[dialoging.Table]
+    _session: ClassVar[str | None]
+    _run: ClassVar[type[SyncRun[Any, Any]]]
+
+    def __init__(self, connection: Connection, dialogs: D | None) -> None:
+        """Use `spawn` or `connect`."""
+        self._connection = connection
+        self._closed = False
+        self._spawned: tuple[Any, ...] | None = None
+        if dialogs is not None:
+            run = threading.Thread(target=dialoging.serve, args=(connection, self._dialogs, dialogs), daemon=True)
+            lifetime.start("agentese-dialogs", run)
+
+    @classmethod
+    def spawn(
+        cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
+    ) -> Self:
+        """Starts a program and drives it. Raises `SpawnError` where it cannot be started."""
+        connection = Connection.spawn(
+            options.dialect(cls.dialect, given),
+            options.program(command, given),
+            options.connection(given),
+            cls._table,
+            None,
+            None if dialogs is None else 0,
+        )
+        client = cls(connection, dialogs)
+        client._spawned = (command, dialogs, given)
+        return client
+
+    @classmethod
+    def connect(
+        cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
+    ) -> Self:
+        """Drives whatever is at the other end of a connected Unix socket, which stays the caller's to close."""
+        connection = Connection.connect(
+            options.dialect(cls.dialect, given),
+            socket.fileno(),
+            options.connection(given),
+            cls._table,
+            None,
+            None if dialogs is None else 0,
+        )
+        return cls(connection, dialogs)
+
+    def respawn(self) -> Self:
+        """Starts the program of this client once more, with nothing of the old connection in it."""
+        if self._spawned is None:
+            raise UsageError("this client was not started from a program")
+        command, dialogs, given = self._spawned
+        return type(self).spawn(command, dialogs=dialogs, **given)
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the agent's process, where this client started it."""
+        return self._connection.process_id
+
+    @property
+    def termination(self) -> Termination | None:
+        """How the connection ended, where it has."""
+        return self._connection.termination
+
+    @property
+    def dropped_events(self) -> int:
+        """How many events nobody listened to."""
+        return self._connection.dropped_events
+
+    def diagnostics(self) -> list[tuple[str, str]]:
+        """The newest odd inputs that did not stop the connection, as kinds and texts."""
+        return self._connection.diagnostics()
+
+    def events(self) -> Iterator[E]:
+        """All events of the connection from now on, those of runs among them."""
+        return self._connection.events()
+
+    def request(
+        self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
+    ) -> JsonValue:
+        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none."""
+        data: JsonValue = self._wait(self._connection.call(command, encode_members(members or {}), limit(timeout)), ANY)
+        return data
+
+    def send_raw(self, line: str) -> None:
+        """Sends a line as it is. No answer is waited for, and nothing is checked."""
+        self._connection.send_raw(line)
+
+    def close(self) -> Termination:
+        """Shuts the agent down and waits for its end: stdin is closed, then its process group gets TERM and KILL."""
+        self._closed = True
+        end: Termination = self._wait(self._connection.close(), None)
+        return end
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} process={self._connection.process_id}>"
+
+    def _wait(self, pending: Pending, decoder: Decoder | None) -> Any:
+        pending.wait()
+        return pending.take(decoder)
+
+    def _call(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
+        return self._wait(self._connection.call(command, encode_members(members), limit(timeout)), self._data[command])
+
+    def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
+        stream, answer = self._connection.start(command, encode_members(members), limit(timeout))
+        accepted(answer)
+        session = "" if self._session is None else members.get(self._session, "")
+        return self._run(self, command, session, stream)

@@ -1,0 +1,28 @@
+"""What happens to agents and threads when the interpreter ends."""
+
+import atexit
+import threading
+import weakref
+
+from agentese import _native
+
+_threads: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
+
+
+def start(name: str, run: threading.Thread) -> None:
+    """Starts a thread that ends when its connection does."""
+    run.name = name
+    _threads.add(run)
+    run.start()
+
+
+def _end() -> None:
+    # Agents end first, so that everything that waits is settled; then threads leave native code while the
+    # interpreter is still whole.
+    _native.shut_down(6.0)
+    for thread in list(_threads):
+        if thread is not threading.current_thread():
+            thread.join(1.0)
+
+
+atexit.register(_end)

@@ -1,0 +1,75 @@
+"""How clients are made."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from agentese.members import DEFAULT, Timeout
+
+Word: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
+"""A word of a command line."""
+
+
+class ClientOptions(TypedDict, total=False):
+    """Options of every client."""
+
+    revision: str
+    """The dialect's revision, as `0.55` or `pi@0.55`."""
+    timeout: Timeout
+    """How long every call waits, in seconds, in place of the command's own limit."""
+    overflow: Literal["block", "coalesce", "detach"]
+    """What happens when a subscriber does not read: the reader waits (the default), message updates are merged, or
+    the subscriber is cut off."""
+    queue_bytes: int
+    """How many bytes of events one queue holds; 64 MiB."""
+    max_line: int
+    """The longest line that is read, in bytes; 64 MiB."""
+
+
+class SpawnOptions(ClientOptions, total=False):
+    """Options of a client that starts a program."""
+
+    cwd: "str | os.PathLike[str] | None"
+    """The working directory."""
+    env: Mapping[str, str]
+    """Variables added to the inherited environment."""
+    env_remove: Sequence[str]
+    """Variables taken out of the inherited environment."""
+    eof_grace: float
+    """How many seconds the agent may take to end after its stdin was closed; 2."""
+    term_grace: float
+    """How many seconds it may take after SIGTERM; 2."""
+
+
+def dialect(name: str, options: ClientOptions) -> str:
+    """The dialect with the revision that was asked for."""
+    revision = options.get("revision")
+    if revision is None:
+        return name
+    return revision if revision.startswith(f"{name}@") else f"{name}@{revision}"
+
+
+def connection(options: ClientOptions) -> dict[str, Any]:
+    """Options as the native core takes them."""
+    timeout = options.get("timeout", DEFAULT)
+    return {
+        "overflow": options.get("overflow", "block"),
+        "queue_bytes": options.get("queue_bytes", 64 << 20),
+        "max_line": options.get("max_line", 64 << 20),
+        "timeout": None if timeout is DEFAULT else 1e9 if timeout is None else timeout,
+    }
+
+
+def program(command: Sequence[Word], options: SpawnOptions) -> dict[str, Any]:
+    """A program as the native core takes it."""
+    if isinstance(command, (str, bytes)):
+        raise TypeError("the command is a sequence of words, not one text: no shell is involved")
+    cwd = options.get("cwd")
+    return {
+        "command": [os.fsdecode(word) for word in command],
+        "cwd": None if cwd is None else os.fspath(cwd),
+        "env": list(options.get("env", {}).items()),
+        "env_remove": list(options.get("env_remove", ())),
+        "eof_grace": options.get("eof_grace", 2.0),
+        "term_grace": options.get("term_grace", 2.0),
+    }

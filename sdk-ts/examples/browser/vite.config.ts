@@ -1,0 +1,8 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  // The recorded sessions lie above this folder.
+  server: { fs: { allow: ["../../.."] } },
+  build: { target: "es2022", emptyOutDir: true },
+});

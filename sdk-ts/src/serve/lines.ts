@@ -1,0 +1,199 @@
+/** What a line from a client asks for, and the lines that go back. */
+
+import { type Misfit, check } from "../check.js";
+import { DecodeError } from "../error.js";
+import { shapes } from "../generated/shapes.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import { parseObject, rawMember, stringify } from "../json.js";
+import { type AnyTypes, type Spec, row } from "../spec.js";
+import { Refusal } from "./refusal.js";
+import type { ServedCommand, Serving } from "./spec.js";
+
+const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+
+/** What is to be done about a line. Ids are raw JSON. */
+export type Line =
+  | { readonly kind: "ignored" }
+  /** This line goes back. */
+  | { readonly kind: "answer"; readonly line: string }
+  /** It answers a question. */
+  | { readonly kind: "question"; readonly id: string; readonly members: JsonObject }
+  | {
+      readonly kind: "command";
+      readonly id: string | undefined;
+      readonly name: string;
+      readonly command: ServedCommand;
+      readonly params: JsonObject;
+    };
+
+const IGNORED: Line = { kind: "ignored" };
+
+function back(line: string): Line {
+  return { kind: "answer", line };
+}
+
+/** Looks at a line. */
+export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string): Line {
+  const { spec } = serving;
+  const flat = spec.framing !== "json-rpc";
+  let frame: JsonObject;
+  try {
+    // Every member is parsed here: a broken one is the line's fault, and not that of who looks at it.
+    frame = { ...parseObject(text) };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    if (text.trim() === "" && !serving.blankLineIsError) return IGNORED;
+    if (!flat && error.reason.startsWith("expected an object, found")) return back(invalidRequest(error.reason));
+    return back(unreadable(serving, error.reason));
+  }
+  const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);
+  const name = frame[flat ? "type" : "method"];
+  const answers = flat
+    ? name !== undefined && name === spec.dialogFrames?.answer
+    : name === undefined && ("result" in frame || "error" in frame);
+  if (answers) {
+    const members = flat ? frame : object(frame["result"]);
+    return typeof frame["id"] === "string" ? { kind: "question", id: frame["id"], members } : IGNORED;
+  }
+  if (typeof name !== "string") return back(nameless(serving, id, name));
+  const command = row(serving.commands, name);
+  if (command === undefined) {
+    // A JSON-RPC notification is never answered.
+    return id === undefined && !flat ? IGNORED : back(unknown(serving, id, name));
+  }
+  if (id === undefined && !flat) return IGNORED;
+  const params = flat ? withoutEnvelope(frame) : (frame["params"] ?? {});
+  const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", reason: "expected an object", outsideSet: false };
+  if (misfit !== undefined) {
+    const where = misfit.path === "" ? "" : `\`${misfit.path}\`: `;
+    const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${where}${misfit.reason}`, { code: INVALID_PARAMS });
+    return back(refusalLine(serving, id, name, refusal, misfit.outsideSet));
+  }
+  return { kind: "command", id, name, command, params: params as JsonObject };
+}
+
+function misfitOf(command: ServedCommand, params: JsonObject): Misfit | undefined {
+  return command.params === undefined ? undefined : check(shapes, command.params, params);
+}
+
+function withoutEnvelope(frame: JsonObject): JsonObject {
+  const { id: _id, type: _type, ...params } = frame;
+  return params;
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function object(value: JsonValue | undefined): JsonObject {
+  return value !== undefined && isObject(value) ? value : {};
+}
+
+function unknown<T extends AnyTypes>(serving: Serving<T>, id: string | undefined, name: string): string {
+  const text = serving.unknownCommandText.replace("{command}", () => name);
+  const echoed = serving.unknownCommandEchoesId ? id : undefined;
+  if (serving.spec.framing === "json-rpc") return rpcError(echoed, { code: METHOD_NOT_FOUND, message: text });
+  return failureLine(serving, echoed, name, text);
+}
+
+/** The answer to an object that names no command. */
+function nameless<T extends AnyTypes>(serving: Serving<T>, id: string | undefined, name: JsonValue | undefined): string {
+  if (serving.spec.framing === "json-rpc") {
+    return name === undefined ? invalidRequest("it has no `method`") : unknown(serving, id, stringify(name));
+  }
+  const reason = name === undefined ? "`type` is missing" : `\`type\` is ${stringify(name)}, expected a string`;
+  const echoed = serving.unknownCommandEchoesId ? id : undefined;
+  return failureLine(serving, echoed, serving.spec.parseCommand, serving.parsePrefix + reason);
+}
+
+function invalidRequest(reason: string): string {
+  return rpcError(undefined, { code: INVALID_REQUEST, message: "Invalid request", data: reason });
+}
+
+/** The answer to bytes that are no frame. */
+export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: string): string {
+  if (serving.spec.framing === "json-rpc") {
+    return rpcError(undefined, { code: PARSE_ERROR, message: "Parse error", data: reason });
+  }
+  return failureLine(serving, undefined, serving.spec.parseCommand, serving.parsePrefix + reason);
+}
+
+/**
+ * The answer to a command that was refused. `outsideSet` marks a value outside a closed set, which
+ * keeps its command and id in every dialect.
+ */
+export function refusalLine<T extends AnyTypes>(
+  serving: Serving<T>,
+  id: string | undefined,
+  command: string,
+  refusal: Refusal,
+  outsideSet = false,
+): string {
+  const { handlerFailure } = serving;
+  if (handlerFailure === "json-rpc") {
+    const { message, data, code = INTERNAL_ERROR } = refusal;
+    return rpcError(id, data === undefined ? { code, message } : { code, message, data });
+  }
+  const nameless = handlerFailure !== "own" && !outsideSet && !handlerFailure.except.includes(command);
+  return nameless ? unreadable(serving, refusal.message) : failureLine(serving, id, command, refusal.message);
+}
+
+/** The answer to a command that succeeded. */
+export function successLine<T extends AnyTypes>(
+  serving: Serving<T>,
+  id: string | undefined,
+  command: string,
+  data: unknown,
+): string {
+  const body = data !== undefined ? stringify(data) : serving.emptyData ? "{}" : undefined;
+  if (serving.spec.framing === "json-rpc") return `{"jsonrpc":"2.0","id":${id ?? "null"},"result":${body ?? "{}"}}`;
+  return `${responseHead(serving, id, command, true)}${body === undefined ? "" : `,"data":${body}`}}`;
+}
+
+function failureLine<T extends AnyTypes>(
+  serving: Serving<T>,
+  id: string | undefined,
+  command: string,
+  text: string,
+): string {
+  return `${responseHead(serving, id, command, false)},"error":${stringify(text)}}`;
+}
+
+function rpcError(id: string | undefined, error: object): string {
+  return `{"jsonrpc":"2.0","id":${id ?? "null"},"error":${stringify(error)}}`;
+}
+
+function responseHead<T extends AnyTypes>(
+  serving: Serving<T>,
+  id: string | undefined,
+  command: string,
+  success: boolean,
+): string {
+  const idMember = id === undefined ? [] : [`"id":${id}`];
+  const name = `"command":${stringify(command)}`;
+  const type = '"type":"response"';
+  const order = serving.idFirst ? [...idMember, type, name] : [type, name, ...idMember];
+  return `{${[...order, `"success":${success}`].join(",")}`;
+}
+
+/** The line of an event, from the text of its object. */
+export function eventLine<T extends AnyTypes>(spec: Spec<T>, body: string): string {
+  switch (spec.framing) {
+    case "flat":
+      return body;
+    case "enveloped":
+      return `{"type":"event","event":${body}}`;
+    case "json-rpc":
+      return `{"jsonrpc":"2.0","method":${JSON.stringify(spec.notification)},"params":${body}}`;
+  }
+}
+
+/** The line of a question or notice. */
+export function dialogLine<T extends AnyTypes>(spec: Spec<T>, id: string, method: string, params: object): string {
+  if (spec.dialogFrames === undefined) return stringify({ jsonrpc: "2.0", id, method, params });
+  return stringify({ type: spec.dialogFrames.request, id, method, ...params });
+}

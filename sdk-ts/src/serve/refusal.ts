@@ -1,0 +1,21 @@
+import { AgentError } from "../error.js";
+
+/** Why a command was not carried out: what a service throws to refuse one. */
+export class Refusal extends AgentError {
+  override readonly kind = "refused";
+  /** The JSON-RPC code; -32603 where there is none. */
+  readonly code: number | undefined;
+  /** More about it, in JSON-RPC answers. */
+  readonly data: unknown;
+
+  constructor(message: string, options: { code?: number | undefined; data?: unknown } = {}) {
+    super(message);
+    this.code = options.code;
+    this.data = options.data;
+  }
+
+  /** The command is declared and this agent does not have it. */
+  static notAvailable(command: string): Refusal {
+    return new Refusal(`\`${command}\` is not available in this server`);
+  }
+}

@@ -1,0 +1,164 @@
+/** The serving side: framing, validation, dispatch, answers and events of an agent. */
+
+import { Framer, type FramingError } from "../framing.js";
+import { type AnyTypes, row } from "../spec.js";
+import type { Transport } from "../transport.js";
+import { Emitter } from "./call.js";
+import { type Line, readLine, refusalLine, successLine, unreadable } from "./lines.js";
+import { DEFAULT_OUTBOX_BYTES, Outbox } from "./outbox.js";
+import { Refusal } from "./refusal.js";
+import type { Method, Service } from "./service.js";
+
+/** Why serving ended: everything that was to be answered is answered, the other side does not read any more, or the signal. */
+export type ServeEnd = "end_of_input" | "broken_output" | "stopped";
+
+/** How an agent is served. */
+export interface ServeOptions<T extends AnyTypes> {
+  /** The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a failure and skipped. */
+  readonly maxLine?: number | undefined;
+  /** How much may wait for a client that does not read, in bytes; events wait beyond that, answers never do. 16 MiB by default. */
+  readonly outboxBytes?: number | undefined;
+  /** Ends serving: running work is stopped, what is written is flushed. */
+  readonly signal?: AbortSignal | undefined;
+  /** Is given the emitter before the first line is read, for events that no command causes. */
+  readonly started?: ((emitter: Emitter<T>) => void) | undefined;
+}
+
+/**
+ * Serves one client until its input ends. Never fails: bad input is answered and reading goes on.
+ *
+ * ```ts
+ * class Quiet extends pi.Service {
+ *   override getLastAssistantText() {
+ *     return { text: null };
+ *   }
+ * }
+ * await serve(new Quiet(), stdio());
+ * ```
+ */
+export async function serve<T extends AnyTypes>(
+  service: Service<T>,
+  transport: Transport,
+  options: ServeOptions<T> = {},
+): Promise<ServeEnd> {
+  const outbox = new Outbox(transport.writable, options.outboxBytes ?? DEFAULT_OUTBOX_BYTES);
+  const server = new Server(service, outbox);
+  options.started?.(server.emitter);
+  const reader = transport.readable.getReader();
+  const stopped = new Promise<ServeEnd>((resolve) => {
+    const stop = (): void => resolve("stopped");
+    if (options.signal?.aborted) stop();
+    options.signal?.addEventListener("abort", stop);
+  });
+  const broken = outbox.broken.then((): ServeEnd => "broken_output");
+  const work = server.run(reader, options.maxLine).then((): ServeEnd => "end_of_input");
+  const end = await Promise.race([stopped, broken, work]);
+  server.emitter.dismissQuestions();
+  if (end !== "end_of_input") {
+    reader.cancel().catch(() => undefined);
+    await quietly(() => service.shutDown());
+  }
+  await outbox.close();
+  return end;
+}
+
+/** Runs something whose failure nobody can be told. */
+async function quietly(run: () => unknown): Promise<void> {
+  try {
+    await run();
+  } catch {
+    // The client is gone or going.
+  }
+}
+
+class Server<T extends AnyTypes> {
+  readonly emitter: Emitter<T>;
+  readonly #service: Service<T>;
+  readonly #outbox: Outbox;
+  readonly #running = new Set<Promise<void>>();
+  /** What waits for the session lane; none while nothing runs in it. */
+  #session: (() => Promise<void>)[] | undefined;
+
+  constructor(service: Service<T>, outbox: Outbox) {
+    this.#service = service;
+    this.#outbox = outbox;
+    this.emitter = new Emitter(service.serving, outbox);
+  }
+
+  /** Reads to the end, and waits for what was begun, which goes on or stops as the dialect says. */
+  async run(reader: ReadableStreamDefaultReader<Uint8Array>, maxLine: number | undefined): Promise<void> {
+    const { serving } = this.#service;
+    const framer = new Framer({ maxLine, keepBom: serving.blankLineIsError });
+    const sink = {
+      line: (text: string): void => this.#take(readLine(serving, text)),
+      fault: (error: FramingError): void => this.#outbox.push(unreadable(serving, error.message)),
+    };
+    try {
+      for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) framer.push(chunk.value, sink);
+    } catch {
+      // An input that breaks has ended.
+    }
+    framer.finish(sink);
+    // Nobody is there to answer questions any more.
+    this.emitter.dismissQuestions();
+    const last = quietly(() => (serving.finishes ? this.#service.settle() : this.#service.shutDown()));
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    await last;
+  }
+
+  #take(line: Line): void {
+    switch (line.kind) {
+      case "ignored":
+        return;
+      case "answer":
+        return this.#outbox.push(line.line);
+      case "question":
+        return this.emitter.settleQuestion(line.id, line.members);
+      case "command": {
+        const work = (): Promise<void> => this.#carryOut(line);
+        if (line.command.lane === "session") this.#queue(work);
+        else this.#begin(work());
+      }
+    }
+  }
+
+  #begin(work: Promise<void>): void {
+    const done = work.finally(() => this.#running.delete(done));
+    this.#running.add(done);
+  }
+
+  /** One at a time, in order of arrival. */
+  #queue(work: () => Promise<void>): void {
+    if (this.#session !== undefined) {
+      this.#session.push(work);
+      return;
+    }
+    const waiting: (() => Promise<void>)[] = [];
+    this.#session = waiting;
+    const first = work();
+    this.#begin(
+      (async () => {
+        await first;
+        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await next();
+        this.#session = undefined;
+      })(),
+    );
+  }
+
+  async #carryOut({ id, name, command, params }: Line & { kind: "command" }): Promise<void> {
+    const { serving } = this.#service;
+    const acknowledged = row(serving.spec.commands, name)?.answer === "acknowledged";
+    if (acknowledged) this.#outbox.push(successLine(serving, id, name, undefined));
+    try {
+      const methods = this.#service as unknown as Record<string, Method<T>>;
+      const method = methods[command.name];
+      if (method === undefined) throw Refusal.notAvailable(name);
+      const data = await method.call(this.#service, params, this.emitter.forCall(name, id));
+      if (!acknowledged) this.#outbox.push(successLine(serving, id, name, data));
+    } catch (error) {
+      const refusal =
+        error instanceof Refusal ? error : new Refusal(error instanceof Error ? error.message : String(error));
+      this.#outbox.push(refusalLine(serving, id, name, refusal));
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
+
+import { PACKAGE } from "./support/files.js";
+
+/** How large a client may be, minified and compressed, in bytes. */
+const BUDGET = 12 * 1024;
+
+const scratch = mkdtempSync(join(tmpdir(), "agentese-package-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+function run(program: string, args: string[], cwd = scratch): string {
+  return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** A tool from the package's own dependencies. */
+function tool(name: string, args: string[], cwd = scratch): string {
+  const path = join(PACKAGE, "node_modules", ".bin", name);
+  try {
+    return run(path, args, cwd);
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${name} ${args.join(" ")}\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+before(() => {
+  // What is published, as a consumer has it.
+  run("npm", ["pack", "--silent", "--pack-destination", scratch], PACKAGE);
+  const folder = join(scratch, "node_modules", "agentese");
+  mkdirSync(folder, { recursive: true });
+  run("tar", ["-xzf", "agentese-0.1.0.tgz", "-C", folder, "--strip-components=1"]);
+  symlinkSync(join(PACKAGE, "node_modules", "@types"), join(scratch, "node_modules", "@types"));
+  symlinkSync(join(PACKAGE, "node_modules", "undici-types"), join(scratch, "node_modules", "undici-types"));
+});
+
+function write(name: string, text: string): string {
+  writeFileSync(join(scratch, name), text);
+  return name;
+}
+
+test("publint finds nothing", () => {
+  tool("publint", [".", "--strict"], join(scratch, "node_modules", "agentese"));
+});
+
+test("the types are found where the code is", () => {
+  tool("attw", [join(scratch, "agentese-0.1.0.tgz"), "--profile", "esm-only", "--no-definitely-typed", "--format", "ascii"]);
+});
+
+test("Node imports every entry", () => {
+  const script = write(
+    "esm.mjs",
+    `import { pi, TimedOutError } from "agentese"; import { spawn } from "agentese/stdio";
+     import { serve } from "agentese/serve"; import { replay } from "agentese/testing"; import { check } from "agentese/check";
+     console.log([pi.Client, TimedOutError, spawn, serve, replay, check].map((each) => typeof each).join());`,
+  );
+  assert.equal(run(process.execPath, [script]).trim(), Array(6).fill("function").join());
+});
+
+test("Node requires every entry", () => {
+  const script = write(
+    "cjs.cjs",
+    `const { pi } = require("agentese"); const { spawn } = require("agentese/stdio"); const { serve } = require("agentese/serve");
+     console.log([pi.Client, spawn, serve, require("agentese/testing").replay].map((each) => typeof each).join());`,
+  );
+  assert.equal(run(process.execPath, [script]).trim(), Array(4).fill("function").join());
+});
+
+const CONSUMER = `
+  import { pi, type Transport, match } from "agentese";
+  export async function text(transport: Transport): Promise<string> {
+    await using client = new pi.Client(transport);
+    let text = "";
+    for await (const event of await client.prompt({ message: "hello" })) {
+      if (event.type !== "message_update") continue;
+      text += match(event.assistantMessageEvent, {
+        start: () => "", text_start: () => "", text_delta: (kind) => kind.delta, text_end: () => "",
+        thinking_start: () => "", thinking_delta: () => "", thinking_end: () => "",
+        toolcall_start: () => "", toolcall_delta: () => "", toolcall_end: () => "",
+        done: () => "", error: () => "", _: () => "",
+      });
+    }
+    return text;
+  }
+`;
+
+for (const [name, options, source] of [
+  ["nodenext", ["--module", "nodenext", "--types", "node", "--lib", "es2023"], `${CONSUMER} import { spawn } from "agentese/stdio"; export const started = spawn(pi.Client, ["pi"]);`],
+  ["bundler", ["--module", "esnext", "--moduleResolution", "bundler", "--types", "", "--lib", "es2023,dom"], CONSUMER],
+] as const) {
+  test(`TypeScript takes the published types: ${name}`, () => {
+    const file = write(`${name}.mts`, source);
+    tool("tsc", ["--strict", "--noEmit", "--target", "es2023", "--exactOptionalPropertyTypes", ...options, file]);
+  });
+}
+
+async function bundle(contents: string, platform: "browser" | "node"): Promise<{ bytes: Uint8Array; inputs: string[] }> {
+  const result = await build({
+    stdin: { contents, resolveDir: scratch, loader: "ts" },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform,
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+  });
+  const inputs = Object.values(result.metafile.inputs).flatMap((input) => input.imports.map((found) => found.path));
+  return { bytes: result.outputFiles[0]?.contents ?? new Uint8Array(), inputs };
+}
+
+for (const dialect of ["pi", "omp", "pisces", "operator", "opal"]) {
+  test(`the ${dialect} client fits the budget, without anything of Node`, async () => {
+    // For a browser: an import of a Node module would fail.
+    const { bytes, inputs } = await bundle(`import { ${dialect} } from "agentese"; (globalThis as any).client = ${dialect}.Client;`, "browser");
+    const size = gzipSync(bytes, { level: 9 }).length;
+    console.log(`${dialect}: ${bytes.length} bytes minified, ${size} compressed`);
+    assert.ok(size <= BUDGET, `${size} bytes are more than ${BUDGET}`);
+    assert.ok(!inputs.some((path) => path.startsWith("node:")));
+  });
+}
+
+test("types cost nothing", async () => {
+  const { bytes } = await bundle(`import type { pi } from "agentese"; export const kind: pi.Event["type"] = "agent_end";`, "browser");
+  assert.ok(bytes.length < 60, `${bytes.length} bytes`);
+});
+
+test("esbuild bundles everything for Node, and it runs", async () => {
+  const { bytes } = await bundle(
+    `import { pi } from "agentese"; import { spawn } from "agentese/stdio"; import { memoryPair, replay } from "agentese/testing";
+     import { serve, pi as agent } from "agentese/serve";
+     const [ours, theirs] = memoryPair();
+     serve(new (class extends agent.Service { getLastAssistantText() { return { text: "bundled" }; } })(), theirs);
+     const client = new pi.Client(ours);
+     console.log((await client.getLastAssistantText()).text, typeof spawn, typeof replay);
+     await client.close();`,
+    "node",
+  );
+  writeFileSync(join(scratch, "bundle.mjs"), bytes);
+  assert.equal(run(process.execPath, ["bundle.mjs"]).trim(), "bundled function function");
+});

@@ -1,0 +1,142 @@
+//! Options, and what is said about them.
+
+use serde_json::{Value, json};
+
+use crate::support::process::{Agent, Place};
+
+/// The binary refuses, says why on stderr, and writes nothing to stdout.
+#[track_caller]
+fn refused(arguments: &[&str], text: &str) {
+    let (status, stdout, stderr) = Place::new().output(arguments);
+    assert_eq!((status.code(), stdout.as_str()), (Some(1), ""), "{arguments:?}: {stderr}");
+    assert!(stderr.starts_with("Error: ") && stderr.contains(text), "{arguments:?}: {stderr}");
+}
+
+#[test]
+fn file_arguments_are_refused() {
+    let (status, stdout, stderr) = Place::new().output(&["--mode", "rpc", "@a.txt"]);
+    assert_eq!((status.code(), stdout.as_str()), (Some(1), ""));
+    assert_eq!(stderr, "Error: @file arguments are not supported in RPC mode\n");
+}
+
+#[test]
+fn messages_and_unknown_options_are_warnings() {
+    let place = Place::new();
+    let mut agent =
+        Agent::start(place.command(&["--mode", "rpc", "hello", "--frobnicate", "--no-session", "--trust"]));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+    let (status, stdout, stderr) = agent.finish();
+    assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
+    assert_eq!(
+        stderr,
+        "Warning: unknown option --frobnicate is ignored\nWarning: messages on the command line are ignored in RPC mode\n"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    refused(&[], "--mode rpc");
+    refused(&["--mode", "json"], "--mode json is not available");
+    refused(&["--mode", "rpc", "--dialect", "klingon"], "\"klingon\" is no dialect; there is pi@0.55");
+    for dialect in ["omp", "pisces", "operator", "opal", "omp@12.7"] {
+        refused(&["--mode", "rpc", "--dialect", dialect], "does not speak it yet");
+    }
+    refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "no dialect");
+    refused(&["--mode", "rpc", "--session-dir", "/tmp"], "--session-dir is not available");
+    refused(&["--mode", "rpc", "--continue"], "--continue is not available");
+    refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
+    let place = Place::new();
+    let script = place.file("bad.json", r#"{"responses": [{"blocks": 7}]}"#);
+    refused(&["--mode", "rpc", "--script", &script], "blocks");
+}
+
+#[test]
+fn an_unknown_model_leaves_a_server_without_one() {
+    let place = Place::new();
+    for arguments in
+        [&["--mode", "rpc", "--model", "nosuch/model"][..], &["--mode", "rpc", "--provider", "anthropic"]]
+    {
+        let mut agent = Agent::start(place.command(arguments));
+        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["model"], Value::Null);
+        let refused = agent.ask(json!({"type": "prompt", "message": "hi"}));
+        assert!(refused["error"].as_str().unwrap().starts_with("No model is selected: "), "{refused}");
+        let (status, _, stderr) = agent.finish();
+        assert_eq!(status.code(), Some(0));
+        assert!(stderr.starts_with("Warning: no model is selected"), "{stderr}");
+    }
+}
+
+#[test]
+fn models_levels_and_tools_are_chosen() {
+    let place = Place::new();
+    let script = place.script(json!({"responses": [
+        {"blocks": [{"tool": {"name": "bash", "args": {"command": "true"}}}, {"tool": {"name": "read", "args": {"path": "x"}}}]},
+    ], "default": {"text": "ok"}}));
+    let arguments = [
+        "--mode",
+        "rpc",
+        "--dialect",
+        "pi@0.55",
+        "--provider",
+        "scripted",
+        "--model",
+        "scripted/scripted:low",
+        "--tools",
+        "read,teleport",
+        "--system-prompt",
+        "-be brief-",
+        "--script",
+        &script,
+    ];
+    let mut agent = Agent::start(place.command(&arguments));
+    let state = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    assert_eq!((&state["model"]["id"], &state["thinkingLevel"]), (&json!("scripted"), &json!("low")));
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    let frames = agent.until_event("agent_end");
+    assert_eq!(crate::support::trace::results(&frames)[0], "Tool bash not found");
+    let (_, _, stderr) = agent.finish();
+    assert_eq!(stderr, "Warning: there is no tool \"teleport\"; there is read, bash, edit, write\n");
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--thinking", "off"]));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["thinkingLevel"], "off");
+}
+
+#[test]
+fn schemas_are_printed() {
+    let place = Place::new();
+    for dialect in ["pi", "omp", "pisces", "operator", "opal", "pi@0.55"] {
+        for side in ["server", "client"] {
+            let (status, stdout, stderr) = place.output(&["schema", "--dialect", dialect, "--side", side]);
+            assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+            let schema: Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        }
+    }
+    let (status, stdout, _) = place.output(&["schema", "--dialect", "opal", "--openrpc"]);
+    assert_eq!(status.code(), Some(0));
+    assert!(serde_json::from_str::<Value>(&stdout).unwrap()["openrpc"].is_string());
+    refused(&["schema", "--dialect", "klingon", "--side", "server"], "no such dialect");
+    refused(&["schema", "--dialect", "pi", "--openrpc"], "JSON-RPC");
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    let place = Place::new();
+    let (status, stdout, _) = place.output(&["--help"]);
+    assert_eq!(status.code(), Some(0));
+    for word in ["--mode", "--dialect", "--script", "--model", "schema", "AGENTESE_LOG"] {
+        assert!(stdout.contains(word), "{word} is missing:\n{stdout}");
+    }
+    assert!(stdout.lines().all(|line| line.chars().count() <= 110), "{stdout}");
+    let (status, stdout, _) = place.output(&["--version"]);
+    assert_eq!((status.code(), stdout), (Some(0), format!("agentese {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn fm_f12_the_longest_line_can_be_chosen() {
+    let place = Place::new();
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--max-line", "1000"]));
+    agent.send(json!({"id": 1, "type": "set_session_name", "name": "x".repeat(2000)}));
+    let answer = agent.next().unwrap();
+    assert_eq!((&answer["command"], &answer["success"]), (&json!("parse"), &json!(false)));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"].get("sessionName"), None);
+}

@@ -1,0 +1,124 @@
+//! Parts that break their promises: the agent keeps its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::Model;
+use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::{Provider, Request, StreamEvent};
+use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
+use agentese_server::world::{Clock, SystemClock};
+use agentese_server::{Builder, Server};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+use crate::support::trace::{check_history, check_run, results};
+
+/// A tool that panics, or never ends, whatever is asked of it.
+struct Wild(&'static str);
+
+impl Tool for Wild {
+    fn name(&self) -> &str {
+        self.0
+    }
+    fn description(&self) -> &str {
+        "wild"
+    }
+    fn parameters(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn read_only(&self) -> bool {
+        true
+    }
+    fn execute<'a>(&'a self, _: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
+        match self.0 {
+            "panics" => async { panic!("as it does") }.boxed(),
+            _ => futures::future::pending().boxed(),
+        }
+    }
+}
+
+/// Time that does not pass while it is waited for.
+struct Hasty;
+
+impl Clock for Hasty {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms()
+    }
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        tokio::task::yield_now().boxed()
+    }
+}
+
+fn wild(script: Value) -> (Builder, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    let mut tools = ToolSet::builtin();
+    tools.add(Arc::new(Wild("panics")));
+    tools.add(Arc::new(Wild("hangs")));
+    (builder.tools(tools), place)
+}
+
+fn call(tool: &str) -> Value {
+    json!({"blocks": [{"tool": {"name": tool}}]})
+}
+
+#[tokio::test]
+async fn fm_f55_a_tool_that_panics_is_an_error_result() {
+    let (builder, _place) = wild(json!({"responses": [call("panics")], "default": {"text": "ok"}}));
+    let mut link = Link::to(builder.build());
+    let frames = link.run("go").await;
+    assert_eq!(results(&frames), ["The tool failed inside the agent."]);
+    assert_eq!(frames.last().unwrap()["messages"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_tool_that_ignores_an_abort_is_given_up() {
+    let (builder, _place) = wild(json!({"responses": [call("hangs")], "default": {"text": "ok"}}));
+    let mut link = Link::to(builder.clock(Arc::new(Hasty)).build());
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    let mut frames = link.until_event("tool_execution_start").await;
+    link.send(json!({"id": "a", "type": "abort"})).await;
+    frames.extend(link.until("the answer", |frame| frame["id"] == "a").await);
+    check_run(&frames);
+    assert_eq!(results(&frames), ["Operation aborted"]);
+    check_history(&link.messages().await);
+    link.run("again").await;
+}
+
+/// A provider that panics in the middle of an answer, or just stops.
+struct Broken(Scripted, bool);
+
+impl Provider for Broken {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn models(&self) -> &[Model] {
+        self.0.models()
+    }
+    fn stream(&self, _: Request) -> BoxStream<'static, StreamEvent> {
+        let panics = self.1;
+        let events = [StreamEvent::TextStart, StreamEvent::TextDelta("half".to_owned())];
+        let rest = futures::stream::iter(panics.then_some(())).map(|()| panic!("as it does"));
+        futures::stream::iter(events).chain(rest).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_panics_or_stops_is_a_failed_answer() {
+    for (panics, reason) in [
+        (true, "The provider failed inside the agent."),
+        (false, "The stream ended before the answer was complete."),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let provider = Arc::new(Broken(Scripted::built_in(), panics));
+        let mut link = Link::to(Server::builder().cwd(place.path()).with_provider(provider).build());
+        let frames = link.run("go").await;
+        let answer = &frames.last().unwrap()["messages"][1];
+        assert_eq!((&answer["stopReason"], &answer["errorMessage"]), (&json!("error"), &json!(reason)));
+        assert_eq!(answer["content"], json!([{"type": "text", "text": "half"}]));
+        assert_eq!(link.state().await["isStreaming"], false);
+    }
+}
