@@ -1,7 +1,7 @@
 # Two commands matter: `make demo` and `make test`. The rest is for working on the project.
 
 CARGO ?= cargo
-PROFILE_DIR := target/debug
+BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
 .PHONY: demo test test-rust test-typescript lint generate interop bench clean help
@@ -11,7 +11,7 @@ help: ## Lists the targets.
 
 demo: ## Asks the reference agent about this repository through the typed client. No key, no network.
 	$(CARGO) build --quiet -p agentese-server --bin agentese
-	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(PROFILE_DIR)/agentese --mode rpc --provider scripted --no-session
+	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
 test: lint test-rust test-typescript ## Everything, in all languages.
 

@@ -23,7 +23,12 @@ impl Artefact {
 }
 
 /// Folders in which every file is generated; one that no generator writes is stale.
-pub const GENERATED_FOLDERS: &[&str] = &["sdk-rust/src/generated", "sdk-rust/schema", "sdk-ts/src/generated", "sdk-python/python/agentese/generated"];
+pub const GENERATED_FOLDERS: &[&str] = &[
+    "sdk-rust/src/generated",
+    "sdk-rust/schema",
+    "sdk-ts/src/generated",
+    "sdk-python/python/agentese/generated",
+];
 
 /// Writes all files and removes stale ones.
 ///

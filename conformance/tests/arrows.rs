@@ -91,7 +91,8 @@ fn the_runtime_knows_no_vocabulary() {
             code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         for index in &index {
             let names = index.commands.iter().map(|c| c.wire).chain(index.events.iter().map(|e| e.name));
-            for name in names.filter(|name| name.contains(['_', '/'])) {
+            // Words of the envelopes that happen to be names of Opal's events.
+            for name in names.filter(|name| !matches!(*name, "error" | "unknown")) {
                 assert!(!code.contains(&format!("\"{name}\"")), "{} names `{name}`", file.display());
             }
         }

@@ -46,6 +46,8 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
 
 /// How often the run of a recording ends: its last possible end has come and nothing follows.
 struct Played {
+    /// The last event of each run that ended.
+    last: Vec<String>,
     runs: usize,
     ended: usize,
     events: usize,
@@ -108,12 +110,15 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
             }
         }
     }
-    let mut played = Played { runs: runs.len(), ended: 0, events: seen };
+    let mut played = Played { last: Vec::new(), runs: runs.len(), ended: 0, events: seen };
     let cut = agentese_conformance::replay::ends_at_work(spec, &transcript);
     for run in runs {
         match run.await.unwrap() {
             Ok(run) => match run.result().await {
-                Ok(_) => played.ended += 1,
+                Ok(result) => {
+                    played.ended += 1;
+                    played.last.extend(result.last.map(|event| event.frame().as_str().to_owned()));
+                }
                 Err(error) => assert!(
                     error.refused().is_some() || (cut && error.termination().is_some()),
                     "{name}: {error}"
@@ -156,8 +161,11 @@ fn is_about_writing(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-async fn all<D: Dialect>(dialect: &str, start: Start<D>) {
-    let mut total = Played { runs: 0, ended: 0, events: 0 };
+/// Plays all recordings of a dialect. `expected` is how many sessions there are, how many prompts
+/// their clients sent, and how many of them ran to their end (the others were refused, or cut off by
+/// the end of the recording).
+async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: Start<D>) {
+    let mut total = Played { last: Vec::new(), runs: 0, ended: 0, events: 0 };
     let mut sessions = 0;
     for (name, transcript) in recorded(dialect).unwrap() {
         if is_about_writing(&name) {
@@ -175,7 +183,7 @@ async fn all<D: Dialect>(dialect: &str, start: Start<D>) {
         "{dialect}: {sessions} sessions, {} events, {} prompts, {} runs ended",
         total.events, total.runs, total.ended
     );
-    assert!(sessions > 2 && total.ended > 1, "{dialect}: too little was played");
+    assert_eq!((sessions, total.runs, total.ended), expected, "{dialect}: sessions, prompts, ended runs");
 }
 
 fn params<P: serde::de::DeserializeOwned>(members: Map<String, Value>) -> Result<P, Error> {
@@ -195,13 +203,15 @@ macro_rules! prompt {
 
 #[tokio::test]
 async fn pi_sessions() {
-    all::<pi::Pi>("pi", |client, _, members| Box::pin(async move { prompt!(client, members, prompt_with) }))
-        .await;
+    all::<pi::Pi>("pi", (95, 139, 136), |client, _, members| {
+        Box::pin(async move { prompt!(client, members, prompt_with) })
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn omp_sessions() {
-    all::<omp::Omp>("omp", |client, command, members| {
+    all::<omp::Omp>("omp", (76, 71, 65), |client, command, members| {
         Box::pin(async move {
             match command.as_str() {
                 "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),
@@ -214,7 +224,7 @@ async fn omp_sessions() {
 
 #[tokio::test]
 async fn pisces_sessions() {
-    all::<pisces::Pisces>("pisces", |client, command, members| {
+    all::<pisces::Pisces>("pisces", (36, 60, 45), |client, command, members| {
         Box::pin(async move {
             match command.as_str() {
                 "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),
@@ -227,7 +237,7 @@ async fn pisces_sessions() {
 
 #[tokio::test]
 async fn operator_sessions() {
-    all::<operator::Operator>("operator", |client, _, members| {
+    all::<operator::Operator>("operator", (4, 4, 3), |client, _, members| {
         Box::pin(async move { prompt!(client, members, prompt_with) })
     })
     .await;
@@ -235,7 +245,7 @@ async fn operator_sessions() {
 
 #[tokio::test]
 async fn opal_sessions() {
-    all::<opal::Opal>("opal", |client, _, members| {
+    all::<opal::Opal>("opal", (31, 32, 31), |client, _, members| {
         Box::pin(async move {
             let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             client.agent_prompt(text("session_id"), text("text")).await
@@ -264,7 +274,7 @@ async fn three_pi_sessions_end_as_recorded() {
         )
         .await
         .unwrap();
-        assert!(last.is_some());
+        assert_eq!(played.last.last().map(String::as_str), last.as_ref().map(|line| line.as_str()), "{name}");
         assert_eq!((played.runs, played.ended), (prompts, prompts), "{name}");
     }
 }

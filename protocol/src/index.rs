@@ -43,6 +43,8 @@ impl Index {
         for row in dialect.rows.iter().copied().flatten() {
             match row {
                 Row::Type(_) => {}
+                // A published revision never changes: what is younger stays out of it.
+                Row::Command(command) if !is_in(dialect, command) => {}
                 Row::Command(command) => replace(&mut index.commands, command, |c| c.name),
                 Row::Event(event) => replace(&mut index.events, event, |e| e.name),
                 Row::Dialog(dialog) => replace(&mut index.dialogs, dialog, |d| d.name),
@@ -113,6 +115,13 @@ impl Index {
     }
 }
 
+/// Whether a dialect's revision has reached the one that brought a command.
+fn is_in(dialect: &Dialect, command: &Command) -> bool {
+    let numbers =
+        |revision: &str| -> Vec<u64> { revision.split('.').map_while(|part| part.parse().ok()).collect() };
+    command.since.is_none_or(|since| numbers(dialect.revision) >= numbers(since))
+}
+
 fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn(&T) -> &'static str) {
     match rows.iter_mut().find(|old| name(old) == name(row)) {
         Some(old) => *old = row,
@@ -175,5 +184,26 @@ pub fn named(ty: &Ty) -> Option<&'static str> {
         Ty::Named(name) => Some(name),
         Ty::List(item) | Ty::Map(item) => named(item),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialects::pi;
+
+    static YOUNG: Command =
+        Command { name: "young", wire: "young", since: Some("1.5"), ..pi::commands::get_state::ROW };
+    static ROWS: &[Row] = &[Row::Command(&YOUNG)];
+    static NEXT: Dialect = Dialect { revision: "1.5", parent: Some(&pi::PI), rows: &[ROWS], ..pi::PI };
+    static PINNED: Dialect = Dialect { rows: &[ROWS], ..pi::PI };
+
+    #[test]
+    fn a_row_that_is_younger_than_a_revision_stays_out_of_it() {
+        let has = |dialect: &'static Dialect| {
+            Index::new(dialect).commands.iter().any(|command| command.name == "young")
+        };
+        assert!(has(&NEXT));
+        assert!(!has(&PINNED));
     }
 }

@@ -28,6 +28,8 @@ mod _native {
     #[pymodule_export]
     use super::framer::Framer;
     #[pymodule_export]
+    use super::home::forked;
+    #[pymodule_export]
     use super::kind::Decoder;
     #[pymodule_export]
     use super::mailbox::Mailbox;

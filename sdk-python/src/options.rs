@@ -118,7 +118,7 @@ impl Program {
 /// How long a call waits: a number of seconds, none for no limit, true for the default.
 #[derive(FromPyObject)]
 pub enum Wait {
-    Default(bool),
+    Default(#[expect(dead_code, reason = "only its type matters")] bool),
     Seconds(f64),
 }
 

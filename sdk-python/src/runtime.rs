@@ -1,6 +1,5 @@
 //! The one runtime of this process, and what fork and the end of the interpreter do to it.
 
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,10 +8,12 @@ use agentese::dynamic::Client;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::home::generation;
+
 /// A runtime and the process that it belongs to. Never freed: a forked child cannot even drop the one that it
 /// inherits, because its threads are not there.
 struct Owned {
-    process: u32,
+    generation: u32,
     runtime: Runtime,
     clients: Mutex<Vec<std::sync::Weak<Client>>>,
 }
@@ -29,7 +30,7 @@ fn owned() -> &'static Owned {
     // SAFETY: what the pointer shows was leaked, and is never changed.
     #[allow(unsafe_code)]
     if let Some(owned) = unsafe { current.as_ref() }
-        && owned.process == process::id()
+        && owned.generation == generation()
     {
         return owned;
     }
@@ -39,7 +40,7 @@ fn owned() -> &'static Owned {
         .enable_all()
         .build()
         .expect("a runtime can be started");
-    let made = Box::into_raw(Box::new(Owned { process: process::id(), runtime, clients: Mutex::default() }));
+    let made = Box::into_raw(Box::new(Owned { generation: generation(), runtime, clients: Mutex::default() }));
     match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: as above; whoever lost the race leaks an idle runtime once.
         #[allow(unsafe_code)]
@@ -62,7 +63,7 @@ pub fn remember(client: &std::sync::Arc<Client>) {
 
 /// Whether the calling thread has to stay where it is, because the interpreter is about to go.
 pub fn is_gone() -> bool {
-    GONE.load(Ordering::Acquire) && GONE_IN.load(Ordering::Acquire) == process::id()
+    GONE.load(Ordering::Acquire) && GONE_IN.load(Ordering::Acquire) == generation()
 }
 
 /// Ends all agents and waits for them, at most `seconds`. Called when the interpreter ends.
@@ -72,7 +73,7 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
     // SAFETY: as in `owned`.
     #[allow(unsafe_code)]
     let Some(owned) = (unsafe { current.as_ref() }) else { return };
-    if owned.process != process::id() {
+    if owned.generation != generation() {
         return;
     }
     let clients: Vec<_> = {
@@ -84,6 +85,6 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
         let closing = futures::future::join_all(clients.iter().map(|client| client.close()));
         let _ = owned.runtime.block_on(async { tokio::time::timeout(limit, closing).await });
     });
-    GONE_IN.store(process::id(), Ordering::Release);
+    GONE_IN.store(generation(), Ordering::Release);
     GONE.store(true, Ordering::Release);
 }

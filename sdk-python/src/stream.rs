@@ -25,6 +25,8 @@ const BYTES: usize = 1 << 20;
 pub struct EventTable {
     classes: HashMap<String, Py<PyType>>,
     unknown: Py<PyType>,
+    /// Classes by the place of their row in the tables: no name is compared twice.
+    known: Mutex<Vec<(usize, Py<PyType>)>>,
 }
 
 #[pymethods]
@@ -34,15 +36,29 @@ impl EventTable {
         let classes = classes.iter().map(|(kind, class)| {
             Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind()))
         });
-        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown })
+        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, known: Mutex::default() })
     }
 }
 
 impl EventTable {
     #[inline]
     fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
-        let class = self.classes.get(event.kind()).unwrap_or(&self.unknown);
-        Record::make(class.bind(py), event.into_body())
+        let class = match event.spec() {
+            Some(spec) => self.known(py, std::ptr::from_ref(spec) as usize, spec.name),
+            None => self.unknown.bind(py).clone(),
+        };
+        Record::make(&class, event.into_body())
+    }
+
+    #[inline]
+    fn known<'py>(&self, py: Python<'py>, row: usize, name: &str) -> Bound<'py, PyType> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, class)) = known.iter().find(|(at, _)| *at == row) {
+            return class.bind(py).clone();
+        }
+        let class = self.classes.get(name).unwrap_or(&self.unknown);
+        known.push((row, class.clone_ref(py)));
+        class.bind(py).clone()
     }
 }
 
@@ -141,18 +157,27 @@ impl Stream {
     /// yet; then the ticket is posted when one comes.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let shared = self.shared.get(py)?;
-        let events: Vec<Event> = {
+        let list = PyList::empty(py);
+        // The buffer leaves the lock with what is in it, and is given back for the next batch.
+        let mut batch = {
             let mut inner = shared.inner();
-            if inner.ready.is_empty() && shared.fill(&mut inner).is_pending() {
-                return Ok(None);
+            let inner = &mut *inner;
+            let mut batch = std::mem::take(&mut inner.batch);
+            batch.extend(inner.ready.drain(..));
+            if batch.is_empty() {
+                let mut context = Context::from_waker(&shared.waker);
+                if inner.stream.poll_batch(&mut context, &mut batch, MOST, BYTES).is_pending() {
+                    inner.batch = batch;
+                    return Ok(None);
+                }
             }
-            inner.ready.drain(..).collect()
+            batch
         };
         let table = self.table.get();
-        let list = PyList::empty(py);
-        for event in events {
+        for event in batch.drain(..) {
             list.append(table.make(py, event)?)?;
         }
+        shared.inner().batch = batch;
         Ok(Some(list))
     }
 

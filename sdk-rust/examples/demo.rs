@@ -9,7 +9,17 @@ use std::io::Write as _;
 use agentese::pi::{self, AssistantMessageEvent as Inside, Event, InputBlock};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> std::process::ExitCode {
+    match demo().await {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "Error: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+async fn demo() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let question = words.next().ok_or("usage: demo QUESTION PROGRAM [ARGUMENTS…]")?;
     let command: Vec<String> = words.collect();

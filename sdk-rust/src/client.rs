@@ -119,6 +119,9 @@ impl<D: Dialect> Builder<D> {
 
     /// What happens when a subscriber does not read: the reader waits (the default), message
     /// updates are merged, or the subscriber is cut off.
+    ///
+    /// Merging keeps the newest update of those that pile up: read the message that it carries,
+    /// not the deltas, which are lost with the updates in between.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.settings.overflow = overflow;
         self
@@ -137,7 +140,9 @@ impl<D: Dialect> Builder<D> {
         self
     }
 
-    /// How long every call waits for its answer, in place of the command's own default.
+    /// How long calls wait for their answers, in place of the commands' own defaults. Commands whose
+    /// work may take any time (prompt, compact, bash) stay without a limit; see
+    /// [`RpcClient::with_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self

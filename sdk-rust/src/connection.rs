@@ -9,7 +9,7 @@ mod runs;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +31,9 @@ use crate::transport::Transport;
 
 pub(crate) use events::{EventFrame, EventQueue};
 pub(crate) use runs::RunQueue;
+
+/// How long closing waits for lines that an agent has not read yet.
+const FLUSH_WITHIN: Duration = Duration::from_millis(500);
 
 /// How a connection behaves.
 #[derive(Clone)]
@@ -79,6 +82,8 @@ pub(crate) struct Shared {
     reader_blocked: AtomicBool,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
+    /// Bytes of lines that wait for an agent that does not read.
+    unsent: AtomicUsize,
 }
 
 /// A connection, owned by its clients: when the last one goes, it ends.
@@ -116,6 +121,7 @@ impl Connection {
             reader_blocked: AtomicBool::new(false),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
+            unsent: AtomicUsize::new(0),
             settings,
         });
         let options = FramerOptions { max_line: shared.settings.max_line, bom: Bom::Drop };
@@ -128,7 +134,7 @@ impl Connection {
 
     /// Closes stdin, waits for the end of the process by the ladder, and settles everything.
     pub async fn close(&self) -> Termination {
-        self.shared.send_end();
+        self.shared.send_end().await;
         match &self.child {
             Some(child) => {
                 let exit = child.shutdown().await;
@@ -178,7 +184,12 @@ impl Shared {
             if let Some(ended) = &state.ended {
                 return ended.clone();
             }
-            let frames = state.recent.take();
+            let frames = state
+                .recent
+                .take()
+                .into_iter()
+                .map(|frame| FrameText::from(&*redact(frame.as_str())))
+                .collect();
             let termination = termination.with_last_frames(frames).with_pending(state.pending.ids());
             state.ended = Some(termination.clone());
             (
@@ -209,13 +220,30 @@ impl Shared {
         if let Some(termination) = self.ended() {
             return Err(Error::Terminated(termination));
         }
-        self.outbox
-            .send(writer::Outgoing::Line(line))
-            .map_err(|_| Error::Terminated(Termination::new(Cause::Closed)))
+        self.admit("a raw line")?;
+        self.queue_line(line);
+        Ok(())
     }
 
-    fn send_end(&self) {
-        let _ = self.outbox.send(writer::Outgoing::End);
+    /// Refuses more lines where too many wait already: the agent does not read its stdin.
+    fn admit(&self, command: &str) -> Result<(), Error> {
+        if self.unsent.load(Ordering::Relaxed) > self.settings.queue_bytes {
+            return Err(Error::Stalled { command: command.to_owned(), after: Duration::ZERO });
+        }
+        Ok(())
+    }
+
+    fn queue_line(&self, line: String) {
+        self.unsent.fetch_add(line.len() + 1, Ordering::Relaxed);
+        // The other end is gone only with the connection, which settles whoever waits.
+        let _ = self.outbox.send(writer::Outgoing::Line(line));
+    }
+
+    /// Ends the lines; what was sent before is written first, if the agent reads it soon.
+    async fn send_end(&self) {
+        let (written, flushed) = oneshot::channel();
+        let _ = self.outbox.send(writer::Outgoing::End(written));
+        let _ = tokio::time::timeout(FLUSH_WITHIN, flushed).await;
     }
 
     /// An id that was not used before: a string in flat dialects, a number in JSON-RPC. Gives the
@@ -242,12 +270,13 @@ impl Shared {
         if let Some(termination) = &state.ended {
             return Err(Error::Terminated(termination.clone()));
         }
+        self.admit(command)?;
         let (key, raw) = self.next_id(&mut state);
         let line = writer::command_line(self.spec, command, &raw, members);
         state.pending.insert(key.clone(), command, waiter);
         before(&mut state, &key);
         // The lock is held while the line is queued, so that lines stand in the order of the table.
-        let _ = self.outbox.send(writer::Outgoing::Line(line));
+        self.queue_line(line);
         Ok(key)
     }
 
@@ -265,23 +294,30 @@ impl Shared {
             None => receiver.await,
             Some(after) => match tokio::time::timeout(after, receiver).await {
                 Ok(answer) => answer,
-                Err(_) => {
-                    let command = command.to_owned();
-                    return Err(if self.reader_blocked.load(Ordering::Relaxed) {
-                        Error::Stalled { command, after }
-                    } else {
-                        Error::TimedOut { command, after }
-                    });
-                }
+                Err(_) => return Err(self.late(command, after)),
             },
         };
         std::mem::forget(forget);
         answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))
     }
 
+    /// Why no answer came in time.
+    pub fn late(&self, command: &str, after: Duration) -> Error {
+        let command = command.to_owned();
+        if self.reader_blocked.load(Ordering::Relaxed) {
+            Error::Stalled { command, after }
+        } else {
+            Error::TimedOut { command, after }
+        }
+    }
+
     /// The default timeout of a command.
     pub fn timeout(&self, command: &str) -> Option<Duration> {
-        self.settings.timeout.or_else(|| self.spec.command(command).and_then(|spec| spec.timeout))
+        match self.spec.command(command) {
+            // Work that may take any time is not limited by the way.
+            Some(spec) => spec.timeout.map(|limit| self.settings.timeout.unwrap_or(limit)),
+            None => self.settings.timeout,
+        }
     }
 
     fn with_tap(&self, call: impl FnOnce(&dyn Tap)) {
@@ -315,6 +351,17 @@ impl Shared {
         };
         if let Some(slot) = slot {
             slot.finish(result);
+        }
+    }
+}
+
+/// Settles everything where a task of the connection panics: nothing may wait for it for ever.
+struct SettlesOnPanic(Arc<Shared>);
+
+impl Drop for SettlesOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.settle(Termination::new(Cause::Protocol("a task of the client panicked".to_owned())));
         }
     }
 }

@@ -62,13 +62,22 @@ impl<T> Table<T> {
     }
 
     /// Takes the oldest call that a failure without an id can belong to. `command` is what the
-    /// failure names; `catch_all` is the name that may stand for any command.
-    pub fn attribute(&mut self, command: Option<&str>, catch_all: &str) -> Option<Settled<T>> {
+    /// failure names; `catch_all` is the name that may stand for any command. `unlikely` marks
+    /// calls whose failures carry an id by their document: they come last.
+    pub fn attribute(
+        &mut self,
+        command: Option<&str>,
+        catch_all: &str,
+        unlikely: impl Fn(&str, &T) -> bool,
+    ) -> Option<Settled<T>> {
         let position = match command {
             Some(command) if command != catch_all => {
                 *self.calls.iter().find(|(_, call)| call.command == command)?.0
             }
-            _ => *self.calls.first_key_value()?.0,
+            _ => {
+                let likely = self.calls.iter().find(|(_, call)| !unlikely(&call.command, &call.waiter));
+                *likely.or_else(|| self.calls.first_key_value())?.0
+            }
         };
         let call = self.calls.remove(&position)?;
         self.by_id.remove(&call.id);
@@ -128,16 +137,24 @@ mod tests {
     fn a_failure_without_id_goes_to_the_oldest_of_its_command() {
         let mut table = table();
         table.settle("a");
-        let settled = table.attribute(Some("bash"), "parse").unwrap();
+        let settled = table.attribute(Some("bash"), "parse", |_, _| false).unwrap();
         assert_eq!((settled.waiter, settled.attributed), (3, true));
-        assert_eq!(table.attribute(Some("fork"), "parse"), None);
+        assert_eq!(table.attribute(Some("fork"), "parse", |_, _| false), None);
     }
 
     #[test]
     fn parse_goes_to_the_oldest_of_all() {
         let mut table = table();
-        assert_eq!(table.attribute(Some("parse"), "parse").unwrap().waiter, 1);
-        assert_eq!(table.attribute(None, "parse").unwrap().waiter, 2);
+        assert_eq!(table.attribute(Some("parse"), "parse", |_, _| false).unwrap().waiter, 1);
+        assert_eq!(table.attribute(None, "parse", |_, _| false).unwrap().waiter, 2);
+    }
+
+    #[test]
+    fn calls_whose_failures_carry_an_id_come_last() {
+        let mut table = table();
+        let unlikely = |command: &str, _: &u8| command == "bash";
+        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, 2);
+        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, 1);
     }
 
     #[test]

@@ -18,27 +18,23 @@ use crate::queue::{DEFAULT_CAP, Overflow};
 use crate::run::ended;
 use crate::run_tracker::EndedBy;
 use crate::scan;
-use crate::spec::{Answer, Dialect, RunEffect, Spec};
+use crate::spec::{Answer, Dialect, EventSpec, RunEffect, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
 use crate::{omp, opal, operator, pi, pisces};
 
 /// The tables of all dialects.
-pub const SPECS: [&Spec; 5] = [
-    pi::Pi::SPEC,
-    omp::Omp::SPEC,
-    pisces::Pisces::SPEC,
-    operator::Operator::SPEC,
-    opal::Opal::SPEC,
-];
+pub const SPECS: [&Spec; 5] =
+    [pi::Pi::SPEC, omp::Omp::SPEC, pisces::Pisces::SPEC, operator::Operator::SPEC, opal::Opal::SPEC];
 
 /// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
 ///
 /// # Errors
 /// [`Error::UnknownRevision`] where there is no such dialect or revision.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
-    let (dialect, revision) = name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
+    let (dialect, revision) =
+        name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
     let found = SPECS.into_iter().find(|spec| spec.name == dialect);
     match found {
         Some(spec) if revision.is_none_or(|revision| revision == spec.revision) => Ok(spec),
@@ -201,7 +197,8 @@ impl Client {
         command: &str,
         members: &str,
         limit: Limit,
-    ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error> {
+    ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error>
+    {
         let session = self.spec.session_member.and_then(|member| {
             let mut session = None;
             scan::members(members, |name, value| {
@@ -274,6 +271,7 @@ impl std::fmt::Debug for Client {
 
 /// An event as it came.
 #[derive(Debug, Clone)]
+#[repr(transparent)]
 pub struct Event(EventFrame);
 
 impl Event {
@@ -282,9 +280,18 @@ impl Event {
         &self.0.kind
     }
 
+    /// Its row in the tables, where the declaration names it.
+    pub fn spec(&self) -> Option<&'static EventSpec> {
+        self.0.kind.spec()
+    }
+
     /// Its object, without an envelope.
     pub fn body(&self) -> &FrameText {
         &self.0.body
+    }
+
+    fn may_end(&self) -> bool {
+        self.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
     }
 
     /// Its object, without an envelope, taken.
@@ -322,10 +329,9 @@ impl EventStream {
         }
         match ready!(self.queue.poll_recv_batch(context, &mut self.frames, most, bytes)) {
             Ok(count) => {
-                let spec = self.client.spec;
                 for frame in self.frames.drain(..) {
                     let event = Event(frame);
-                    if self.token.is_some() && may_end(spec, event.kind()) {
+                    if self.token.is_some() && event.may_end() {
                         self.last = Some(event.clone());
                     }
                     out.push(event);
@@ -348,10 +354,6 @@ impl EventStream {
     pub fn last(&self) -> Option<&Event> {
         self.last.as_ref()
     }
-}
-
-fn may_end(spec: &Spec, kind: &str) -> bool {
-    spec.event(kind).is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
 }
 
 impl Drop for EventStream {

@@ -20,15 +20,32 @@ const SECRET_MEMBERS: &[&str] = &[
 ];
 
 /// Beginnings of well-known keys.
-const SECRET_PREFIXES: &[&str] =
-    &["sk-", "ghp_", "gho_", "ghu_", "github_pat_", "AIza", "xoxb-", "xoxp-", "AKIA"];
+const SECRET_PREFIXES: &[&str] = &[
+    "sk-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "github_pat_",
+    "AIza",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "gsk_",
+    "xai-",
+    "hf_",
+];
 
-/// The frame with the values of members that hold keys, and strings that look like keys, replaced.
+/// How long a word has to be to be a key.
+const SHORTEST_KEY: usize = 20;
+
+/// The frame with the values of members that hold keys, and words that look like keys, replaced.
 /// Borrowed where nothing had to be replaced.
 pub fn redact(frame: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
-    let mut secret_member = false;
+    // Whether the value that is read belongs to a member that holds a key, and stands in an array.
+    let (mut secret, mut in_array) = (false, false);
     let bytes = frame.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -39,21 +56,32 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
                 let text = frame.get(start..end).unwrap_or_default();
                 let after = skip_space(bytes, end + 1);
                 if bytes.get(after) == Some(&b':') {
-                    secret_member = is_secret_member(text);
+                    (secret, in_array) = (is_secret_member(text), false);
                     at = after + 1;
                     continue;
                 }
-                if !text.is_empty() && (secret_member || looks_like_key(text)) {
+                let replacement = match secret && !text.is_empty() {
+                    true => Some(REDACTED.to_owned()),
+                    false => without_keys(text),
+                };
+                if let Some(replacement) = replacement {
                     out.push_str(&frame[copied..start]);
-                    out.push_str(REDACTED);
+                    out.push_str(&replacement);
                     copied = end;
                 }
-                secret_member = false;
+                secret &= in_array;
                 at = end + 1;
             }
-            b' ' | b'\t' => at += 1,
-            b'{' | b'[' | b',' | b'}' | b']' => {
-                secret_member = false;
+            b'[' => {
+                in_array = true;
+                at += 1;
+            }
+            b',' => {
+                secret &= in_array;
+                at += 1;
+            }
+            b'{' | b'}' | b']' => {
+                (secret, in_array) = (false, false);
                 at += 1;
             }
             _ => at += 1,
@@ -64,6 +92,35 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
     }
     out.push_str(&frame[copied..]);
     Cow::Owned(out)
+}
+
+/// A string with the keys in it replaced; none where there are none.
+fn without_keys(text: &str) -> Option<String> {
+    let is_key_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let mut out = String::new();
+    let mut copied = 0;
+    for prefix in SECRET_PREFIXES {
+        // Most strings hold none of them.
+        if !text.contains(prefix) {
+            continue;
+        }
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let length = bytes[at..].iter().take_while(|byte| is_key_byte(**byte)).count();
+            let word = &text[at..at + length];
+            if length >= SHORTEST_KEY && SECRET_PREFIXES.iter().any(|prefix| word.starts_with(prefix)) {
+                out.push_str(&text[copied..at]);
+                out.push_str(REDACTED);
+                copied = at + length;
+            }
+            at += length;
+            // On to the next character: the text is cut at character boundaries only.
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+        }
+        break;
+    }
+    (copied > 0).then(|| out + &text[copied..])
 }
 
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
@@ -90,12 +147,6 @@ fn is_secret_member(name: &str) -> bool {
     SECRET_MEMBERS.iter().any(|member| plain == *member || (member.len() >= 6 && plain.ends_with(member)))
 }
 
-fn looks_like_key(text: &str) -> bool {
-    text.len() >= 20
-        && SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +166,10 @@ mod tests {
     fn strings_that_look_like_keys() {
         let frame = r#"{"text":"sk-ant-0123456789abcdefghij"}"#;
         assert_eq!(redact(frame), r#"{"text":"[redacted]"}"#);
+        let frame = r#"{"output":"export KEY=ghp_0123456789abcdefghij; écho done","n":1}"#;
+        assert_eq!(redact(frame), r#"{"output":"export KEY=[redacted]; écho done","n":1}"#);
+        let frame = r#"{"authorization":["Bearer one","two"],"other":["three"]}"#;
+        assert_eq!(redact(frame), r#"{"authorization":["[redacted]","[redacted]"],"other":["three"]}"#);
         let plain = r#"{"text":"sk-short, and a sentence that goes on"}"#;
         assert!(matches!(redact(plain), Cow::Borrowed(_)));
     }

@@ -166,7 +166,7 @@ impl<D: Dialect> Run<D> {
             None => answer.await,
             Some(after) => tokio::time::timeout(after, answer)
                 .await
-                .map_err(|_| Error::TimedOut { command: command.to_owned(), after })?,
+                .map_err(|_| run.client.connection().shared.late(command, after))?,
         };
         let answer = answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))?;
         run.answer = Some(answer);

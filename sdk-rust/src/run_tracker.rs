@@ -259,7 +259,11 @@ mod tests {
         let idle = State { busy: false };
         let actions = feed(PI, &[Answered, Elapsed, idle, Elapsed, idle]);
         assert_eq!(actions.last(), Some(&Action::End(EndedBy::Handled)));
-        assert_eq!(actions.iter().filter(|action| **action == Action::AskState).count(), 2, "it is looked at twice");
+        assert_eq!(
+            actions.iter().filter(|action| **action == Action::AskState).count(),
+            2,
+            "it is looked at twice"
+        );
     }
 
     #[test]

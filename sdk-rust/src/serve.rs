@@ -112,13 +112,20 @@ pub struct Options {
     /// How many bytes of frames may wait for a client that does not read; events wait beyond that,
     /// answers never do. 16 MiB by default.
     pub outbox_bytes: usize,
+    /// How long the last frames may take to be read once serving has ended; 5 s by default.
+    pub drain: std::time::Duration,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { max_line: DEFAULT_MAX_LINE, outbox_bytes: 16 << 20, stop: CancellationToken::new() }
+        Options {
+            max_line: DEFAULT_MAX_LINE,
+            outbox_bytes: 16 << 20,
+            drain: std::time::Duration::from_secs(5),
+            stop: CancellationToken::new(),
+        }
     }
 }
 
@@ -155,7 +162,10 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         service.shut_down().await;
     }
     outbox.close();
-    let _ = writer.await;
+    let abort = writer.abort_handle();
+    if tokio::time::timeout(options.drain, writer).await.is_err() {
+        abort.abort();
+    }
     ended
 }
 
@@ -210,7 +220,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     self.lanes.done(lane);
                     continue;
                 }
-                read = self.frames.next_batch(&mut batch) => read,
+                read = async {
+                    // Answers that nobody reads are not piled up without end.
+                    outbox.room_for_answers().await;
+                    self.frames.next_batch(&mut batch).await
+                } => read,
             };
             for incoming in batch.drain(..) {
                 match incoming {

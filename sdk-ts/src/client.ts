@@ -79,7 +79,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
    * @throws Termination The connection is over.
    */
   events(): Events<T> {
-    return new Events(this, this.#connection.subscribe());
+    return new Events(this, this.#connection);
   }
 
   /**

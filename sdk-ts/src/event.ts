@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "./generated/types.js";
 import { parseObject } from "./json.js";
-import type { AnyTypes, EventOf, EventSpec } from "./spec.js";
+import { type AnyTypes, type EventOf, type EventSpec, type Spec, row } from "./spec.js";
 
 /** The `type` of an event that the declaration does not name. */
 export const UNKNOWN = "(unknown)";
@@ -54,10 +54,17 @@ export class EventFrame {
   }
 }
 
-/** An event as it is handed over. */
-export function eventOf<T extends AnyTypes>(frame: EventFrame): EventOf<T> | UnknownEvent {
-  if (frame.spec !== undefined) return frame.body as EventOf<T>;
-  return { type: UNKNOWN, name: frame.type, value: frame.body };
+/** An event as it is handed over. Fails as its body does. */
+export function eventOf<T extends AnyTypes>(spec: Spec<T>, frame: EventFrame): EventOf<T> | UnknownEvent {
+  const { body } = frame;
+  let known = frame.spec !== undefined;
+  let name = frame.type;
+  // Of two members with one name the last counts, and the beginning of a line does not show it.
+  if (typeof body["type"] === "string" && body["type"] !== name) {
+    name = body["type"];
+    known = row(spec.events, name) !== undefined;
+  }
+  return known ? (body as EventOf<T>) : { type: UNKNOWN, name, value: body };
 }
 
 const HEAD = '{"type":"';

@@ -30,7 +30,8 @@ export interface Item {
 }
 
 interface Taker<T> {
-  take(item: T): void;
+  /** Takes an item; says no where it is to be skipped. */
+  take(item: T): boolean;
   end(error: unknown): void;
 }
 
@@ -92,9 +93,9 @@ export class Queue<T extends Item> {
   /** Queues an item, unless it is dropped or has to wait. */
   push(item: T): Pushed {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
-    const taker = this.#takers.shift();
+    const taker = this.#takers[0];
     if (taker !== undefined) {
-      taker.take(item);
+      if (taker.take(item)) this.#takers.shift();
       return "queued";
     }
     if (this.#hasRoom(item.size)) {
@@ -123,26 +124,21 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * The next item, as `view` shows it; after the last one the end, and the error that it came with
-   * once. Fails with what `view` throws.
+   * The next item, as `view` shows it; items of which it shows nothing are skipped. After the last
+   * one the end, and the error that it came with once.
    */
-  next<V>(view: (item: T) => V): Promise<IteratorResult<V, undefined>> {
-    if (this.#head < this.#items.length) {
-      try {
-        return Promise.resolve({ done: false, value: view(this.#take()) });
-      } catch (error) {
-        return Promise.reject(error);
-      }
+  next<V>(view: (item: T) => V | undefined): Promise<IteratorResult<V, undefined>> {
+    while (this.#head < this.#items.length) {
+      const value = view(this.#take());
+      if (value !== undefined) return Promise.resolve({ done: false, value });
     }
     return new Promise((resolve, reject) => {
       const end = (error: unknown): void =>
         error === undefined ? resolve({ done: true, value: undefined }) : reject(error);
-      const take = (item: T): void => {
-        try {
-          resolve({ done: false, value: view(item) });
-        } catch (error) {
-          reject(error);
-        }
+      const take = (item: T): boolean => {
+        const value = view(item);
+        if (value !== undefined) resolve({ done: false, value });
+        return value !== undefined;
       };
       if (this.#state === "open" && this.#subscribed) {
         this.#takers.push({ take, end });

@@ -17,12 +17,21 @@ export interface RunResult<T extends AnyTypes> {
   readonly last: EventOf<T> | UnknownEvent | undefined;
 }
 
+/** Streams that nobody holds any more stop listening, so that nobody waits for room in their queues. */
+const dropped = new FinalizationRegistry<Queue<EventFrame>>((queue) => queue.unsubscribe());
+
 /** Events one after another. Ending the loop early stops listening. */
 export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
+  /** The client, which is kept alive as long as somebody listens. */
+  readonly client: RpcClient<T>;
   protected readonly queue: Queue<EventFrame>;
+  readonly #connection: Connection;
 
-  protected constructor(queue: Queue<EventFrame>) {
+  protected constructor(client: RpcClient<T>, connection: Connection, queue: Queue<EventFrame>) {
+    this.client = client;
     this.queue = queue;
+    this.#connection = connection;
+    dropped.register(this, queue);
   }
 
   /** How many events did not reach this stream. */
@@ -32,12 +41,12 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
 
   /** Gives the events. There is one sequence: who asks for it twice shares it. */
   [Symbol.asyncIterator](): AsyncIterableIterator<EventOf<T> | UnknownEvent> {
-    return this.#iterate((frame) => eventOf<T>(frame));
+    return this.#iterate((event) => event);
   }
 
   /** The same sequence with the line that each event came in. */
   withRaw(): AsyncIterableIterator<RawEvent<T>> {
-    return this.#iterate((frame) => ({ event: eventOf<T>(frame), raw: frame.raw }));
+    return this.#iterate((event, raw) => ({ event, raw }));
   }
 
   /** Stops listening, and nothing else: the agent goes on. */
@@ -48,10 +57,20 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
   /** A loop over the events has begun. */
   protected began(): void {}
 
-  #iterate<V>(view: (frame: EventFrame) => V): AsyncIterableIterator<V> {
+  #iterate<V>(show: (event: EventOf<T> | UnknownEvent, raw: string) => V): AsyncIterableIterator<V> {
     this.began();
-    // The iterator keeps the stream, and with it the client, alive.
+    // The iterator keeps the stream alive.
     const stream = this;
+    const view = (frame: EventFrame): V | undefined => {
+      let event: EventOf<T> | UnknownEvent;
+      try {
+        event = eventOf(stream.client.spec, frame);
+      } catch (error) {
+        stream.#connection.noise(frame.raw, error);
+        return undefined;
+      }
+      return show(event, frame.raw);
+    };
     return {
       next: () => stream.queue.next(view),
       return: () => {
@@ -71,12 +90,8 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
  * Throws the {@link Termination} when the connection ends, except where this side closed it.
  */
 export class Events<T extends AnyTypes> extends EventStream<T> {
-  /** Keeps the client alive as long as somebody listens. */
-  protected readonly client: RpcClient<T>;
-
-  constructor(client: RpcClient<T>, queue: Queue<EventFrame>) {
-    super(queue);
-    this.client = client;
+  constructor(client: RpcClient<T>, connection: Connection) {
+    super(client, connection, connection.subscribe());
   }
 }
 
@@ -92,11 +107,6 @@ export interface RunParts<T extends AnyTypes> {
   readonly answer: JsonValue | undefined;
 }
 
-/** Runs whose handles are gone are forgotten, so that nobody waits for room in their queues. */
-const dropped = new FinalizationRegistry<{ connection: Connection; slot: RunSlot }>(({ connection, slot }) => {
-  connection.runs.forget(slot);
-});
-
 /**
  * The work that a prompt started.
  *
@@ -106,7 +116,6 @@ const dropped = new FinalizationRegistry<{ connection: Connection; slot: RunSlot
  * working (use `abort` to stop it).
  */
 export class Run<T extends AnyTypes> extends EventStream<T> {
-  readonly client: RpcClient<T>;
   /** The wire name of the command that started the run. */
   readonly command: string;
   /** The session that the run belongs to; empty in dialects that have one session at a time. */
@@ -117,13 +126,11 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   #read = false;
 
   constructor({ client, connection, slot, command, answer }: RunParts<T>) {
-    super(slot.queue);
-    this.client = client;
+    super(client, connection, slot.queue);
     this.command = command;
     this.answer = answer;
     this.session = slot.session ?? "";
     this.#slot = slot;
-    dropped.register(this, { connection, slot });
   }
 
   /**
@@ -139,7 +146,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
     this.queue.makeLossy();
     const { by, last } = await this.#slot.ended;
     if (this.#read) await this.queue.drained(PATIENCE);
-    return { endedBy: by, last: last && eventOf<T>(last) };
+    return { endedBy: by, last: last && eventOf(this.client.spec, last) };
   }
 
   protected override began(): void {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import {
   DetachedError,
@@ -168,6 +170,52 @@ test("fm_F23 foreign text is told and skipped", async () => {
   assert.equal((await soon(state)).sessionId, "s");
   assert.deepEqual(odd.map((diagnostic) => diagnostic.kind), ["noise", "noise", "noise", "noise", "framing"]);
   assert.ok(!JSON.stringify(odd[1]).includes("0123456789"));
+});
+
+test("fm_F23 a line that only begins like an event is told and skipped", async () => {
+  const { client, agent, odd } = connected(pi.Client);
+  const events = client.events()[Symbol.asyncIterator]();
+  const waiting = events.next();
+  await agent.say('{"type":"message_update", broken}', '{"type":"message_update","x":}', update("one"));
+  assert.equal((await soon(waiting)).value?.type, "message_update");
+  await agent.say('{"type":"turn_end" broken}', '{"type":"message_end",}', update("two"));
+  const state = client.getState();
+  await agent.answer(await soon(agent.expect("get_state")), {});
+  await soon(state);
+  assert.equal((await soon(events.next())).value?.type, "message_update");
+  assert.deepEqual(odd.map(({ kind }) => kind), ["noise", "noise", "noise", "noise"]);
+});
+
+test("fm_F17 of two types the last counts, however an event begins", async () => {
+  const { client, agent } = connected(pi.Client);
+  const events = client.events()[Symbol.asyncIterator]();
+  await agent.say('{"type":"message_update","type":"turn_start"}', '{"type":"message_update","type":"weather"}');
+  assert.equal((await soon(events.next())).value?.type, "turn_start");
+  assert.equal((await soon(events.next())).value?.type, UNKNOWN);
+});
+
+test("streams that are dropped hold up nothing", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { client, agent } = connected(pi.Client, { queueBytes: 100 });
+  await (async () => {
+    client.events();
+    const starting = client.prompt({ message: "x" });
+    await soon(agent.accept());
+    await soon(starting);
+  })();
+  const flood = (async () => {
+    for (let n = 0; n < 5; n++) await agent.say(update("x".repeat(100)));
+  })();
+  const state = client.getState();
+  const answering = (async () => agent.answer(await agent.expect("get_state"), { sessionId: "s" }))();
+  let answered = false;
+  void state.then(() => (answered = true));
+  for (const deadline = Date.now() + 5000; !answered; collect()) {
+    assert.ok(Date.now() < deadline, "the reader is held up");
+    await settle();
+  }
+  await soon(Promise.all([flood, answering]));
 });
 
 test("fm_F14 fm_F12 an endless line is told and skipped", async () => {

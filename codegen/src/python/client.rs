@@ -31,7 +31,9 @@ fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
         };
         more.push(when.to_owned());
         if asynchronous {
-            more.push("It is sent at once. Iterate over the run, or await it to know that it was taken.".to_owned());
+            more.push(
+                "It is sent at once. Iterate over the run, or await it to know that it was taken.".to_owned(),
+            );
         }
     }
     more.extend(failures(index, command));
@@ -128,7 +130,14 @@ pub fn dialogs_class(index: &Index, asynchronous: bool) -> &'static str {
     }
 }
 
-fn method(out: &mut String, index: &Index, command: &Command, name: &str, fields: &[&Field], asynchronous: bool) {
+fn method(
+    out: &mut String,
+    index: &Index,
+    command: &Command,
+    name: &str,
+    fields: &[&Field],
+    asynchronous: bool,
+) {
     let given = match (command.run == RunRole::Starts, asynchronous) {
         (true, true) => "AsyncRun".to_owned(),
         (true, false) => "Run".to_owned(),

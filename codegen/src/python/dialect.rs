@@ -9,15 +9,28 @@ use super::{banner, client, dialogs, serving, ty};
 
 fn title(index: &Index) -> String {
     let dialect = index.dialect;
-    banner(&format!("The {} dialect, revision {}. Source: {}.", dialect.name, dialect.revision, dialect.document))
+    banner(&format!(
+        "The {} dialect, revision {}. Source: {}.",
+        dialect.name, dialect.revision, dialect.document
+    ))
 }
 
 /// The public names.
 fn names(index: &Index) -> Vec<String> {
-    let mut names: Vec<String> =
-        ["AsyncClient", "AsyncRun", "Client", "DIALECT", "EVENTS", "Event", "REVISION", "Run", "Service", "UnknownEvent"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut names: Vec<String> = [
+        "AsyncClient",
+        "AsyncRun",
+        "Client",
+        "DIALECT",
+        "EVENTS",
+        "Event",
+        "REVISION",
+        "Run",
+        "Service",
+        "UnknownEvent",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     if !index.dialogs.is_empty() {
         names.extend(["AsyncDialogs".to_owned(), "Dialogs".to_owned()]);
     }
@@ -50,11 +63,17 @@ pub fn module(index: &Index) -> String {
     );
     all(&mut out, index);
     let dialect = index.dialect;
-    let _ = writeln!(out, "\nDIALECT = {}\nREVISION = {}\n\n# Each event by its type.\nEVENTS = {{", quote(dialect.name), quote(dialect.revision));
+    let _ = writeln!(
+        out,
+        "\nDIALECT = {}\nREVISION = {}\n\n# Each event by its type.\nEVENTS = {{",
+        quote(dialect.name),
+        quote(dialect.revision)
+    );
     for event in &index.events {
         let _ = writeln!(out, "    {}: types.{},", quote(event.name), event.payload.name);
     }
-    let session = dialect.event_members.first().map_or_else(|| "None".to_owned(), |member| quote(member.name));
+    let session =
+        dialect.event_members.first().map_or_else(|| "None".to_owned(), |member| quote(member.name));
     let classes: Vec<&str> = index.events.iter().map(|event| event.payload.name).collect();
     let _ = writeln!(
         out,

@@ -26,14 +26,19 @@ pub fn module(out: &mut String, index: &Index) {
         return;
     }
     for (class, marker) in [("Dialogs", ""), ("AsyncDialogs", "async ")] {
-        let _ = writeln!(out, "\n\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n    \"\"\"");
+        let _ = writeln!(
+            out,
+            "\n\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n    \"\"\""
+        );
         for dialog in &index.dialogs {
             let _ = writeln!(out, "\n    {marker}def {}(self, dialog):", snake(dialog.name));
             docs(out, "        ", dialog.doc, &[]);
             out.push_str("        return None\n");
         }
     }
-    out.push_str("\n\n# Wire name: the method, the class of the parameters, the member of the answer.\nDIALOGS = {\n");
+    out.push_str(
+        "\n\n# Wire name: the method, the class of the parameters, the member of the answer.\nDIALOGS = {\n",
+    );
     for dialog in &index.dialogs {
         let member = reply(index, dialog).map_or_else(|| "None".to_owned(), |field| quote(field.name));
         let _ = writeln!(
@@ -53,7 +58,10 @@ pub fn stub(out: &mut String, index: &Index) {
         return;
     }
     for (class, marker) in [("Dialogs", ""), ("AsyncDialogs", "async ")] {
-        let _ = writeln!(out, "\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n    \"\"\"");
+        let _ = writeln!(
+            out,
+            "\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n    \"\"\""
+        );
         for dialog in &index.dialogs {
             let answer = match reply(index, dialog) {
                 Some(field) => format!("{} | None", ty::given(&field.ty, "shapes.")),

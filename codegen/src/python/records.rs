@@ -106,7 +106,8 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
         let open = if open { "True" } else { "False" };
         let _ = writeln!(out, "    {}: ({}, {open}, {{", quote(name), quote(tag));
         for variant in variants {
-            let constants = defs.get(variant).and_then(|(def, common)| record(def, common)).map_or(&[][..], |r| r.0);
+            let constants =
+                defs.get(variant).and_then(|(def, common)| record(def, common)).map_or(&[][..], |r| r.0);
             if let Some(value) = constants.iter().find(|constant| constant.member == tag) {
                 let _ = writeln!(out, "        {}: {},", constant(value.value), quote(variant));
             }
@@ -132,7 +133,9 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
     }
     out.push_str("}\n# What tells the records of a choice apart: constants as JSON, and members that must be there.\nSHAPES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {\n");
     for name in shaped {
-        let Some((constants, fields)) = defs.get(name).and_then(|(def, common)| record(def, common)) else { continue };
+        let Some((constants, fields)) = defs.get(name).and_then(|(def, common)| record(def, common)) else {
+            continue;
+        };
         let constants: Vec<String> = constants
             .iter()
             .map(|c| {
@@ -145,7 +148,8 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
             .collect();
         let required: Vec<String> =
             fields.iter().filter(|f| f.presence.is_required()).map(|f| quote(f.name)).collect();
-        let _ = writeln!(out, "    {}: ([{}], [{}]),", quote(name), constants.join(", "), required.join(", "));
+        let _ =
+            writeln!(out, "    {}: ([{}], [{}]),", quote(name), constants.join(", "), required.join(", "));
     }
     out.push_str("}\n");
 }
@@ -165,7 +169,11 @@ pub fn stub(dialects: &[Index]) -> String {
         let names: Vec<String> = fields.iter().map(|field| quote(&attribute(field.name))).collect();
         let literal: Vec<String> = names.iter().map(|name| format!("Literal[{name}]")).collect();
         let literal = if literal.is_empty() { "()".to_owned() } else { literal.join(", ") };
-        let _ = writeln!(out, "    __slots__ = ()\n    __match_args__: ClassVar[tuple[{literal}]] = ({})", tuple(&names));
+        let _ = writeln!(
+            out,
+            "    __slots__ = ()\n    __match_args__: ClassVar[tuple[{literal}]] = ({})",
+            tuple(&names)
+        );
         for fixed in constants {
             let value = constant(fixed.value);
             let _ = writeln!(out, "    {}: Literal[{value}]", attribute(fixed.member));

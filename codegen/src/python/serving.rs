@@ -30,7 +30,8 @@ pub fn module(out: &mut String, index: &Index) {
     );
     for command in &index.commands {
         let params = command.params.map_or_else(|| "None".to_owned(), |name| format!("types.{name}"));
-        let _ = writeln!(out, "        {}: ({}, {params}),", quote(command.wire), quote(&snake(command.name)));
+        let _ =
+            writeln!(out, "        {}: ({}, {params}),", quote(command.wire), quote(&snake(command.name)));
     }
     out.push_str("    }\n");
     for command in &index.commands {

@@ -21,6 +21,26 @@ protocol! {
         "failed",
         /// The subagent itself failed, so nothing was verified.
         "skipped",
+    }
+
+    /// How an attempt at verification ended.
+    strings AttemptStatus(open) {
+        /// All required commands succeeded.
+        "passed",
+        /// A required command failed.
+        "failed",
+        /// Nothing was verified.
+        "skipped",
+    }
+
+    /// How an attempt at verification ended, as its event says it.
+    strings AttemptOutcome(open) {
+        /// All required commands succeeded.
+        "passed",
+        /// A required command failed.
+        "failed",
+        /// Nothing was verified.
+        "skipped",
         /// The budget was used up before.
         "budget_exceeded",
     }
@@ -68,7 +88,7 @@ protocol! {
         /// The number of the attempt, from 1.
         attempt: Count,
         /// How it ended.
-        status: VerificationStatus,
+        status: AttemptStatus,
         /// When it began, in milliseconds since the epoch.
         startedAt: Int,
         /// When it ended, in milliseconds since the epoch.
@@ -216,7 +236,7 @@ protocol! {
         /// The number of the attempt.
         attempt: Count,
         /// How it ended.
-        status: VerificationStatus,
+        status: AttemptOutcome,
     }) {
         example {"type": "subagent_verification_end", "id": "0-Alpha", "attempt": 1, "status": "passed"};
     }

@@ -173,3 +173,6 @@ class Framer:
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""
+
+def forked() -> None:
+    """Says that this process is a child that was forked off."""

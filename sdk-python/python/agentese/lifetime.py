@@ -1,6 +1,7 @@
 """What happens to agents and threads when the interpreter ends."""
 
 import atexit
+import os
 import threading
 import weakref
 
@@ -25,4 +26,5 @@ def _end() -> None:
             thread.join(1.0)
 
 
+os.register_at_fork(after_in_child=_native.forked)
 atexit.register(_end)

@@ -9,14 +9,49 @@ use crate::framing::FrameText;
 use crate::queue::{self, Key, Pushed, Receiver, Sender};
 use crate::route::flag;
 use crate::run_tracker::{EndedBy, Input};
-use crate::spec::RunEffect;
+use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
+
+/// The type of an event: a row of the tables where there is one, which costs nothing to keep.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// The declaration names it.
+    Declared(&'static EventSpec),
+    /// It does not.
+    Other(Arc<str>),
+}
+
+impl Kind {
+    /// The row, where the declaration names it.
+    pub fn spec(&self) -> Option<&'static EventSpec> {
+        match self {
+            Kind::Declared(spec) => Some(spec),
+            Kind::Other(_) => None,
+        }
+    }
+}
+
+impl std::ops::Deref for Kind {
+    type Target = str;
+    fn deref(&self) -> &str {
+        match self {
+            Kind::Declared(spec) => spec.name,
+            Kind::Other(name) => name,
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self)
+    }
+}
 
 /// An event as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct EventFrame {
     /// Its type.
-    pub kind: Arc<str>,
+    pub kind: Kind,
     /// The raw event object.
     pub body: FrameText,
     /// The whole line.
@@ -59,17 +94,24 @@ impl Shared {
             self.diagnose(Diagnostic::UnknownFrame { kind: kind.clone() });
         }
         let key = spec.filter(|spec| spec.snapshot).map(|spec| Key(std::ptr::from_ref(spec) as usize as u64));
-        let event = EventFrame { kind: kind.into(), body, frame: frame.clone() };
-        let listeners = self.listeners(session.as_deref());
+        let kind = spec.map_or_else(|| Kind::Other(kind.into()), Kind::Declared);
+        let event = EventFrame { kind, body, frame: frame.clone() };
+        let input = spec.and_then(|spec| effect(spec.run, &event));
+        let mut listeners = self.listeners(session.as_deref());
+        let last = listeners.pop();
         let mut delivered = false;
         for sender in listeners {
             delivered |= self.hand_over(&sender, event.clone(), key).await;
+        }
+        // Most of the time there is one, and nothing is cloned for it.
+        if let Some(sender) = last {
+            delivered |= self.hand_over(&sender, event, key).await;
         }
         if !delivered {
             self.dropped_events.fetch_add(1, Ordering::Relaxed);
         }
         // The run hears of its end after the event is in its queue.
-        if let Some(input) = spec.and_then(|spec| effect(spec.run, &event)) {
+        if let Some(input) = input {
             self.feed_runs(session.as_deref(), input);
         }
     }

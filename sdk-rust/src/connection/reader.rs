@@ -13,7 +13,7 @@ use crate::framing::{FrameReader, FrameText, Incoming};
 use crate::route::{Routed, route};
 use crate::run_tracker::Input;
 use crate::scan;
-use crate::spec::RunRole;
+use crate::spec::{HandlerFailure, RunRole};
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::{Cause, Termination};
 use crate::transport::BoxReader;
@@ -28,6 +28,7 @@ pub(super) async fn run(
     mut frames: FrameReader<BoxReader>,
     exit: Option<impl Future<Output = Exit> + Send + 'static>,
 ) {
+    let _settles = super::SettlesOnPanic(shared.clone());
     // The exit is watched beside the reader: a reader that waits for a subscriber must not hold up
     // the end of every call.
     let exited = exit.map(|exit| {
@@ -114,7 +115,8 @@ impl Shared {
             match &key {
                 Some(key) => state.pending.settle(key),
                 None if result.is_err() => {
-                    state.pending.attribute(command.as_deref(), self.spec.edges.parse_command)
+                    let unlikely = |command: &str, waiter: &Waiter| self.keeps_id(command, waiter);
+                    state.pending.attribute(command.as_deref(), self.spec.edges.parse_command, unlikely)
                 }
                 None => None,
             }
@@ -158,16 +160,28 @@ impl Shared {
                     let member = self.spec.run_end.barrier?.busy;
                     crate::route::flag(answer.data?.as_str(), member)
                 });
-                self.feed_run(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));
+                self.state_came(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));
             }
         }
+    }
+
+    /// Whether a failure of that call carries its id, by the document.
+    fn keeps_id(&self, command: &str, waiter: &Waiter) -> bool {
+        let excepted = match self.spec.edges.handler_failure {
+            HandlerFailure::ParseWithoutId { except } => except.contains(&command),
+            _ => false,
+        };
+        excepted || matches!(waiter, Waiter::Run { .. })
     }
 
     /// Gives a dialog to its handler, or answers it by the declared policy. Never waits.
     fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
         let asked = match &self.settings.dialogs {
             None => Err(Misfit::Unknown),
-            Some(sink) => sink.ask(&method, params.as_str()),
+            Some(sink) => {
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sink.ask(&method, params.as_str())))
+                    .unwrap_or_else(|_| Err(Misfit::Malformed("the handler panicked".to_owned())))
+            }
         };
         let answer = match asked {
             Ok(answer) => answer,

@@ -1,6 +1,7 @@
 //! The runs that clients hold handles of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -9,6 +10,9 @@ use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
 use crate::queue::{self, Sender};
 use crate::run_tracker::{Action, EndedBy, Input, RunTracker};
+
+/// How long a state is waited for where the declaration sets no limit.
+const ASK_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -28,6 +32,8 @@ pub(super) struct Slot {
     tracker: RunTracker,
     sender: Sender<EventFrame, Result<EndedBy, Error>>,
     wake: u64,
+    /// Whether the state was asked for and has not come.
+    asking: bool,
 }
 
 impl Slot {
@@ -73,6 +79,7 @@ impl Shared {
                 tracker: RunTracker::new(self.spec.run_end),
                 sender: events,
                 wake: 0,
+                asking: false,
             });
         })?;
         Ok(RunQueue { events: receiver, answer, token })
@@ -80,7 +87,12 @@ impl Shared {
 
     /// Forgets a run whose handle is gone; the work goes on.
     pub fn forget_run(&self, token: u64) {
-        self.state().runs.retain(|run| run.token != token);
+        let mut state = self.state();
+        if let Some(at) = state.runs.iter().position(|run| run.token == token) {
+            let run = state.runs.remove(at);
+            // Nobody waits for its answer any more, and no failure may be given to it.
+            state.pending.forget(&run.command_id);
+        }
     }
 
     /// The run that the command with that id started.
@@ -110,27 +122,59 @@ impl Shared {
         match action {
             Action::None => {}
             Action::End(by) => self.finish_run(token, Ok(by)),
-            Action::AskState => {
-                if let Some(barrier) = self.spec.run_end.barrier {
-                    let _ = self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {});
+            Action::AskState => self.ask_state(token),
+            Action::Wake(after) => self.later(after, move |shared| {
+                let current = shared.state().runs.iter().any(|run| run.token == token && run.wake == wake);
+                if current {
+                    shared.feed_run(token, Input::Elapsed);
                 }
-            }
-            Action::Wake(after) => {
-                let shared = Arc::downgrade(self);
-                let stop = self.stop.clone();
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = tokio::time::sleep(after) => {}
-                        () = stop.cancelled() => return,
-                    }
-                    let Some(shared) = shared.upgrade() else { return };
-                    let current =
-                        shared.state().runs.iter().any(|run| run.token == token && run.wake == wake);
-                    if current {
-                        shared.feed_run(token, Input::Elapsed);
-                    }
-                });
-            }
+            }),
         }
+    }
+
+    /// Asks for the state, with a limit: a mute agent must not hold a run for ever.
+    fn ask_state(self: &Arc<Self>, token: u64) {
+        let Some(barrier) = self.spec.run_end.barrier else { return };
+        // An answer that is on its way serves as well: it comes after what was seen.
+        if self.asking(token, true) {
+            return;
+        }
+        let limit = self.timeout(barrier.command).unwrap_or(ASK_LIMIT);
+        match self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {}) {
+            Ok(id) => self.later(limit, move |shared| {
+                if shared.state().pending.forget(&id).is_some() {
+                    shared.state_came(token, Input::NoState);
+                }
+            }),
+            Err(_) => self.state_came(token, Input::NoState),
+        }
+    }
+
+    /// The state that a run asked for has come, or is not coming.
+    pub(super) fn state_came(self: &Arc<Self>, token: u64, input: Input) {
+        self.asking(token, false);
+        self.feed_run(token, input);
+    }
+
+    /// Notes whether a run waits for the state; gives whether it did.
+    fn asking(&self, token: u64, asking: bool) -> bool {
+        let mut state = self.state();
+        let run = state.runs.iter_mut().find(|run| run.token == token);
+        run.is_some_and(|run| std::mem::replace(&mut run.asking, asking))
+    }
+
+    /// Does something after a while, unless the connection has ended by then.
+    fn later(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
+        let shared = Arc::downgrade(self);
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(after) => {}
+                () = stop.cancelled() => return,
+            }
+            if let Some(shared) = shared.upgrade() {
+                act(&shared);
+            }
+        });
     }
 }

@@ -1,9 +1,10 @@
 //! The writer: lines go out whole and in order, whoever is cancelled meanwhile.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::io::AsyncWriteExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::Shared;
 use crate::spec::{Framing, Spec};
@@ -15,8 +16,8 @@ use crate::transport::BoxWriter;
 pub(super) enum Outgoing {
     /// A line, without its end.
     Line(String),
-    /// Nothing more: the other side's stdin is closed.
-    End,
+    /// Nothing more: the other side's stdin is closed. Says when all lines before are written.
+    End(oneshot::Sender<()>),
 }
 
 /// How many lines are written together at most.
@@ -29,12 +30,14 @@ pub(super) async fn run(
 ) {
     let mut lines = Vec::new();
     let mut bytes = Vec::new();
+    let _settles = super::SettlesOnPanic(shared.clone());
     loop {
         let received = tokio::select! {
             received = inbox.recv_many(&mut lines, BATCH) => received,
             () = shared.stop.cancelled() => 0,
         };
         let mut end = received == 0;
+        let mut written_to = None;
         for outgoing in lines.drain(..) {
             match outgoing {
                 Outgoing::Line(line) => {
@@ -42,7 +45,10 @@ pub(super) async fn run(
                     bytes.extend_from_slice(line.as_bytes());
                     bytes.push(b'\n');
                 }
-                Outgoing::End => end = true,
+                Outgoing::End(written) => {
+                    end = true;
+                    written_to = Some(written);
+                }
             }
         }
         if !bytes.is_empty() {
@@ -50,6 +56,7 @@ pub(super) async fn run(
                 written = async { writer.write_all(&bytes).await?; writer.flush().await } => written,
                 () = shared.stop.cancelled() => return,
             };
+            shared.unsent.fetch_sub(bytes.len(), Ordering::Relaxed);
             bytes.clear();
             if let Err(error) = written {
                 // A peer that is gone says so at its other end, with its exit code: that comes
@@ -65,6 +72,9 @@ pub(super) async fn run(
             }
         }
         if end {
+            if let Some(written) = written_to {
+                let _ = written.send(());
+            }
             let _ = writer.shutdown().await;
             return;
         }

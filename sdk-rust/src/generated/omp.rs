@@ -108,7 +108,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true },
         spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: true },
+        spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false },

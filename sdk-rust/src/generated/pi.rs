@@ -106,7 +106,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true },
         spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: true },
+        spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false },
@@ -337,6 +337,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+    /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
     /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
@@ -346,6 +347,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+    /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
     /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
@@ -492,6 +494,8 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Already compacted`: nothing was said since the last compaction.
+    /// `Compaction cancelled`: an extension or an abort stopped it.
+    /// `Summarization failed: {reason}`: the model refused or failed.
     /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
         self.compact_with(CompactParams::new()).await
@@ -501,6 +505,8 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Already compacted`: nothing was said since the last compaction.
+    /// `Compaction cancelled`: an extension or an abort stopped it.
+    /// `Summarization failed: {reason}`: the model refused or failed.
     /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
         self.call("compact", &params).await
@@ -558,6 +564,8 @@ impl crate::RpcClient<Pi> {
     /// Writes the session as an HTML page.
     ///
     /// # Errors
+    /// `Nothing to export yet - start a conversation first`: the session has no messages.
+    /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
     /// Also where the agent refuses, ends, or gives no answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
@@ -566,6 +574,8 @@ impl crate::RpcClient<Pi> {
     /// As [`Self::export_html`], with all parameters.
     ///
     /// # Errors
+    /// `Nothing to export yet - start a conversation first`: the session has no messages.
+    /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
     /// Also where the agent refuses, ends, or gives no answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await

@@ -324,6 +324,32 @@ impl Attachment {
     }
 }
 
+strings! {
+    /// How an attempt at verification ended, as its event says it.
+    pub enum AttemptOutcome open {
+        /// All required commands succeeded.
+        Passed = "passed",
+        /// A required command failed.
+        Failed = "failed",
+        /// Nothing was verified.
+        Skipped = "skipped",
+        /// The budget was used up before.
+        BudgetExceeded = "budget_exceeded",
+    }
+}
+
+strings! {
+    /// How an attempt at verification ended.
+    pub enum AttemptStatus open {
+        /// All required commands succeeded.
+        Passed = "passed",
+        /// A required command failed.
+        Failed = "failed",
+        /// Nothing was verified.
+        Skipped = "skipped",
+    }
+}
+
 record! {
     /// Parameters of `auth_poll`.
     ///
@@ -4759,13 +4785,13 @@ record! {
         /// The number of the attempt.
         required attempt: u64 = "attempt",
         /// How it ended.
-        required status: VerificationStatus = "status",
+        required status: AttemptOutcome = "status",
     }
 }
 
 impl SubagentVerificationEnd {
     /// A value of the required members; the others can be set on it.
-    pub fn new(id: impl Into<String>, attempt: u64, status: VerificationStatus) -> Self {
+    pub fn new(id: impl Into<String>, attempt: u64, status: AttemptOutcome) -> Self {
         Self {
             id: id.into(),
             attempt,
@@ -5695,7 +5721,7 @@ record! {
         /// The number of the attempt, from 1.
         required attempt: u64 = "attempt",
         /// How it ended.
-        required status: VerificationStatus = "status",
+        required status: AttemptStatus = "status",
         /// When it began, in milliseconds since the epoch.
         required started_at: i64 = "startedAt",
         /// When it ended, in milliseconds since the epoch.
@@ -5709,7 +5735,7 @@ record! {
 
 impl VerificationAttemptResult {
     /// A value of the required members; the others can be set on it.
-    pub fn new(attempt: u64, status: VerificationStatus, started_at: i64, ended_at: i64, command_results: Vec<VerificationCommandResult>) -> Self {
+    pub fn new(attempt: u64, status: AttemptStatus, started_at: i64, ended_at: i64, command_results: Vec<VerificationCommandResult>) -> Self {
         Self {
             attempt,
             status,
@@ -5818,8 +5844,6 @@ strings! {
         Failed = "failed",
         /// The subagent itself failed, so nothing was verified.
         Skipped = "skipped",
-        /// The budget was used up before.
-        BudgetExceeded = "budget_exceeded",
     }
 }
 

@@ -227,7 +227,10 @@ pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Res
 /// the walk.
 ///
 /// Fails like [`scan`] where the text is not one array; the result inside is that of `each`.
-pub fn items<'a, E>(text: &'a str, mut each: impl FnMut(&'a str) -> Result<(), E>) -> Result<Result<(), E>, ScanError> {
+pub fn items<'a, E>(
+    text: &'a str,
+    mut each: impl FnMut(&'a str) -> Result<(), E>,
+) -> Result<Result<(), E>, ScanError> {
     let mut cursor = Cursor::new(text);
     cursor.open_array()?;
     let mut failed = None;

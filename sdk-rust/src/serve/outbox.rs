@@ -47,16 +47,26 @@ impl Outbox {
 
     /// Waits until there is room for more.
     pub async fn room(&self) {
+        self.room_below(self.cap).await;
+    }
+
+    async fn room_below(&self, bytes: usize) {
         loop {
             let emptied = self.emptied.notified();
             {
                 let state = self.state();
-                if state.bytes.len() < self.cap || state.closed || state.broken {
+                if state.bytes.len() < bytes || state.closed || state.broken {
                     return;
                 }
             }
             emptied.await;
         }
+    }
+
+    /// Waits until answers have room: they may take as much again as events. A client that reads
+    /// nothing can still send an abort, and cannot make the server pile up answers without end.
+    pub async fn room_for_answers(&self) {
+        self.room_below(self.cap.saturating_mul(2)).await;
     }
 
     /// No more lines are taken; what is in is still written.

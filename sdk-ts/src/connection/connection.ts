@@ -5,10 +5,11 @@
  */
 
 import { Table } from "../correlate.js";
-import { StalledError, TimedOutError } from "../error.js";
+import { DecodeError, StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
 import { type EventFrame, Sniffer } from "../event.js";
+import { redact } from "../redact.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -42,6 +43,9 @@ export interface Listener {
 
 /** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
 const AHEAD = 16 * 1024;
+
+/** How much of a line that is no frame is shown. */
+const SHOWN = 200;
 
 /** How long commands are waited for where their row says nothing, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
@@ -118,6 +122,12 @@ export class Connection {
     }
     if (!delivered) this.droppedEvents++;
     return full;
+  }
+
+  /** Tells of a line that is no frame. Throws on what is not about the line. */
+  noise(line: string, error: unknown): void {
+    if (!(error instanceof DecodeError)) throw error;
+    this.tap.diagnostic({ kind: "noise", text: redact(line.slice(0, SHOWN)), reason: error.reason });
   }
 
   /** Lets subscribers take what they have, for one turn of the event loop at most. */

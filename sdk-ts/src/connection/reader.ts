@@ -1,22 +1,18 @@
 /** The reader: every line is looked at once and goes where it belongs. */
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
-import { DecodeError, type Refused, RefusedError } from "../error.js";
+import { type Refused, RefusedError } from "../error.js";
 import { EventFrame } from "../event.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
-import { redact } from "../redact.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type EventSpec, row } from "../spec.js";
 import { LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
-
-/** How much of a line that is no frame is shown. */
-const SHOWN = 200;
 
 /** Reads until the end, and settles the connection with it. Never fails. */
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
@@ -91,9 +87,7 @@ function take(connection: Connection, line: string | FramingError): Promise<void
         return void dialog(connection, rawMember(line, "id", routed.id), routed.method, routed.params);
     }
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    const text = redact(line.slice(0, SHOWN));
-    return void connection.tap.diagnostic({ kind: "noise", text, reason: error.reason });
+    return void connection.noise(line, error);
   }
 }
 

@@ -465,7 +465,7 @@ export const spec: Spec<Types> = {
     message_update: { snapshot: true },
     message_end: {},
     tool_execution_start: {},
-    tool_execution_update: { snapshot: true },
+    tool_execution_update: {},
     tool_execution_end: {},
     auto_compaction_start: { run: "holds" },
     auto_compaction_end: { run: "may_end_unless", member: "willRetry" },

@@ -446,7 +446,7 @@ export const spec: Spec<Types> = {
     message_update: { snapshot: true },
     message_end: {},
     tool_execution_start: {},
-    tool_execution_update: { snapshot: true },
+    tool_execution_update: {},
     tool_execution_end: {},
     auto_compaction_start: { run: "holds" },
     auto_compaction_end: { run: "may_end_unless", member: "willRetry" },
@@ -517,6 +517,7 @@ export class Client extends RpcClient<Types> {
    * Resolves when the agent has accepted it; a refusal is thrown.
    *
    * @throws RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+   * @throws RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
    */
   prompt(params: PromptParams, options?: CallOptions): Promise<Run> {
     return this.start(Run, "prompt", params, options);
@@ -650,6 +651,8 @@ export class Client extends RpcClient<Types> {
    * Compacts the conversation now: a summary takes the place of its older part.
    *
    * @throws RefusedError `Already compacted`: nothing was said since the last compaction.
+   * @throws RefusedError `Compaction cancelled`: an extension or an abort stopped it.
+   * @throws RefusedError `Summarization failed: {reason}`: the model refused or failed.
    */
   compact(params: CompactParams = {}, options?: CallOptions): Promise<CompactionResult> {
     return this.call("compact", params, options);
@@ -711,6 +714,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Writes the session as an HTML page.
    *
+   * @throws RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
+   * @throws RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
    * @throws TimedOutError No answer within 30 s.
    */
   exportHtml(params: ExportHtmlParams = {}, options?: CallOptions): Promise<WrittenFile> {

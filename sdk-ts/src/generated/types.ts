@@ -175,6 +175,12 @@ export interface Attachment {
   preview?: string | null;
 }
 
+/** How an attempt at verification ended, as its event says it. */
+export type AttemptOutcome = "passed" | "failed" | "skipped" | "budget_exceeded" | (string & {});
+
+/** How an attempt at verification ended. */
+export type AttemptStatus = "passed" | "failed" | "skipped" | (string & {});
+
 /**
  * Parameters of `auth_poll`.
  *
@@ -2088,7 +2094,7 @@ export interface SubagentVerificationEnd {
   /** The number of the attempt. */
   attempt: number;
   /** How it ended. */
-  status: VerificationStatus;
+  status: AttemptOutcome;
 }
 
 /** A verification attempt begins. */
@@ -2504,7 +2510,7 @@ export interface VerificationAttemptResult {
   /** The number of the attempt, from 1. */
   attempt: number;
   /** How it ended. */
-  status: VerificationStatus;
+  status: AttemptStatus;
   /** When it began, in milliseconds since the epoch. */
   startedAt: number;
   /** When it ended, in milliseconds since the epoch. */
@@ -2557,7 +2563,7 @@ export interface VerificationResult {
 }
 
 /** How a verification ended. */
-export type VerificationStatus = "not_requested" | "passed" | "failed" | "skipped" | "budget_exceeded" | (string & {});
+export type VerificationStatus = "not_requested" | "passed" | "failed" | "skipped" | (string & {});
 
 /** A command of a verification profile. */
 export interface VerifyCommand {

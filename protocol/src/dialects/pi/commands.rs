@@ -29,6 +29,7 @@ protocol! {
         errors {
             "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
                 => "the agent is working and `streamingBehavior` is missing";
+            "No API key found for {provider}.{remedy}" => "the model's provider has no key";
         }
         example {"message": "Hello, world!"};
     }
@@ -205,6 +206,8 @@ protocol! {
         timeout: Never;
         errors {
             "Already compacted" => "nothing was said since the last compaction";
+            "Compaction cancelled" => "an extension or an abort stopped it";
+            "Summarization failed: {reason}" => "the model refused or failed";
         }
         example {"customInstructions": "Focus on code changes"} -> {
             "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
@@ -278,6 +281,10 @@ protocol! {
     }) -> WrittenFile {
         answer: Done;
         lane: Session;
+        errors {
+            "Nothing to export yet - start a conversation first" => "the session has no messages";
+            "Cannot export in-memory session to HTML" => "the session is not kept in a file";
+        }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
 

@@ -103,7 +103,6 @@ protocol! {
         /// The result so far.
         partialResult: ToolOutput,
     }) {
-        snapshot: true;
         example {
             "type": "tool_execution_update", "toolCallId": "call_abc123", "toolName": "bash", "args": {"command": "ls -la"},
             "partialResult": {

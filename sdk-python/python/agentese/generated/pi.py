@@ -427,6 +427,7 @@ class _Commands:
 
         The agent accepts it first: a refusal is raised.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -547,6 +548,8 @@ class _Commands:
         """Compacts the conversation now: a summary takes the place of its older part.
 
         Raises RefusedError `Already compacted`: nothing was said since the last compaction.
+        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
+        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -604,6 +607,8 @@ class _Commands:
     def export_html(self, *, output_path=None, timeout=DEFAULT):
         """Writes the session as an HTML page.
 
+        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
+        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
         Raises TimedOutError where no answer comes within 30 s.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """

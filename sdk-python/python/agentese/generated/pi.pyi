@@ -379,6 +379,7 @@ class Client(SyncClient[Event, Dialogs]):
 
         The agent accepts it first: a refusal is raised.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -471,6 +472,8 @@ class Client(SyncClient[Event, Dialogs]):
         """Compacts the conversation now: a summary takes the place of its older part.
 
         Raises RefusedError `Already compacted`: nothing was said since the last compaction.
+        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
+        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -514,6 +517,8 @@ class Client(SyncClient[Event, Dialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Writes the session as an HTML page.
 
+        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
+        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
         Raises TimedOutError where no answer comes within 30 s.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -567,6 +572,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         The agent accepts it first: a refusal is raised.
         It is sent at once. Iterate over the run, or await it to know that it was taken.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -659,6 +665,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Compacts the conversation now: a summary takes the place of its older part.
 
         Raises RefusedError `Already compacted`: nothing was said since the last compaction.
+        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
+        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
         Waits without a limit unless one is given.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -702,6 +710,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Writes the session as an HTML page.
 
+        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
+        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
         Raises TimedOutError where no answer comes within 30 s.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """

@@ -129,6 +129,10 @@ class Attachment(TypedDict):
     preview: NotRequired["str | None"]
     """A small image in base64."""
 
+AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
+
+AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
+
 
 class AuthPollParams(TypedDict):
     """Parameters of `auth_poll`.
@@ -1961,7 +1965,7 @@ class SubagentVerificationEnd(TypedDict):
     """The task's id."""
     attempt: "int"
     """The number of the attempt."""
-    status: "VerificationStatus"
+    status: "AttemptOutcome"
     """How it ended."""
 
 
@@ -2371,7 +2375,7 @@ class VerificationAttemptResult(TypedDict):
     """One run over all verification commands."""
     attempt: "int"
     """The number of the attempt, from 1."""
-    status: "VerificationStatus"
+    status: "AttemptStatus"
     """How it ended."""
     startedAt: "int"
     """When it began, in milliseconds since the epoch."""
@@ -2422,7 +2426,7 @@ class VerificationResult(TypedDict):
     onFailure: NotRequired["FailurePolicy"]
     """What becomes of the changes on failure."""
 
-VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped", "budget_exceeded"] | str
+VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped"] | str
 
 
 class VerifyCommand(TypedDict):

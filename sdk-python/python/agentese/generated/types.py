@@ -1765,7 +1765,7 @@ class SubagentVerificationEnd(Record):
     type = "subagent_verification_end"
     id = Member("id", "str", "The task's id.")
     attempt = Member("attempt", "int", "The number of the attempt.")
-    status = Member("status", "VerificationStatus", "How it ended.")
+    status = Member("status", "AttemptOutcome", "How it ended.")
 
 
 class SubagentVerificationStart(Record):
@@ -2134,7 +2134,7 @@ class VerificationAttemptResult(Record):
     __slots__ = ()
     __match_args__ = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
     attempt = Member("attempt", "int", "The number of the attempt, from 1.")
-    status = Member("status", "VerificationStatus", "How it ended.")
+    status = Member("status", "AttemptStatus", "How it ended.")
     started_at = Member("startedAt", "int", "When it began, in milliseconds since the epoch.")
     ended_at = Member("endedAt", "int", "When it ended, in milliseconds since the epoch.")
     command_results = Member("commandResults", "[VerificationCommandResult]", "The commands in order.")
@@ -2184,6 +2184,10 @@ class WrittenFile(Record):
     __match_args__ = ("path",)
     path = Member("path", "str", "The file's path.")
 
+AttemptOutcome = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
+
+AttemptStatus = Literal["passed", "failed", "skipped"] | str
+
 BudgetScope = Literal["session", "task", "subagent"] | str
 
 BudgetStatus = Literal["ok", "warning", "exceeded"]
@@ -2230,7 +2234,7 @@ ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 
 VerificationMode = Literal["none", "command"] | str
 
-VerificationStatus = Literal["not_requested", "passed", "failed", "skipped", "budget_exceeded"] | str
+VerificationStatus = Literal["not_requested", "passed", "failed", "skipped"] | str
 
 WidgetPlacement = Literal["aboveEditor", "belowEditor"] | str
 
@@ -2312,6 +2316,8 @@ CHOICES = {
     "TranscriptRecord": ("TranscriptHeader", "TranscriptControl", "TranscriptNote", "TranscriptLine"),
 }
 STRINGS = {
+    "AttemptOutcome",
+    "AttemptStatus",
     "BudgetScope",
     "BudgetStatus",
     "BudgetViolationReason",

@@ -3103,7 +3103,7 @@ class SubagentVerificationEnd(Record):
     def attempt(self) -> int:
         """The number of the attempt."""
     @property
-    def status(self) -> VerificationStatus:
+    def status(self) -> AttemptOutcome:
         """How it ended."""
     def to_dict(self) -> shapes.SubagentVerificationEnd: ...
     @classmethod
@@ -3768,7 +3768,7 @@ class VerificationAttemptResult(Record):
     def attempt(self) -> int:
         """The number of the attempt, from 1."""
     @property
-    def status(self) -> VerificationStatus:
+    def status(self) -> AttemptStatus:
         """How it ended."""
     @property
     def started_at(self) -> int:
@@ -3878,6 +3878,12 @@ class WrittenFile(Record):
     @classmethod
     def from_dict(cls, members: shapes.WrittenFile) -> WrittenFile: ...
 
+AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
+"How an attempt at verification ended, as its event says it."
+
+AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
+"How an attempt at verification ended."
+
 BudgetScope: TypeAlias = Literal["session", "task", "subagent"] | str
 "Whose budget it is."
 
@@ -3947,7 +3953,7 @@ ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "x
 VerificationMode: TypeAlias = Literal["none", "command"] | str
 "What a verification does."
 
-VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped", "budget_exceeded"] | str
+VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped"] | str
 "How a verification ended."
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
