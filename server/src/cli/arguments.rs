@@ -116,7 +116,8 @@ pub(super) struct Run {
     pub no_session: bool,
 
     /// The longest line that is read; a longer one is refused
-    #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE, help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
+          value_parser = at_least_a_frame, help_heading = "Limits")]
     pub max_line: usize,
 
     /// Ignored in RPC mode, with a warning
@@ -143,4 +144,15 @@ pub(super) struct Harmless {
     pub no_prompt_templates: bool,
     #[arg(long, hide = true)]
     pub no_themes: bool,
+}
+
+/// The shortest limit under which a client can still say something.
+const SHORTEST_LIMIT: usize = 64;
+
+fn at_least_a_frame(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if bytes >= SHORTEST_LIMIT => Ok(bytes),
+        Ok(_) => Err(format!("no frame fits into less than {SHORTEST_LIMIT} bytes")),
+        Err(error) => Err(format!("it is no number of bytes: {error}")),
+    }
 }

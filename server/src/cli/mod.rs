@@ -5,6 +5,7 @@ mod parse;
 mod refused;
 mod rpc;
 mod schema;
+mod script_check;
 mod stdout;
 
 use std::process::ExitCode;

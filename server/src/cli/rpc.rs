@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::Failure;
 use super::arguments::Run;
+use super::script_check;
 use super::stdout::Watch;
 use crate::config::agent_dir;
 use crate::providers::scripted::Scripted;
@@ -86,6 +87,10 @@ fn server(run: Run) -> Result<Server, Failure> {
                 std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
             let script = agentese::wire::decode::<ModelScript>(&text)
                 .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
+            if let Some(member) = script_check::undeclared(&script) {
+                let reason = format!("{member} is no member of the format");
+                return Err(Failure::Script { path: context(), reason });
+            }
             Scripted::script(script)
         }
     };

@@ -22,11 +22,17 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
         None => (schema::openrpc(dialect), "no dialect that speaks JSON-RPC"),
     };
     let Some(text) = text else {
-        let known = schema::dialects().join(", ");
+        let known = schema::dialects().into_iter();
+        let fits = |name: &String| options.side.is_some() || schema::openrpc(name).is_some();
+        let known = known.filter(fits).collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("\"{dialect}\" is {missing}; there is {known}")));
     };
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.trim_end().as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-    written.map_err(|source| Failure::Io { context: "stdout".to_owned(), source })?;
-    Ok(ExitCode::SUCCESS)
+    match written {
+        // `agentese schema … | head` has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(source) => Err(Failure::Io { context: "stdout".to_owned(), source }),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
 }

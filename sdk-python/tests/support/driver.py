@@ -1,0 +1,95 @@
+"""One way to use both clients, so that a test is written once."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agentese import omp, opal, operator, pi, pisces
+
+DIALECTS = {"pi": pi, "omp": omp, "pisces": pisces, "operator": operator, "opal": opal}
+LIMIT = 20.0
+
+
+class Sync:
+    """The client for threads."""
+
+    name = "threads"
+
+    @contextlib.contextmanager
+    def spawn(self, dialect: Any, command: list[str], **options: Any) -> Iterator["Sync"]:
+        with dialect.Client.spawn(command, **options) as self.client:
+            yield self
+
+    @contextlib.contextmanager
+    def connect(self, dialect: Any, end: socket.socket, **options: Any) -> Iterator["Sync"]:
+        with dialect.Client.connect(end, **options) as self.client:
+            yield self
+
+    def call(self, name: str, *args: Any, **params: Any) -> Any:
+        return getattr(self.client, name)(*args, **params)
+
+    def events(self, run: Any) -> list[Any]:
+        return list(run)
+
+    def take(self, events: Any, count: int) -> list[Any]:
+        return [next(events) for _ in range(count)]
+
+    def result(self, run: Any) -> Any:
+        return run.result(timeout=LIMIT)
+
+
+class Async:
+    """The client for asyncio, driven from a loop of its own."""
+
+    name = "asyncio"
+
+    @contextlib.contextmanager
+    def _use(self, make: Callable[[], Any]) -> Iterator["Async"]:
+        async def made() -> Any:
+            return make()
+
+        with asyncio.Runner() as runner:
+            self.run = lambda work: runner.run(asyncio.wait_for(work, LIMIT))
+            self.client = self.run(made())
+            try:
+                yield self
+            finally:
+                self.run(self.client.close())
+
+    def spawn(self, dialect: Any, command: list[str], **options: Any) -> Any:
+        return self._use(lambda: dialect.AsyncClient.spawn(command, **options))
+
+    def connect(self, dialect: Any, end: socket.socket, **options: Any) -> Any:
+        return self._use(lambda: dialect.AsyncClient.connect(end, **options))
+
+    def call(self, name: str, *args: Any, **params: Any) -> Any:
+        async def work() -> Any:
+            given = getattr(self.client, name)(*args, **params)
+            return await given if hasattr(given, "__await__") else given
+
+        return self.run(work())
+
+    def events(self, run: Any) -> list[Any]:
+        async def work() -> list[Any]:
+            return [event async for event in run]
+
+        return self.run(work())
+
+    def take(self, events: Any, count: int) -> list[Any]:
+        async def work() -> list[Any]:
+            taken: list[Any] = []
+            async for event in events:
+                taken.append(event)
+                if len(taken) == count:
+                    break
+            return taken
+
+        return self.run(work())
+
+    def result(self, run: Any) -> Any:
+        return self.run(run.result())
+
+
+BOTH = [Sync, Async]

@@ -1,0 +1,88 @@
+"""An agent that a test plays by hand, at the other end of a socket."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LIMIT = 15.0
+
+
+class Peer:
+    """Says and hears lines; every wait is bounded."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+        end.settimeout(LIMIT)
+        self._reader = end.makefile("rb")
+
+    def hear(self) -> dict[str, Any]:
+        line = self._reader.readline()
+        if not line:
+            raise EOFError("the client closed its end")
+        frame: dict[str, Any] = json.loads(line)
+        return frame
+
+    def say(self, *frames: Any) -> None:
+        for frame in frames:
+            data = frame if isinstance(frame, bytes) else (frame if isinstance(frame, str) else json.dumps(frame)).encode() + b"\n"
+            self.socket.sendall(data)
+
+    def answer(self, call: dict[str, Any], **more: Any) -> None:
+        self.say({"id": call["id"], "type": "response", "command": call["type"], "success": True, **more})
+
+    def refuse(self, call: dict[str, Any], error: str) -> None:
+        self.say({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
+
+    def rest(self) -> None:
+        """Answers states until the client goes."""
+        try:
+            while True:
+                call = self.hear()
+                if call["type"] == "get_state":
+                    self.answer(call, data=STATE)
+                elif call["type"] != "extension_ui_response":
+                    self.answer(call)
+        except (EOFError, OSError):
+            pass
+
+
+STATE = {
+    "model": None, "thinkingLevel": "off", "isStreaming": False, "isCompacting": False, "steeringMode": "all",
+    "followUpMode": "all", "sessionId": "s", "autoCompactionEnabled": True, "messageCount": 7, "pendingMessageCount": 0,
+}
+
+
+@contextmanager
+def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
+    """Plays a script on a thread; gives the client's end. The script's failures are the test's."""
+    ours, theirs = socket.socketpair()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with theirs:
+                script(Peer(theirs))
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            pass
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        with ours:
+            yield ours
+    finally:
+        # The native core has a descriptor of its own; whoever still waits for us is told.
+        try:
+            theirs.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        thread.join(LIMIT)
+        assert not thread.is_alive(), "the script hangs"
+        theirs.close()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,58 @@
+"""Every command, event and dialog of the declaration is there in both clients, with its example."""
+
+import inspect
+import json
+
+import pytest
+from conftest import ROOT
+from support.driver import DIALECTS
+from support.walk import walk
+
+from agentese import types
+
+MODEL = json.loads((ROOT / "protocol/model.json").read_text())
+MODELS = [pytest.param(model, id=model["name"]) for model in MODEL["dialects"]]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_method_for_every_command_in_both_clients(model):
+    module = DIALECTS[model["name"]]
+    assert len(model["commands"]) > 5
+    for command in model["commands"]:
+        sync, aio = getattr(module.Client, command["name"]), getattr(module.AsyncClient, command["name"])
+        assert sync is aio, "both come from one table"
+        assert command["doc"].split("\n")[0] in sync.__doc__
+        for error in command.get("errors", []):
+            assert error["when"] in sync.__doc__
+        parameters = inspect.signature(sync).parameters
+        keyword_only = [p for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
+        assert len(keyword_only) >= len(parameters) - 2, "self and at most one other may be given by position"
+        assert hasattr(module.Service, command["name"])
+    others = {"prompt", "steer", "agent_prompt", "get_commands", "abort_and_prompt"} - {c["name"] for c in model["commands"]}
+    for name in others:
+        assert not hasattr(module.Client, name), "what a dialect lacks is no attribute"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_examples_of_events_are_read(model):
+    module = DIALECTS[model["name"]]
+    for event in model["events"]:
+        record = module.EVENTS[event["name"]].from_dict(event["example"])
+        assert record.type == event["name"]
+        assert record.to_dict() == event["example"]
+        walk(record)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_handler_for_every_dialog(model):
+    module = DIALECTS[model["name"]]
+    for dialog in model["dialogs"]:
+        assert hasattr(module.Dialogs, dialog["name"]) and hasattr(module.AsyncDialogs, dialog["name"])
+        walk(getattr(types, dialog["params"]).from_dict(dialog["example"]))
+
+
+def test_the_classes_are_those_of_the_declaration():
+    records = [name for name, shape in MODEL["types"].items() if shape["shape"] == "record"]
+    assert len(records) > 200
+    for name in records:
+        assert issubclass(getattr(types, name), types.Record)

@@ -1,0 +1,173 @@
+"""Recorded sessions of all five real agents, played to both clients."""
+
+import concurrent.futures
+import json
+import re
+import threading
+
+import pytest
+from conftest import ROOT
+from support.driver import BOTH, DIALECTS
+from support.peer import playing
+from support.replay import Player, frame_of, line_of, read
+from support.walk import walk
+
+from agentese import AgenteseError, RefusedError, TerminatedError, Unknown
+
+FOLDER = ROOT / "conformance/transcripts"
+ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-exceptions.txt").read_text().splitlines() if " server " in line}
+# Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own.
+ABOUT_WRITING = re.compile(r"ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines")
+STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
+MODEL = {d["name"]: d for d in json.loads((ROOT / "protocol/model.json").read_text())["dialects"]}
+
+
+def event_of(dialect, line):
+    """The event that a line carries; nothing where it is something else."""
+    frame = frame_of(line)
+    if dialect == "opal":
+        return frame.get("params") if frame.get("method") == "agent/event" else None
+    kind = frame.get("type")
+    if not isinstance(kind, str) or kind in ("response", "extension_ui_request"):
+        return None
+    return frame["event"] if dialect == "operator" and kind == "event" else frame
+
+
+def ends_at_work(dialect, records):
+    """Whether the last event that says something about a run says that it goes on."""
+    effects = {event["name"]: event.get("run") for event in MODEL[dialect]["events"]}
+    works = False
+    for record in records:
+        event = event_of(dialect, line_of(record)) if record.get("dir") == "s2c" else None
+        effect = effects.get(event.get("type")) if event else None
+        if effect not in (None, "none"):
+            works = effect in ("begins", "holds")
+    return works
+
+
+def play(kind, dialect, path):
+    """Plays a session to its end: events arrive as they were sent, and every run that ends there ends here."""
+    _, records = read(path)
+    listed = f"{dialect}/{path.stem}" in ODD
+    cut = ends_at_work(dialect, records)
+    commands = {command["wire"]: command for command in MODEL[dialect]["commands"]}
+    module, driver = DIALECTS[dialect], kind()
+    counts = {"events": 0, "prompts": 0, "ended": 0}
+    with playing(lambda peer: Player(peer.socket, dialect == "opal").play(records, cut)) as end:
+        with driver.connect(module, end) as client:
+            events = client.call("events")
+            runs, waiting = [], []
+            pool = Calls(client)
+            for record in records:
+                if record.get("dir") == "ctl" and record.get("event") == "exit":
+                    break
+                if record.get("dir") == "s2c":
+                    sent = event_of(dialect, line_of(record))
+                    if sent is not None:
+                        [event] = client.take(events, 1)
+                        assert json.loads(event.raw) == sent
+                        assert not isinstance(event, Unknown), event
+                        assert listed or walk(event) > 0
+                        counts["events"] += 1
+                elif record.get("dir") == "c2s":
+                    line = line_of(record)
+                    frame = frame_of(line)
+                    name = frame.get("method" if dialect == "opal" else "type")
+                    members = frame.get("params") or {} if dialect == "opal" else {k: v for k, v in frame.items() if k not in ("type", "id")}
+                    if name not in commands or None in members.values():
+                        client.call("send_raw", line.rstrip("\r"))
+                    elif name in STARTS and commands[name]["run"] == "starts":
+                        runs.append(pool.start(name, members))
+                    else:
+                        waiting.append(pool.request(name, members))
+            for starting in runs:
+                counts["prompts"] += 1
+                try:
+                    client.result(pool.started(starting))
+                    counts["ended"] += 1
+                except RefusedError:
+                    pass
+                except TerminatedError:
+                    assert cut
+            pool.end(waiting)
+            noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
+            assert listed or not noise
+    return counts
+
+
+class Calls:
+    """Calls that wait for their answers while the session goes on."""
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.threads = []
+
+    def start(self, name, members):
+        return self._go(lambda: self.driver.client._start(name, members, 20.0))
+
+    def request(self, name, members):
+        return self._go(lambda: self.driver.client.request(name, members, timeout=20.0))
+
+    def _go(self, call):
+        if self.driver.name == "asyncio":
+            async def work():
+                given = call()
+                return given if hasattr(given, "__aiter__") else self._quiet(given)
+            return self.driver.run(work())
+        outcome = concurrent.futures.Future()
+        # The line has to be on its way before the next one: the native core sends in the order of calls.
+        sent = threading.Event()
+
+        def run():
+            try:
+                outcome.set_result(call())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.threads.append(thread)
+        # The player waits for each line by its name; a moment's disorder between two calls is put right there.
+        sent.wait(0.002)
+        return outcome
+
+    @staticmethod
+    def _quiet(coroutine):
+        import asyncio
+
+        async def work():
+            try:
+                await coroutine
+            except AgenteseError:
+                pass
+
+        return asyncio.ensure_future(work())
+
+    def started(self, starting):
+        return starting.result(20) if self.driver.name == "threads" else starting
+
+    def end(self, waiting):
+        for call in waiting:
+            if self.driver.name == "threads":
+                try:
+                    call.result(20)
+                except AgenteseError:
+                    pass
+        for thread in self.threads:
+            thread.join(20)
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_every_session_is_played_to_its_end(dialect, kind):
+    total = {"sessions": 0, "events": 0, "prompts": 0, "ended": 0}
+    for path in sorted((FOLDER / dialect).glob("*.jsonl")):
+        if ABOUT_WRITING.search(path.stem):
+            continue
+        try:
+            counts = play(kind, dialect, path)
+        except BaseException as error:
+            raise AssertionError(f"{dialect}/{path.stem}: {error!r}") from error
+        total = {name: total[name] + counts.get(name, 1) for name in total}
+    print(total)
+    assert total["sessions"] > 2 and total["ended"] > 1, total
