@@ -16,6 +16,7 @@ mod pending;
 mod questions;
 mod record;
 mod runtime;
+mod serving;
 mod stream;
 mod transport;
 mod wait;
@@ -43,6 +44,8 @@ mod _native {
     use super::record::Record;
     #[pymodule_export]
     use super::runtime::shut_down;
+    #[pymodule_export]
+    use super::serving::{Call, Server};
     #[pymodule_export]
     use super::stream::{EventTable, Stream};
 }

@@ -1,9 +1,8 @@
 """Recorded sessions of all five real agents, played to both clients."""
 
-import concurrent.futures
+import asyncio
 import json
 import re
-import threading
 
 import pytest
 from conftest import ROOT
@@ -13,6 +12,8 @@ from support.replay import Player, frame_of, line_of, read
 from support.walk import walk
 
 from agentese import AgenteseError, RefusedError, TerminatedError, Unknown
+from agentese.members import encode_members
+from agentese.run import SyncRun, accepted
 
 FOLDER = ROOT / "conformance/transcripts"
 ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-exceptions.txt").read_text().splitlines() if " server " in line}
@@ -74,7 +75,7 @@ def play(kind, dialect, path):
                     frame = frame_of(line)
                     name = frame.get("method" if dialect == "opal" else "type")
                     members = frame.get("params") or {} if dialect == "opal" else {k: v for k, v in frame.items() if k not in ("type", "id")}
-                    if name not in commands or None in members.values():
+                    if name not in commands or not isinstance(members, dict) or None in members.values():
                         client.call("send_raw", line.rstrip("\r"))
                     elif name in STARTS and commands[name]["run"] == "starts":
                         runs.append(pool.start(name, members))
@@ -89,72 +90,50 @@ def play(kind, dialect, path):
                     pass
                 except TerminatedError:
                     assert cut
-            pool.end(waiting)
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
     return counts
 
 
 class Calls:
-    """Calls that wait for their answers while the session goes on."""
+    """Calls that wait for their answers while the session goes on. They are sent in the order of their making."""
 
     def __init__(self, driver):
         self.driver = driver
-        self.threads = []
+        self.aio = driver.name == "asyncio"
 
     def start(self, name, members):
-        return self._go(lambda: self.driver.client._start(name, members, 20.0))
+        if self.aio:
+            return self._start(name, members)
+        return self.driver.client._connection.start(name, encode_members(members), 20.0)
+
+    def _start(self, name, members):
+        async def work():
+            return self.driver.client._start(name, members, 20.0)
+
+        return self.driver.run(work())
 
     def request(self, name, members):
-        return self._go(lambda: self.driver.client.request(name, members, timeout=20.0))
+        if not self.aio:
+            return self.driver.client._connection.call(name, encode_members(members), 20.0)
 
-    def _go(self, call):
-        if self.driver.name == "asyncio":
-            async def work():
-                given = call()
-                return given if hasattr(given, "__aiter__") else self._quiet(given)
-            return self.driver.run(work())
-        outcome = concurrent.futures.Future()
-        # The line has to be on its way before the next one: the native core sends in the order of calls.
-        sent = threading.Event()
-
-        def run():
+        async def quiet(call):
             try:
-                outcome.set_result(call())
-            except BaseException as error:
-                outcome.set_exception(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        self.threads.append(thread)
-        # The player waits for each line by its name; a moment's disorder between two calls is put right there.
-        sent.wait(0.002)
-        return outcome
-
-    @staticmethod
-    def _quiet(coroutine):
-        import asyncio
-
-        async def work():
-            try:
-                await coroutine
+                await call
             except AgenteseError:
                 pass
 
-        return asyncio.ensure_future(work())
+        async def work():
+            return asyncio.ensure_future(quiet(self.driver.client._call(name, members, 20.0)))
+
+        return self.driver.run(work())
 
     def started(self, starting):
-        return starting.result(20) if self.driver.name == "threads" else starting
-
-    def end(self, waiting):
-        for call in waiting:
-            if self.driver.name == "threads":
-                try:
-                    call.result(20)
-                except AgenteseError:
-                    pass
-        for thread in self.threads:
-            thread.join(20)
+        if self.aio:
+            return starting
+        stream, answer = starting
+        accepted(answer)
+        return SyncRun(None, "prompt", "", stream)
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)

@@ -157,6 +157,6 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       const over = (): void => signal.removeEventListener("abort", giveUp);
       followed.ended.then(over, over);
     }
-    return new make({ client: this, connection, slot: followed, command, answer });
+    return new make({ client: this, slot: followed, command, answer });
   }
 }

@@ -30,8 +30,7 @@ export interface Item {
 }
 
 interface Taker<T> {
-  /** Takes an item; says no where it is to be skipped. */
-  take(item: T): boolean;
+  take(item: T): void;
   end(error: unknown): void;
 }
 
@@ -93,9 +92,9 @@ export class Queue<T extends Item> {
   /** Queues an item, unless it is dropped or has to wait. */
   push(item: T): Pushed {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
-    const taker = this.#takers[0];
+    const taker = this.#takers.shift();
     if (taker !== undefined) {
-      if (taker.take(item)) this.#takers.shift();
+      taker.take(item);
       return "queued";
     }
     if (this.#hasRoom(item.size)) {
@@ -123,25 +122,14 @@ export class Queue<T extends Item> {
     }
   }
 
-  /**
-   * The next item, as `view` shows it; items of which it shows nothing are skipped. After the last
-   * one the end, and the error that it came with once.
-   */
-  next<V>(view: (item: T) => V | undefined): Promise<IteratorResult<V, undefined>> {
-    while (this.#head < this.#items.length) {
-      const value = view(this.#take());
-      if (value !== undefined) return Promise.resolve({ done: false, value });
-    }
+  /** The next item, as `view` shows it; after the last one the end, and the error that it came with once. */
+  next<V>(view: (item: T) => V): Promise<IteratorResult<V, undefined>> {
+    if (this.#head < this.#items.length) return Promise.resolve({ done: false, value: view(this.#take()) });
     return new Promise((resolve, reject) => {
       const end = (error: unknown): void =>
         error === undefined ? resolve({ done: true, value: undefined }) : reject(error);
-      const take = (item: T): boolean => {
-        const value = view(item);
-        if (value !== undefined) resolve({ done: false, value });
-        return value !== undefined;
-      };
       if (this.#state === "open" && this.#subscribed) {
-        this.#takers.push({ take, end });
+        this.#takers.push({ take: (item) => resolve({ done: false, value: view(item) }), end });
       } else {
         this.#settle();
         end(this.#takeError());

@@ -25,12 +25,10 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
   /** The client, which is kept alive as long as somebody listens. */
   readonly client: RpcClient<T>;
   protected readonly queue: Queue<EventFrame>;
-  readonly #connection: Connection;
 
-  protected constructor(client: RpcClient<T>, connection: Connection, queue: Queue<EventFrame>) {
+  protected constructor(client: RpcClient<T>, queue: Queue<EventFrame>) {
     this.client = client;
     this.queue = queue;
-    this.#connection = connection;
     dropped.register(this, queue);
   }
 
@@ -61,16 +59,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     this.began();
     // The iterator keeps the stream alive.
     const stream = this;
-    const view = (frame: EventFrame): V | undefined => {
-      let event: EventOf<T> | UnknownEvent;
-      try {
-        event = eventOf(stream.client.spec, frame);
-      } catch (error) {
-        stream.#connection.noise(frame.raw, error);
-        return undefined;
-      }
-      return show(event, frame.raw);
-    };
+    const view = (frame: EventFrame): V => show(eventOf<T>(frame), frame.raw);
     return {
       next: () => stream.queue.next(view),
       return: () => {
@@ -91,7 +80,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
  */
 export class Events<T extends AnyTypes> extends EventStream<T> {
   constructor(client: RpcClient<T>, connection: Connection) {
-    super(client, connection, connection.subscribe());
+    super(client, connection.subscribe());
   }
 }
 
@@ -101,7 +90,6 @@ const PATIENCE = 1000;
 /** What a run is made of. */
 export interface RunParts<T extends AnyTypes> {
   readonly client: RpcClient<T>;
-  readonly connection: Connection;
   readonly slot: RunSlot;
   readonly command: string;
   readonly answer: JsonValue | undefined;
@@ -125,8 +113,8 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   readonly #slot: RunSlot;
   #read = false;
 
-  constructor({ client, connection, slot, command, answer }: RunParts<T>) {
-    super(client, connection, slot.queue);
+  constructor({ client, slot, command, answer }: RunParts<T>) {
+    super(client, slot.queue);
     this.command = command;
     this.answer = answer;
     this.session = slot.session ?? "";
@@ -146,7 +134,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
     this.queue.makeLossy();
     const { by, last } = await this.#slot.ended;
     if (this.#read) await this.queue.drained(PATIENCE);
-    return { endedBy: by, last: last && eventOf(this.client.spec, last) };
+    return { endedBy: by, last: last && eventOf<T>(last) };
   }
 
   protected override began(): void {

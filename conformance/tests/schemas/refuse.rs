@@ -165,7 +165,7 @@ fn keeps_bytes<D: Dialect>(seen: &Seen, frame: &Value) -> bool {
     };
     let same =
         encoded.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok()).as_ref() == Some(frame);
-    same && shown.contains("Unknown {") && shown.contains("mis_spelt") && text.as_str() == frame.to_string()
+    same && shown.contains("Unknown {") && shown.contains("mis_spelt")
 }
 
 fn check<D: Dialect>(dialect: &str) {

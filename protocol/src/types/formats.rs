@@ -1,7 +1,7 @@
 //! The files of the project that are not frames: transcripts and model scripts.
 
 use crate::dsl::protocol;
-use crate::typed::{Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, Str};
+use crate::typed::{Any, Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, Str};
 
 protocol! {
     /// A line that repeats a piece of text, for lines too long to keep as they are.
@@ -175,8 +175,8 @@ protocol! {
         type: Opt<Str>,
         /// What it says.
         message: Opt<Str>,
-        /// Headers of the response.
-        headers: Opt<Map<Str>>,
+        /// Headers of the response, as strings; null leaves out one that is sent otherwise.
+        headers: Opt<Map<Any>>,
     }
 
     /// Why a scripted answer stops.

@@ -171,6 +171,38 @@ class Framer:
     def finish(self) -> list[tuple[str | None, tuple[str, int, int] | None]]:
         """The last line, where the stream ended inside one."""
 
+@final
+class Server:
+    """One client that is being served."""
+
+    @staticmethod
+    def start(
+        dialect: str, mailbox: Mailbox, calls: int, ended: int, socket: int | None = None
+    ) -> tuple[Server, Pending]:
+        """Serves this process's stdin and stdout, or a connected Unix socket."""
+    def calls(self) -> tuple[list[ServerCall], bool]:
+        """The commands that are there, and whether running work is to be stopped."""
+
+@final
+class ServerCall:
+    """One command that is being carried out."""
+
+    @property
+    def command(self) -> str:
+        """The command's wire name."""
+    def params(self, class_: type[Record], /) -> Any:
+        """The parameters as an instance of that class."""
+    def answer(self, data: str | None = None) -> None:
+        """Answers now, before the handler is done. Raises where the data does not fit."""
+    def finish(self, data: str | None = None) -> None:
+        """The handler is done."""
+    def refuse(self, message: str, code: int | None = None, data: str | None = None) -> None:
+        """The handler refuses."""
+    def emit(self, body: str, mailbox: Mailbox, ticket: int) -> Pending:
+        """Sends an event; done when there is room for more. Raises where it does not fit."""
+    def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, ticket: int) -> Pending:
+        """Asks a question, or sends a notice; done with the answer's members."""
+
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""
 

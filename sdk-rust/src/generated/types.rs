@@ -3667,8 +3667,8 @@ record! {
         optional r#type: String = "type",
         /// What it says.
         optional message: String = "message",
-        /// Headers of the response.
-        optional headers: std::collections::BTreeMap<String, String> = "headers",
+        /// Headers of the response, as strings; null leaves out one that is sent otherwise.
+        optional headers: std::collections::BTreeMap<String, serde_json::Value> = "headers",
     }
 }
 

@@ -5,11 +5,10 @@
  */
 
 import { Table } from "../correlate.js";
-import { DecodeError, StalledError, TimedOutError } from "../error.js";
+import { StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
-import { type EventFrame, Sniffer } from "../event.js";
-import { redact } from "../redact.js";
+import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -44,9 +43,6 @@ export interface Listener {
 /** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
 const AHEAD = 16 * 1024;
 
-/** How much of a line that is no frame is shown. */
-const SHOWN = 200;
-
 /** How long commands are waited for where their row says nothing, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
 
@@ -65,7 +61,6 @@ export class Connection {
   droppedEvents = 0;
   /** The events of the dialect, for quick look-ups. */
   readonly events: ReadonlyMap<string, EventSpec>;
-  readonly sniffer: Sniffer;
   #listeners: readonly Listener[] = [];
   #resolve: (end: Termination) => void = () => undefined;
   #nextId = 0;
@@ -78,7 +73,6 @@ export class Connection {
   ) {
     this.tap = new SafeTap(settings.tap);
     this.events = new Map(Object.entries(spec.events));
-    this.sniffer = new Sniffer(this.events);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
@@ -122,12 +116,6 @@ export class Connection {
     }
     if (!delivered) this.droppedEvents++;
     return full;
-  }
-
-  /** Tells of a line that is no frame. Throws on what is not about the line. */
-  noise(line: string, error: unknown): void {
-    if (!(error instanceof DecodeError)) throw error;
-    this.tap.diagnostic({ kind: "noise", text: redact(line.slice(0, SHOWN)), reason: error.reason });
   }
 
   /** Lets subscribers take what they have, for one turn of the event loop at most. */

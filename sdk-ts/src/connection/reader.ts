@@ -1,18 +1,24 @@
 /** The reader: every line is looked at once and goes where it belongs. */
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
-import { type Refused, RefusedError } from "../error.js";
+import { DecodeError, type Refused, RefusedError } from "../error.js";
 import { EventFrame } from "../event.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
+import { redact } from "../redact.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type EventSpec, row } from "../spec.js";
 import { LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
+
+/** How much of a line that is no frame is shown. */
+const SHOWN = 200;
+
+const OPEN_BRACE = 0x7b;
 
 /** Reads until the end, and settles the connection with it. Never fails. */
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
@@ -63,23 +69,17 @@ async function lines(connection: Connection, reader: ReadableStreamDefaultReader
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
 function take(connection: Connection, line: string | FramingError): Promise<void> | undefined {
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
-  const { spec } = connection;
-  const sniffed = spec.framing === "flat" ? connection.sniffer.sniff(line) : undefined;
-  if (sniffed === undefined && line.trim() === "") return undefined;
+  if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   connection.tap.frame("received", line);
   try {
-    if (sniffed !== undefined) {
-      connection.recent.push(line);
-      return event(connection, sniffed, undefined);
-    }
-    const routed = route(spec, parseObject(line), line);
+    const routed = route(connection.spec, parseObject(line), line);
     connection.recent.push(line);
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
         const known = connection.events.get(type);
         if (known === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
-        return event(connection, new EventFrame(type, line, known, body), session);
+        return event(connection, new EventFrame(type, body, line, known), session);
       }
       case "answer":
         return void answer(connection, routed.id, routed.command, routed.success, routed.frame);
@@ -87,7 +87,9 @@ function take(connection: Connection, line: string | FramingError): Promise<void
         return void dialog(connection, rawMember(line, "id", routed.id), routed.method, routed.params);
     }
   } catch (error) {
-    return void connection.noise(line, error);
+    if (!(error instanceof DecodeError)) throw error;
+    const text = redact(line.slice(0, SHOWN));
+    return void connection.tap.diagnostic({ kind: "noise", text, reason: error.reason });
   }
 }
 

@@ -173,7 +173,7 @@ export const shapes: Shapes = {
   QueueMode: { open: false, strings: ["all", "one-at-a-time"] },
   ScriptArguments: { choice: ["object", "string", { list: "string" }] },
   ScriptBlock: { choice: [{ is: "ScriptText" }, { is: "ScriptThinking" }, { is: "ScriptToolUse" }, { is: "ScriptTextRepeat" }, { is: "ScriptThinkingRepeat" }] },
-  ScriptError: { members: { status: { type: "count", optional: true }, type: { type: "string", optional: true }, message: { type: "string", optional: true }, headers: { type: { map: "string" }, optional: true } } },
+  ScriptError: { members: { status: { type: "count", optional: true }, type: { type: "string", optional: true }, message: { type: "string", optional: true }, headers: { type: { map: "any" }, optional: true } } },
   ScriptRepeat: { members: { chunk: { type: "string" }, n: { type: "count" } } },
   ScriptResponse: { members: { blocks: { type: { list: { is: "ScriptBlock" } }, optional: true }, text: { type: "string", optional: true }, stop: { type: { is: "ScriptStop" }, optional: true }, usage: { type: { is: "ScriptUsage" }, optional: true }, delay_ms: { type: "count", optional: true }, first_ms: { type: "count", optional: true }, hang_after: { type: "integer", optional: true }, drop_after: { type: "integer", optional: true }, fin_after: { type: "integer", optional: true }, chunked: { type: "boolean", optional: true }, stream_error_after: { type: "integer", optional: true }, error: { type: { is: "ScriptError" }, optional: true }, empty_error: { type: { is: "ScriptError" }, optional: true } } },
   ScriptStop: { open: true, strings: ["stop", "length", "toolUse"] },

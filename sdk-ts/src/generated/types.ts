@@ -1589,8 +1589,8 @@ export interface ScriptError {
   type?: string;
   /** What it says. */
   message?: string;
-  /** Headers of the response. */
-  headers?: Record<string, string>;
+  /** Headers of the response, as strings; null leaves out one that is sent otherwise. */
+  headers?: Record<string, JsonValue>;
 }
 
 /** A piece of text many times over; `{i}` in it becomes its number. */

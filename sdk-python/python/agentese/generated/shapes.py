@@ -1482,8 +1482,8 @@ class ScriptError(TypedDict):
     """The provider's name for the failure."""
     message: NotRequired["str"]
     """What it says."""
-    headers: NotRequired["Mapping[str, str]"]
-    """Headers of the response."""
+    headers: NotRequired["Mapping[str, JsonValue]"]
+    """Headers of the response, as strings; null leaves out one that is sent otherwise."""
 
 
 class ScriptRepeat(TypedDict):

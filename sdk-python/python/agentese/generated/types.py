@@ -1324,7 +1324,7 @@ class ScriptError(Record):
     status = Member("status", "int", "The HTTP status.", required=False, nullable=True)
     type = Member("type", "str", "The provider's name for the failure.", required=False, nullable=True)
     message = Member("message", "str", "What it says.", required=False, nullable=True)
-    headers = Member("headers", "{str}", "Headers of the response.", required=False, nullable=True)
+    headers = Member("headers", "{any}", "Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
 
 
 class ScriptRepeat(Record):

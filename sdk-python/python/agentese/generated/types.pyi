@@ -2332,8 +2332,8 @@ class ScriptError(Record):
     def message(self) -> str | None:
         """What it says."""
     @property
-    def headers(self) -> dict[str, str] | None:
-        """Headers of the response."""
+    def headers(self) -> dict[str, JsonValue] | None:
+        """Headers of the response, as strings; null leaves out one that is sent otherwise."""
     def to_dict(self) -> shapes.ScriptError: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptError) -> ScriptError: ...

@@ -1,0 +1,287 @@
+//! The serving side: commands on their way to a Python handler, answers, events and questions on their way back.
+//!
+//! Framing, correlation, lanes and validation are the Rust core's: parameters reach Python only when they fit
+//! their declaration, and so do answers and events on their way out.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::framing::FrameText;
+use agentese::serve::{self, Dispatch, Refusal};
+use agentese::spec::Dialect;
+use agentese::transport::{self, Transport};
+use agentese::wire::{Answered, Envelope, Named};
+use agentese::{omp, opal, operator, pi, pisces};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use tokio::sync::oneshot;
+
+use crate::mailbox::{Mailbox, Ticket};
+use crate::pending::{Outcome, Pending};
+use crate::record::Record;
+use crate::{errors, runtime};
+
+type Answer = Result<Option<String>, Refusal>;
+
+/// A call with its dialect's type taken away.
+trait Link: Send + Sync {
+    fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String>;
+    fn ask(
+        &self,
+        method: &str,
+        params: &str,
+        timeout: Option<Duration>,
+    ) -> Result<BoxFuture<'static, Option<String>>, String>;
+    fn answer(&self, data: Option<&str>) -> Result<(), String>;
+}
+
+struct Typed<D: Dialect> {
+    call: serve::Call<D>,
+    command: &'static str,
+}
+
+impl<D: Dialect> Link for Typed<D> {
+    fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String> {
+        let _: D::Event = serde_json::from_str(&body).map_err(|error| error.to_string())?;
+        let emitter = self.call.emitter().clone();
+        // It stands in its place now; what waits is whoever sends too much.
+        emitter.emit_body_now(&body);
+        Ok(async move { emitter.room().await }.boxed())
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        params: &str,
+        timeout: Option<Duration>,
+    ) -> Result<BoxFuture<'static, Option<String>>, String> {
+        let dialog = D::Dialog::decode(method, params, Envelope::NONE)
+            .ok_or_else(|| format!("`{method}` is no dialog of this dialect"))?
+            .map_err(|error| error.to_string())?;
+        let emitter = self.call.emitter().clone();
+        Ok(async move {
+            let members = emitter.ask(&dialog, timeout).await?;
+            Some(serde_json::Value::Object(members).to_string())
+        }
+        .boxed())
+    }
+
+    fn answer(&self, data: Option<&str>) -> Result<(), String> {
+        self.call.answer(&reply::<D>(self.command, data)?);
+        Ok(())
+    }
+}
+
+fn reply<D: Dialect>(command: &str, data: Option<&str>) -> Result<D::Reply, String> {
+    D::Reply::decode(command, data)
+        .ok_or_else(|| format!("`{command}` has no answer"))?
+        .map_err(|error| format!("the answer to `{command}` does not fit its declaration: {error}"))
+}
+
+struct Params<'a, N>(&'a N);
+
+impl<N: Named> Serialize for Params<'_, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.encode(&mut map)?;
+        map.end()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    calls: Vec<Call>,
+    stopping: bool,
+}
+
+/// The commands that Python has not looked at.
+struct Queue {
+    state: Mutex<State>,
+    ticket: Ticket,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Bridge(Arc<Queue>);
+
+impl<D: Dialect> Dispatch<D> for Bridge {
+    fn dispatch(
+        self: Arc<Self>,
+        command: D::Command,
+        call: serve::Call<D>,
+    ) -> BoxFuture<'static, Result<D::Reply, Refusal>> {
+        let name = command.name();
+        let params = serde_json::to_string(&Params(&command)).unwrap_or_default();
+        let (sender, receiver) = oneshot::channel();
+        let link: Box<dyn Link> = Box::new(Typed { call, command: name });
+        self.0.state().calls.push(Call {
+            command: name,
+            params: FrameText::from(params),
+            link,
+            answer: Mutex::new(Some(sender)),
+        });
+        self.0.ticket.post();
+        async move {
+            match receiver.await {
+                Ok(Ok(data)) => reply::<D>(name, data.as_deref()).map_err(Refusal::new),
+                Ok(Err(refusal)) => Err(refusal),
+                Err(_) => Err(Refusal::new(format!("`{name}` was stopped"))),
+            }
+        }
+        .boxed()
+    }
+
+    fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        self.0.state().stopping = true;
+        self.0.ticket.post();
+        futures::future::ready(()).boxed()
+    }
+
+    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        futures::future::ready(()).boxed()
+    }
+}
+
+async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<Queue>) {
+    let options = serve::Options::default();
+    serve::serve_with::<D, Bridge>(transport, Arc::new(Bridge(queue)), options, |_| {}).await;
+}
+
+/// One client that is being served.
+#[pyclass(frozen)]
+pub struct Server {
+    queue: Arc<Queue>,
+}
+
+#[pymethods]
+impl Server {
+    /// Serves this process's stdin and stdout, or a connected Unix socket. `calls` is posted when there are
+    /// calls, `ended` when the client is gone.
+    #[staticmethod]
+    #[pyo3(signature = (dialect, mailbox, calls, ended, socket=None))]
+    fn start(
+        py: Python<'_>,
+        dialect: &str,
+        mailbox: &Bound<'_, Mailbox>,
+        calls: u64,
+        ended: u64,
+        socket: Option<i32>,
+    ) -> PyResult<(Self, Pending)> {
+        let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        let queue = Arc::new(Queue { state: Mutex::default(), ticket: mailbox.get().ticket(calls) });
+        let _runtime = runtime::handle().enter();
+        let transport = match socket {
+            Some(socket) => crate::transport::socket(socket)?,
+            None => transport::guard_stdio()?,
+        };
+        let serving: BoxFuture<'static, ()> = match spec.name {
+            "omp" => serve_one::<omp::Omp>(transport, queue.clone()).boxed(),
+            "pisces" => serve_one::<pisces::Pisces>(transport, queue.clone()).boxed(),
+            "operator" => serve_one::<operator::Operator>(transport, queue.clone()).boxed(),
+            "opal" => serve_one::<opal::Opal>(transport, queue.clone()).boxed(),
+            _ => serve_one::<pi::Pi>(transport, queue.clone()).boxed(),
+        };
+        let work = async move {
+            serving.await;
+            Ok(Outcome::Data(None))
+        };
+        Ok((Server { queue }, Pending::start(Some(mailbox.get().ticket(ended)), work)))
+    }
+
+    /// The commands that are there, and whether running work is to be stopped.
+    fn calls(&self) -> (Vec<Call>, bool) {
+        let mut state = self.queue.state();
+        (std::mem::take(&mut state.calls), state.stopping)
+    }
+}
+
+/// One command that is being carried out.
+#[pyclass(frozen, name = "ServerCall")]
+pub struct Call {
+    command: &'static str,
+    params: FrameText,
+    link: Box<dyn Link>,
+    answer: Mutex<Option<oneshot::Sender<Answer>>>,
+}
+
+impl Call {
+    fn settle(&self, answer: Answer) {
+        let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(sender) = sender {
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+fn wrong(py: Python<'_>, reason: &str, raw: &str) -> PyErr {
+    errors::decode(py, reason, raw)
+}
+
+#[pymethods]
+impl Call {
+    /// The command's wire name.
+    #[getter]
+    fn command<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, self.command)
+    }
+
+    /// The parameters as an instance of that class.
+    fn params<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        Record::make(class, self.params.clone())
+    }
+
+    /// Answers now, before the handler is done. Raises where the data does not fit.
+    #[pyo3(signature = (data=None))]
+    fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
+        self.link.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
+    }
+
+    /// The handler is done.
+    #[pyo3(signature = (data=None))]
+    fn finish(&self, data: Option<String>) {
+        self.settle(Ok(data));
+    }
+
+    /// The handler refuses.
+    #[pyo3(signature = (message, code=None, data=None))]
+    fn refuse(&self, message: String, code: Option<i64>, data: Option<&str>) {
+        let mut refusal = Refusal::new(message);
+        refusal.code = code;
+        refusal.data = data.and_then(|data| serde_json::from_str(data).ok());
+        self.settle(Err(refusal));
+    }
+
+    /// Sends an event; done when there is room for more. Raises where it does not fit.
+    fn emit(&self, py: Python<'_>, body: String, mailbox: &Bound<'_, Mailbox>, ticket: u64) -> PyResult<Pending> {
+        let room = self.link.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
+        let work = async move {
+            room.await;
+            Ok(Outcome::Data(None))
+        };
+        Ok(Pending::start(Some(mailbox.get().ticket(ticket)), work))
+    }
+
+    /// Asks a question, or sends a notice; done with the answer's members.
+    #[pyo3(signature = (method, params, timeout, mailbox, ticket))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        params: &str,
+        timeout: Option<f64>,
+        mailbox: &Bound<'_, Mailbox>,
+        ticket: u64,
+    ) -> PyResult<Pending> {
+        let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let asked = self.link.ask(method, params, timeout).map_err(|reason| wrong(py, &reason, params))?;
+        let work = async move { Ok(Outcome::Data(asked.await.map(FrameText::from))) };
+        Ok(Pending::start(Some(mailbox.get().ticket(ticket)), work))
+    }
+}
