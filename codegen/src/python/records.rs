@@ -159,7 +159,7 @@ pub fn stub(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
     out.push_str(
-        "from typing import Any, ClassVar, Final, Literal, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record\n\
+        "from typing import Any, ClassVar, Final, Literal, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record as Record\n\
          from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import Unknown\n",
     );
     for (name, (def, common)) in &defs {

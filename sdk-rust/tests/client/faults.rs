@@ -103,16 +103,44 @@ async fn fm_f17_the_last_of_two_equal_members_counts() {
     }
 }
 
-/// F13: a frame of 16 MiB is read whole.
+/// F13: frames of 1, 16 and 63 MiB are read whole.
 #[tokio::test]
 async fn fm_f13_large_frames_are_read() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
-    let call = tokio::spawn(async move { client.get_last_assistant_text().await });
-    let id = peer.hear_command("get_last_assistant_text").await;
-    let text = "é".repeat(8 << 20);
-    peer.say(&success(&id, "get_last_assistant_text", &json!({"text": text}).to_string())).await;
-    let data = within("the answer", call).await.unwrap().unwrap();
-    assert_eq!(data.text.into_option().map(|text| text.len()), Some(16 << 20));
+    let mut events = client.events().unwrap();
+    for mebibytes in [1, 16, 63] {
+        let text = "é".repeat(mebibytes << 19);
+        let line =
+            format!(r#"{{"type":"extension_error","extensionPath":"p","event":"e","error":"{text}"}}"#);
+        peer.say(&line).await;
+        match within("an event", events.next()).await.unwrap().unwrap() {
+            Event::ExtensionError(error) => assert_eq!(error.error.len(), mebibytes << 20),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// F18: whole numbers are exact, and what no number type holds is an error with the frame kept.
+#[tokio::test]
+async fn fm_f18_numbers_are_exact_or_refused() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let mut events = client.events().unwrap();
+    let line = |attempt: &str| {
+        format!(
+            r#"{{"type":"auto_retry_start","attempt":{attempt},"maxAttempts":3,"delayMs":0,"errorMessage":""}}"#
+        )
+    };
+    peer.say(&line("9007199254740991")).await;
+    match within("an event", events.next()).await.unwrap().unwrap() {
+        Event::AutoRetryStart(start) => assert_eq!(start.attempt, 9_007_199_254_740_991),
+        other => panic!("{other:?}"),
+    }
+    for number in ["1e400", "-1", "1.5", "-0"] {
+        peer.say(&line(number)).await;
+        let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
+        assert_eq!(raw.frame().as_str(), line(number));
+        assert!(raw.decode().is_err(), "{number} is no count");
+    }
 }
 
 /// F24 and F41: lines of many tasks never interleave.

@@ -1,5 +1,7 @@
 //! The client against agents that behave well, badly and not at all.
 
+#![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
+
 mod calls;
 mod dialogs;
 mod faults;

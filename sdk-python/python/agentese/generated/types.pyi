@@ -4,7 +4,7 @@
 from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
 from agentese import shapes
-from agentese._native import Record
+from agentese._native import Record as Record
 from agentese.values import JsonObject, JsonValue
 from agentese.unknown import Unknown
 

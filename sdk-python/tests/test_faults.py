@@ -1,0 +1,248 @@
+"""What can go wrong with a peer, for both clients, from one list.
+
+A row of the list names the row of the fault list that it proves, what the agent says when it hears `get_state`, and
+what has to come of it: the number of messages that the answer tells, an exception, a diagnostic.
+"""
+
+import json
+
+import pytest
+from support.driver import BOTH
+from support.peer import STATE, playing
+
+from agentese import DecodeError, RefusedError, TerminatedError, TimedOutError, Unknown, omp, pi
+
+FINE = {"messageCount": 7}
+OK = object()
+
+
+def answer(**more):
+    """The answer to the call that was heard, as bytes with `ID` in the place of the id."""
+    frame = {"id": "ID", "type": "response", "command": "get_state", "success": True, "data": STATE, **more}
+    return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
+
+
+GOOD = answer()
+SAID = [
+    ("F01", "split_at_every_byte", [bytes([byte]) for byte in GOOD], OK, None),
+    ("F02", "many_frames_in_one_write", b'{"type":"agent_start"}\n' * 10_000 + GOOD, OK, None),
+    ("F03", "unicode_separators", answer(data={**STATE, "sessionName": "a\u2028b\u2029c\u0085d"}), OK, None),
+    ("F04", "crlf_and_blank_lines", b"\r\n\n" + GOOD[:-1] + b"\r\n\n", OK, None),
+    ("F05", "bare_carriage_return", GOOD[:-2] + b"\r}\n", OK, None),
+    ("F06", "byte_order_mark", b"\xef\xbb\xbf" + GOOD, OK, None),
+    ("F08", "invalid_utf8", b'{"type":"\xff"}\n' + GOOD, OK, "framing"),
+    ("F09", "character_split_over_writes", [answer(data={**STATE, "sessionName": "🦀"})[:-9], answer(data={**STATE, "sessionName": "🦀"})[-9:]], OK, None),
+    ("F10", "lone_surrogate", answer(data={**STATE, "sessionName": "x"}).replace(b'"x"', b'"\\ud800"'), OK, None),
+    ("F11", "control_characters", answer(data={**STATE, "sessionName": "x"}).replace(b'"x"', b'"\\u0000\\u001b"'), OK, None),
+    ("F12", "line_over_the_limit", b'{"type":"' + b"x" * (1 << 20) + b'"}\n' + GOOD, OK, "framing"),
+    ("F14", "endless_line", b"x" * (4 << 20) + b"\n" + GOOD, OK, "framing"),
+    ("F16", "deep_nesting", b"[" * 100_000 + b"\n" + b'{"a":' * 100_000 + b"\n" + GOOD, OK, "noise"),
+    ("F17", "duplicate_keys", GOOD.replace(b'"messageCount": 7', b'"messageCount": 1, "messageCount": 7'), OK, None),
+    ("F18", "number_too_large", GOOD.replace(b'"messageCount": 7', b'"messageCount": 1e400'), DecodeError, None),
+    ("F20", "unknown_member", answer(data={**STATE, "brandNew": {"deep": [1]}}), OK, None),
+    ("F23", "foreign_text", b"npm warn something\n[1]\nnull\n" + GOOD, OK, "noise"),
+    ("F25", "answer_of_the_wrong_shape", answer(data={**STATE, "messageCount": "seven"}), DecodeError, None),
+    ("F37", "unknown_and_missing_ids", GOOD.replace(b'"ID"', b'"else"') + GOOD.replace(b'"id": "ID", ', b"") + GOOD + GOOD, OK, "unmatched_answer"),
+    ("F34", "ends_before_the_answer", None, TerminatedError, None),
+]
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("said, expected, diagnostic", [pytest.param(*row[2:], id=f"fm_{row[0]}_{row[1]}") for row in SAID])
+def test_what_an_agent_says(kind, said, expected, diagnostic):
+    def script(peer):
+        call = peer.hear()
+        if said is None:
+            return
+        for chunk in said if isinstance(said, list) else [b"".join([said])]:
+            peer.say(chunk.replace(b'"ID"', json.dumps(call["id"]).encode()))
+        again = peer.hear()
+        peer.answer(again, data={**STATE, "messageCount": 8})
+        peer.rest()
+
+    if isinstance(said, list):
+        # An id is never split: it is put in before the cut.
+        whole = b"".join(said)
+        size = len(said[0])
+
+        def script(peer):  # noqa: F811
+            frame = whole.replace(b'"ID"', json.dumps(peer.hear()["id"]).encode())
+            for at in range(0, len(frame), max(size, 1)):
+                peer.say(frame[at : at + max(size, 1)])
+            peer.answer(peer.hear(), data={**STATE, "messageCount": 8})
+            peer.rest()
+
+    with playing(script) as end, kind().connect(pi, end, max_line=1 << 19, timeout=15.0) as client:
+        if expected is OK:
+            state = client.call("get_state")
+            assert state.message_count == 7
+            assert "\ud800" not in json.dumps(state.to_dict(), ensure_ascii=False)
+        else:
+            with pytest.raises(expected):
+                # The answer is looked at member by member.
+                print(client.call("get_state").message_count)
+        if expected is not TerminatedError:
+            assert client.call("get_state").message_count == 8, "the stream stays usable"
+        if diagnostic:
+            assert diagnostic in [found for found, _ in client.client.diagnostics()]
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+class TestFaults:
+    def test_fm_F13_frames_of_63_megabytes(self, kind):
+        text = "x" * (63 << 20)
+
+        def script(peer):
+            peer.hear()
+            peer.say({"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": text, "partial": {}}})
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            events = client.call("events")
+            client.call("send_raw", '{"type":"go"}')
+            [event] = client.take(events, 1)
+            assert len(event.assistant_message_event.delta) == len(text)
+
+    def test_fm_F15_last_line_without_its_end(self, kind):
+        def script(peer):
+            call = peer.hear()
+            peer.say(answer().replace(b'"ID"', json.dumps(call["id"]).encode())[:-1])
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            assert client.call("get_state").message_count == 7
+
+    def test_fm_F20_unknown_event_kind_variant_and_value(self, kind):
+        odd = {"type": "brand_new", "deep": {"a": 1}}
+        variant = {"type": "message_update", "message": {"role": "oracle", "text": "hm"}, "assistantMessageEvent": {"type": "dance", "step": 1}}
+
+        def script(peer):
+            peer.hear()
+            peer.say(odd, variant)
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            events = client.call("events")
+            client.call("send_raw", '{"type":"go"}')
+            first, second = client.take(events, 2)
+            assert isinstance(first, pi.UnknownEvent) and first.tag == "brand_new" and first.to_dict() == odd
+            assert isinstance(second.message, Unknown) and second.message.tag == "oracle"
+            assert second.assistant_message_event.to_dict() == variant["assistantMessageEvent"]
+
+    def test_fm_F21_unknown_dialog_is_dismissed(self, kind):
+        heard = []
+
+        def script(peer):
+            peer.say({"type": "extension_ui_request", "id": "u", "method": "never_heard_of"})
+            heard.append(peer.hear())
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end):
+            pass_until(lambda: heard)
+        assert heard == [{"type": "extension_ui_response", "id": "u", "cancelled": True}]
+
+    def test_fm_F36_no_answer_in_time_and_a_late_one(self, kind):
+        def script(peer):
+            late = peer.hear()
+            call = peer.hear()
+            peer.answer(late, data={**STATE, "messageCount": 1})
+            peer.answer(call, data=STATE)
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            with pytest.raises(TimedOutError) as told:
+                client.call("get_state", timeout=0.05)
+            assert told.value.command == "get_state" and told.value.after == 0.05
+            assert client.call("get_state").message_count == 7
+
+    def test_fm_F43_a_handler_that_raises_is_replaced_by_the_policy(self, kind, caplog):
+        class Broken(pi.Dialogs):
+            def select(self, dialog):
+                raise RuntimeError("no")
+
+            def confirm(self, dialog):
+                return dialog.title == "Sure?"
+
+        heard = []
+
+        def script(peer):
+            peer.say({"type": "extension_ui_request", "id": "u", "method": "select", "title": "?", "options": []})
+            heard.append(peer.hear())
+            peer.say({"type": "extension_ui_request", "id": "v", "method": "confirm", "title": "Sure?", "message": ""})
+            heard.append(peer.hear())
+            peer.rest()
+
+        with playing(script) as end:
+            driver = kind()
+            with driver.connect(pi, end, dialogs=Broken()) as client:
+                if kind.name == "asyncio":
+                    import asyncio
+
+                    async def work():
+                        while len(heard) < 2:
+                            await asyncio.sleep(0.005)
+
+                    driver.run(work())
+                else:
+                    pass_until(lambda: len(heard) == 2)
+                assert client.client.termination is None
+        assert heard == [
+            {"type": "extension_ui_response", "id": "u", "cancelled": True},
+            {"type": "extension_ui_response", "id": "v", "confirmed": True},
+        ]
+        assert "the handler of select failed" in caplog.text
+
+    def test_fm_F43_a_listener_that_does_not_read_stalls_nobody_else(self, kind):
+        def script(peer):
+            call = peer.hear()
+            peer.say(b'{"type":"agent_start"}\n' * 50_000)
+            peer.answer(call, data=STATE)
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            lazy = client.call("events")
+            assert client.call("get_state").message_count == 7
+            assert len(client.take(lazy, 3)) == 3
+
+    def test_fm_F56_a_run_listens_before_its_prompt_is_sent(self, kind):
+        def script(peer):
+            prompt = peer.hear()
+            peer.say({"type": "agent_start"}, {"type": "agent_end", "messages": []})
+            peer.answer(prompt)
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            run = client.call("prompt", "hi")
+            assert [event.type for event in client.events(run)] == ["agent_start", "agent_end"]
+            result = client.result(run)
+            assert result.ended_by == "event" and result.last.type == "agent_end"
+
+    def test_a_refused_prompt_says_why(self, kind):
+        def script(peer):
+            peer.refuse(peer.hear(), "no model")
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            with pytest.raises(RefusedError) as told:
+                client.events(client.call("prompt", "hi"))
+            assert told.value.command == "prompt" and told.value.message == "no model"
+
+    def test_a_failure_without_id_goes_to_the_oldest_call(self, kind):
+        def script(peer):
+            peer.hear()
+            peer.say({"type": "response", "command": "parse", "success": False, "error": "Failed to parse command: no"})
+            peer.rest()
+
+        with playing(script) as end, kind().connect(omp, end) as client:
+            with pytest.raises(RefusedError) as told:
+                client.call("get_messages")
+            assert told.value.attributed and told.value.command == "get_messages"
+
+
+def pass_until(there, seconds=10.0):
+    """Waits for something that another thread does."""
+    import time
+
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.002)

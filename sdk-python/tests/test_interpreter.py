@@ -1,0 +1,179 @@
+"""What happens around the interpreter: fork, Ctrl-C, its end, a loop that is closed, a task that is cancelled."""
+
+import asyncio
+import gc
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import pytest
+from support.peer import STATE, playing
+
+from agentese import TimedOutError, pi
+
+
+def python(agent, code, **more):
+    """Runs a program; it has to end by itself."""
+    head = f"import agentese, asyncio, os, signal, sys, threading, time, warnings\nfrom agentese import pi\nAGENT = {json.dumps(agent)}\n"
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=40, **more,
+    )
+
+
+PROGRAMS = {
+    "fork_after_start": """
+        client = pi.Client.spawn(AGENT)
+        client.get_state()
+        child = os.fork()
+        if child == 0:
+            try:
+                client.get_state()
+            except agentese.ForkedError:
+                with pi.Client.spawn(AGENT) as own:
+                    own.get_state()
+                print("child", flush=True)
+            del client
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert client.get_state().message_count == 0
+        client.close()
+        print("parent")
+    """,
+    "interpreter_ends_with_an_open_client": """
+        client = pi.Client.spawn(AGENT)
+        client.prompt("hi")
+        print("child parent", client.process_id)
+    """,
+    "interpreter_ends_under_a_blocked_thread": """
+        client = pi.Client.spawn(["sleep", "60"], dialogs=pi.Dialogs(), eof_grace=0.1, term_grace=0.1)
+        threading.Thread(target=lambda: client.get_state(timeout=None), daemon=True).start()
+        events = client.events()
+        threading.Thread(target=lambda: next(events), daemon=True).start()
+        threading.excepthook = lambda told: None
+        time.sleep(0.1)
+        print("child parent")
+    """,
+    "interpreter_ends_under_asyncio": """
+        async def main():
+            client = pi.AsyncClient.spawn(AGENT)
+            run = client.prompt("hi")
+            async for event in run:
+                break
+            print("child parent")
+        asyncio.run(main())
+    """,
+    "callback_holds_the_interpreter": """
+        class Slow(pi.Dialogs):
+            def confirm(self, dialog):
+                sum(range(2_000_000))
+                return True
+        with pi.Client.spawn(AGENT, dialogs=Slow()) as client:
+            for _ in range(50):
+                client.get_state()
+        print("child parent")
+    """,
+}
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS), ids=[f"fm_F42_{name}" for name in PROGRAMS])
+def test_interpreter(agent, name):
+    ended = python(agent, PROGRAMS[name])
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert "child" in ended.stdout and "parent" in ended.stdout
+    assert "Fatal" not in ended.stderr and "panicked" not in ended.stderr
+
+
+@pytest.mark.parametrize("work", ["client.get_state(timeout=None)", "list(client.events())", "client.prompt('hi').result()"])
+def test_fm_F42_keyboard_interrupt(work):
+    code = f"""
+        client = pi.Client.spawn(["sh", "-c", "sleep 60"], eof_grace=0.1, term_grace=0.1)
+        with client:
+            print("ready", flush=True)
+            try:
+                {work}
+            except KeyboardInterrupt:
+                print("interrupted")
+    """
+    head = "from agentese import pi\n"
+    child = subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+        # It may not wait yet; Ctrl-C comes again until it has.
+        for _ in range(100):
+            child.send_signal(signal.SIGINT)
+            try:
+                child.wait(0.3)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+        assert "interrupted" in child.stdout.read() or child.returncode in (0, 1, -2)
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
+    def script(peer):
+        peer.hear()
+        peer.answer(peer.hear(), data=STATE)
+        peer.rest()
+
+    async def main(end):
+        async with pi.AsyncClient.connect(end) as client:
+            call = asyncio.create_task(client.get_state(timeout=None))
+            await asyncio.sleep(0)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert (await client.get_state()).message_count == 7
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    async for _ in client.events():
+                        pass
+            run = client.prompt("hi")
+            with pytest.raises(TimedOutError):
+                await run.result(timeout=0.05)
+
+    with playing(script) as end:
+        asyncio.run(asyncio.wait_for(main(end), 20))
+
+
+def test_a_closed_loop_leaves_nothing_behind(agent):
+    async def main():
+        client = pi.AsyncClient.spawn(agent)
+        await client.get_state()
+        return client.process_id
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        process = asyncio.run(main())
+        gc.collect()
+    from test_process import gone
+
+    assert gone(process)
+
+
+def test_events_left_over_by_one_loop_are_there_for_the_next():
+    def script(peer):
+        peer.hear()
+        peer.say(*({"type": "turn_start"} for _ in range(5)))
+        peer.rest()
+
+    async def main(end):
+        async with pi.AsyncClient.connect(end) as client:
+            events = client.events()
+            client.send_raw('{"type":"go"}')
+            seen = 0
+            for _ in range(5):
+                async for event in events:
+                    seen += event.type == "turn_start"
+                    break
+            assert seen == 5
+
+    with playing(script) as end:
+        asyncio.run(asyncio.wait_for(main(end), 20))
