@@ -11,6 +11,7 @@ pub mod names;
 pub mod openrpc;
 pub mod output;
 pub mod python;
+pub mod reference;
 pub mod rust;
 pub mod typescript;
 
@@ -25,6 +26,7 @@ pub fn artefacts() -> Vec<Artefact> {
     files.push(model_json::artefact());
     files.extend(json_schema::artefacts());
     files.extend(openrpc::artefacts());
+    files.extend(reference::artefacts());
     files.extend(rust::artefacts());
     files.extend(typescript::artefacts());
     files.extend(python::artefacts());

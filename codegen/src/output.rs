@@ -24,6 +24,7 @@ impl Artefact {
 
 /// Folders in which every file is generated; one that no generator writes is stale.
 pub const GENERATED_FOLDERS: &[&str] = &[
+    "docs/reference",
     "sdk-rust/src/generated",
     "sdk-rust/schema",
     "sdk-ts/src/generated",

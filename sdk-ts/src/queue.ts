@@ -42,6 +42,8 @@ export class Queue<T extends Item> {
   #head = 0;
   #size = 0;
   #takers: Taker<T>[] = [];
+  /** Who is given every item at once, in place of those that take one. */
+  #listener: Taker<T> | undefined;
   #waiting: (() => void)[] = [];
   #idle: (() => void)[] = [];
   #state: "open" | "detached" | "closed" = "open";
@@ -92,7 +94,7 @@ export class Queue<T extends Item> {
   /** Queues an item, unless it is dropped or has to wait. */
   push(item: T): Pushed {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
-    const taker = this.#takers.shift();
+    const taker = this.#listener ?? this.#takers.shift();
     if (taker !== undefined) {
       taker.take(item);
       return "queued";
@@ -137,6 +139,31 @@ export class Queue<T extends Item> {
     });
   }
 
+  /**
+   * Gives every item to the listener as it is pushed. Resolves at the end; fails with the end's error,
+   * or with what the listener throws, who then gets nothing more.
+   */
+  forEach(listener: (item: T) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (error: unknown): void => (error === undefined ? resolve() : reject(error));
+      const take = (item: T): void => {
+        try {
+          listener(item);
+        } catch (error) {
+          reject(error);
+          this.unsubscribe();
+        }
+      };
+      while (this.#head < this.#items.length) take(this.#take());
+      if (this.#state === "open" && this.#subscribed) {
+        this.#listener = { take, end };
+      } else {
+        this.#settle();
+        end(this.#takeError());
+      }
+    });
+  }
+
   /** Ends the queue. What is queued can still be taken; the first end counts. */
   close(error?: unknown): void {
     if (this.#state === "open") {
@@ -144,7 +171,7 @@ export class Queue<T extends Item> {
       this.#error = error;
     }
     this.#wake();
-    for (const taker of this.#takers.splice(0)) {
+    for (const taker of this.#ending()) {
       taker.end(this.#takeError());
       this.#settle();
     }
@@ -157,7 +184,7 @@ export class Queue<T extends Item> {
     this.#head = 0;
     this.#size = 0;
     for (const resolve of this.#idle.splice(0)) resolve();
-    for (const taker of this.#takers.splice(0)) taker.end(undefined);
+    for (const taker of this.#ending()) taker.end(undefined);
     this.#settle();
     this.#wake();
   }
@@ -183,6 +210,14 @@ export class Queue<T extends Item> {
     }
     if (this.#waiting.length > 0) this.#wake();
     return item;
+  }
+
+  /** All who take, and take no more. */
+  #ending(): Taker<T>[] {
+    const ending = this.#takers.splice(0);
+    if (this.#listener !== undefined) ending.push(this.#listener);
+    this.#listener = undefined;
+    return ending;
   }
 
   #settle(): void {

@@ -47,6 +47,16 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     return this.#iterate((event, raw) => ({ event, raw }));
   }
 
+  /**
+   * Calls the listener with every event as it comes, without a turn of the event loop in between.
+   * Resolves at the end of the stream and fails as a loop would throw. A listener that throws gets
+   * nothing more, and the promise fails with what it threw.
+   */
+  forEach(listener: (event: EventOf<T> | UnknownEvent, raw: string) => void): Promise<void> {
+    this.began();
+    return this.queue.forEach((frame) => listener(eventOf<T>(frame), frame.raw));
+  }
+
   /** Stops listening, and nothing else: the agent goes on. */
   stop(): void {
     this.queue.unsubscribe();

@@ -146,6 +146,32 @@ test("leaving a loop stops listening, and nothing else", async () => {
   assert.ok(run.dropped > 0);
 });
 
+test("a listener gets every event as it comes; one that throws gets nothing more", async () => {
+  const { client, agent } = connected(pi.Client);
+  const first = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  await agent.say({ type: "agent_start" });
+  const run = await soon(first);
+  await settle();
+  const types: string[] = [];
+  const done = run.forEach((event, raw) => void types.push(`${event.type} ${raw.length > 0}`));
+  await soon(agent.run("Hello"));
+  await soon(done);
+  assert.equal(types.length, 5);
+  assert.equal(types[0], "agent_start true");
+  assert.equal((await soon(run.result())).endedBy, "event");
+
+  const broken = failure(client.events().forEach(() => { throw new Error("broken"); }));
+  const others: string[] = [];
+  const listening = client.events().forEach((event) => void others.push(event.type));
+  await agent.say({ type: "agent_start" }, { type: "turn_start" });
+  assert.match(String(await broken), /broken/);
+  await settle();
+  assert.deepEqual(others, ["agent_start", "turn_start"]);
+  await client.close();
+  await soon(listening);
+});
+
 test("fm_F20 an event that is not declared comes as unknown, with its line", async () => {
   const { client, agent, odd } = connected(pi.Client);
   const events = client.events();

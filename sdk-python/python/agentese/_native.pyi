@@ -1,8 +1,13 @@
 """The native core; not part of the public interface."""
 
 from collections.abc import Iterator
-from typing import Any, Self, final
+from typing import Any, Final, Self, final
 
+from typing_extensions import disjoint_base
+
+__all__: Final[list[str]]
+
+@disjoint_base
 class Record:
     """A JSON object, decoded member by member when it is asked for. It never changes."""
 
@@ -165,7 +170,7 @@ class Connection:
 class Framer:
     """Cuts bytes into lines. Only LF ends a line, and one CR before it is dropped."""
 
-    def __new__(cls, *, max_line: int = 67108864, keep_bom: bool = False) -> Self: ...
+    def __new__(cls, *, max_line: int = ..., keep_bom: bool = False) -> Self: ...
     def push(self, chunk: bytes) -> list[tuple[str | None, tuple[str, int, int] | None]]:
         """Takes the next bytes and gives the lines that end in them."""
     def finish(self) -> list[tuple[str | None, tuple[str, int, int] | None]]:

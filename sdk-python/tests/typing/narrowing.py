@@ -1,0 +1,45 @@
+"""What type checkers have to see; mypy and pyright check this, nothing runs it."""
+
+from typing import assert_type
+
+from agentese import opal, pi
+from agentese.run import RunResult
+
+
+def narrows(event: pi.Event) -> str:
+    if event.type == "message_update":
+        assert_type(event, pi.MessageUpdate)
+        inside = event.assistant_message_event
+        if inside.type == "text_delta":
+            assert_type(inside, pi.TextDelta)
+            return inside.delta
+    match event:
+        case pi.ToolExecutionStart(tool_name=name):
+            return name
+        case pi.UnknownEvent():
+            return event.tag or ""
+        case _:
+            return event.raw
+
+
+def calls(client: pi.Client) -> None:
+    assert_type(client.get_state(), pi.SessionState)
+    assert_type(client.prompt("hi", images=[{"type": "image", "data": "", "mimeType": "image/png"}]), pi.Run)
+    for event in client.prompt("hi"):
+        narrows(event)
+    assert_type(client.prompt("hi").result(timeout=3), RunResult[pi.Event])
+    client.set_thinking_level("high", timeout=None)
+
+
+async def awaits(client: pi.AsyncClient, other: opal.AsyncClient) -> None:
+    assert_type(await client.get_state(), pi.SessionState)
+    run = await client.prompt("hi")
+    assert_type(run, pi.AsyncRun)
+    async for event in run:
+        narrows(event)
+    await run.steer("left")
+    await other.opal_ping()
+
+
+def dicts(state: pi.SessionState) -> int:
+    return state.to_dict()["messageCount"]
