@@ -7,3 +7,5 @@ with pi.Client.spawn(["agentese", "--mode", "rpc", "--provider", "scripted", "--
                 print(text, end="", flush=True)
             case pi.ToolExecutionStart(tool_name=tool):
                 print(f"[{tool}]")
+            case _:
+                pass

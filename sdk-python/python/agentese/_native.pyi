@@ -1,11 +1,26 @@
 """The native core; not part of the public interface."""
 
 from collections.abc import Iterator
-from typing import Any, Final, Self, final
+from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
 
-__all__: Final[list[str]]
+__all__ = [
+    "Connection",
+    "Decoder",
+    "EventTable",
+    "Framer",
+    "Mailbox",
+    "Member",
+    "Pending",
+    "Question",
+    "Record",
+    "Server",
+    "ServerCall",
+    "Stream",
+    "forked",
+    "shut_down",
+]
 
 @disjoint_base
 class Record:

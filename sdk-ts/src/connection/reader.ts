@@ -72,8 +72,13 @@ function take(connection: Connection, line: string | FramingError): Promise<void
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   connection.tap.frame("received", line);
   try {
-    const routed = route(connection.spec, parseObject(line), line);
+    const object = parseObject(line);
     connection.recent.push(line);
+    const { type } = object;
+    // What most lines are, told without more ado.
+    const known = connection.spec.framing === "flat" ? connection.events.get(type as string) : undefined;
+    if (known !== undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
+    const routed = route(connection.spec, object, line);
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
