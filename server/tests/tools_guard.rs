@@ -217,13 +217,18 @@ fn a_killed_guard_leaves_nothing() {
         let output = Arc::new(Mutex::new(String::new()));
         let seen = output.clone();
         let mut context = context;
+        let go = place.work().join("go");
         context.updates = Updates::to(move |update| {
             if let ToolContent::Text(text) = &update.content[0] {
                 *seen.lock().unwrap() = text.clone();
+                // Output that has come shows that the guard has reported the start of its command.
+                if !text.is_empty() {
+                    std::fs::write(&go, "").unwrap();
+                }
             }
         });
-        let text =
-            fails(&context, "bash", json!({"command": "echo $$; kill -9 $PPID; sleep 300; true"})).await;
+        let command = "echo $$; until [ -e go ]; do :; done; kill -9 $PPID; sleep 300; true";
+        let text = fails(&context, "bash", json!({"command": command})).await;
         assert!(text.ends_with("Command was lost: the guard of the command was killed"), "{text}");
         assert_gone(number(&text));
     });
