@@ -16,7 +16,12 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
-fn raise(py: Python<'_>, name: &str, fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>, text: &str) -> PyErr {
+fn raise(
+    py: Python<'_>,
+    name: &str,
+    fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
+    text: &str,
+) -> PyErr {
     let made = || {
         let details = PyDict::new(py);
         fill(&details)?;
@@ -67,7 +72,8 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
                 details.set_item("command", &refused.command)?;
                 details.set_item("message", &refused.message)?;
                 details.set_item("code", refused.code)?;
-                let data = refused.data.as_ref().map(|data| json::to_python(py, &data.to_string())).transpose()?;
+                let data =
+                    refused.data.as_ref().map(|data| json::to_python(py, &data.to_string())).transpose()?;
                 details.set_item("data", data)?;
                 details.set_item("attributed", refused.attributed)
             },

@@ -15,7 +15,10 @@ pub struct Framer {
 }
 
 impl Framer {
-    fn with(&self, run: impl FnOnce(&mut framing::Framer, &mut dyn FnMut(Result<Line<'_>, FramingError>))) -> Vec<Found> {
+    fn with(
+        &self,
+        run: impl FnOnce(&mut framing::Framer, &mut dyn FnMut(Result<Line<'_>, FramingError>)),
+    ) -> Vec<Found> {
         let mut found = Vec::new();
         let mut take = |line: Result<Line<'_>, FramingError>| {
             found.push(match line {

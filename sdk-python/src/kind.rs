@@ -40,7 +40,10 @@ static TABLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// Something in the generated tables.
 fn table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    TABLES.get_or_try_init(py, || py.import("agentese.generated.types").map(|m| m.into_any().unbind()))?.bind(py).getattr(name)
+    TABLES
+        .get_or_try_init(py, || py.import("agentese.generated.types").map(|m| m.into_any().unbind()))?
+        .bind(py)
+        .getattr(name)
 }
 
 fn entry<'py>(py: Python<'py>, of: &str, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -127,14 +130,13 @@ impl Kind {
             Kind::Int => Err(misfit(py, "a whole number", raw)),
             Kind::Number if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => scalar(py, raw),
             Kind::Number => Err(misfit(py, "a number", raw)),
-            Kind::Any => json::to_python(py, raw).map_err(|error| errors::decode(py, &error.value(py).to_string(), raw)),
+            Kind::Any => json::to_python(py, raw)
+                .map_err(|error| errors::decode(py, &error.value(py).to_string(), raw)),
             Kind::Object if raw.starts_with('{') => Kind::Any.decode(py, raw, shared),
             Kind::Object => Err(misfit(py, "an object", raw)),
             Kind::List(item) => {
                 let items = PyList::empty(py);
-                let sound = scan::items(raw, |raw| {
-                    items.append(item.decode(py, raw, shared)?)
-                });
+                let sound = scan::items(raw, |raw| items.append(item.decode(py, raw, shared)?));
                 match sound {
                     Ok(Ok(())) => Ok(items.into_any()),
                     Ok(Err(error)) => Err(error),
@@ -146,8 +148,10 @@ impl Kind {
                 let mut result = Ok(());
                 let sound = scan::members(raw, |name, raw| {
                     if result.is_ok() {
-                        let name = scan::string(&format!("\"{name}\"")).map_or_else(|| name.to_owned(), |n| n.into_owned());
-                        result = value.decode(py, raw, shared).and_then(|value| members.set_item(name, value));
+                        let name = scan::string(&format!("\"{name}\""))
+                            .map_or_else(|| name.to_owned(), |n| n.into_owned());
+                        result =
+                            value.decode(py, raw, shared).and_then(|value| members.set_item(name, value));
                     }
                 });
                 result?;
@@ -164,7 +168,9 @@ impl Kind {
                     }
                 })
                 .map_err(|_| misfit(py, "an object", raw))?;
-                let value = found.and_then(scan::string).ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
+                let value = found
+                    .and_then(scan::string)
+                    .ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
                 match variants.iter().find(|(known, _)| *known == value) {
                     Some((_, class)) => Record::make(class.bind(py), part()),
                     None if *open => Record::make(unknown.bind(py), part()),

@@ -98,7 +98,11 @@ impl Pending {
     /// Takes what came of it: the decoded data, nothing where there is none, the end of the connection. Raises
     /// where it failed.
     #[pyo3(signature = (decoder=None))]
-    fn take<'py>(&self, py: Python<'py>, decoder: Option<&Bound<'py, Decoder>>) -> PyResult<Bound<'py, PyAny>> {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        decoder: Option<&Bound<'py, Decoder>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let outcome = self.task.get(py)?.slot.outcome().take();
         match outcome {
             None => Err(errors::usage(py, "it is not done, or was taken")),

@@ -89,7 +89,10 @@ impl Record {
 
     /// Makes a record from members with their wire names.
     #[classmethod]
-    fn from_dict<'py>(class: &Bound<'py, PyType>, members: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn from_dict<'py>(
+        class: &Bound<'py, PyType>,
+        members: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let encode = class.py().import("agentese.members")?.getattr("encode")?;
         let text: String = encode.call1((members,))?.extract()?;
         Record::from_json(class, &text)

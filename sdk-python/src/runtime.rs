@@ -40,7 +40,8 @@ fn owned() -> &'static Owned {
         .enable_all()
         .build()
         .expect("a runtime can be started");
-    let made = Box::into_raw(Box::new(Owned { generation: generation(), runtime, clients: Mutex::default() }));
+    let made =
+        Box::into_raw(Box::new(Owned { generation: generation(), runtime, clients: Mutex::default() }));
     match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: as above; whoever lost the race leaks an idle runtime once.
         #[allow(unsafe_code)]
@@ -78,7 +79,11 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
     }
     let clients: Vec<_> = {
         let clients = owned.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.iter().filter_map(std::sync::Weak::upgrade).filter(|client| client.ended().is_none()).collect()
+        clients
+            .iter()
+            .filter_map(std::sync::Weak::upgrade)
+            .filter(|client| client.ended().is_none())
+            .collect()
     };
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
     py.detach(|| {

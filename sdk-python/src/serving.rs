@@ -259,7 +259,13 @@ impl Call {
     }
 
     /// Sends an event; done when there is room for more. Raises where it does not fit.
-    fn emit(&self, py: Python<'_>, body: String, mailbox: &Bound<'_, Mailbox>, ticket: u64) -> PyResult<Pending> {
+    fn emit(
+        &self,
+        py: Python<'_>,
+        body: String,
+        mailbox: &Bound<'_, Mailbox>,
+        ticket: u64,
+    ) -> PyResult<Pending> {
         let room = self.link.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
         let work = async move {
             room.await;

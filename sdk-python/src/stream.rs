@@ -33,9 +33,8 @@ pub struct EventTable {
 impl EventTable {
     #[new]
     fn new(classes: &Bound<'_, PyDict>, unknown: Py<PyType>) -> PyResult<Self> {
-        let classes = classes.iter().map(|(kind, class)| {
-            Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind()))
-        });
+        let classes =
+            classes.iter().map(|(kind, class)| Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind())));
         Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, known: Mutex::default() })
     }
 }

@@ -59,7 +59,8 @@ impl Bell {
     }
 
     fn wait_slice(&self, deadline: Option<Instant>) -> bool {
-        let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()).min(SLICE));
+        let left =
+            deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()).min(SLICE));
         let (mut rung, _) = self
             .condition
             .wait_timeout_while(self.rung(), left, |rung| !*rung)
