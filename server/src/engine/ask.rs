@@ -7,7 +7,9 @@ use futures::{FutureExt, StreamExt};
 
 use super::Event;
 use super::run::{ABORTED, Run};
-use crate::providers::{Answer, Assembler, Request, StreamEvent, ToolDescription, history};
+use crate::providers::{
+    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
+};
 
 /// What an answer says whose stream just stops.
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
@@ -20,12 +22,7 @@ impl Run {
         let mut stream = self.provider.stream(self.request());
         let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let mut started = false;
-        let mut start = |run: &Self, assembler: &Assembler| {
-            if !std::mem::replace(&mut started, true) {
-                run.push(Event::MessageStarted(&assembler.message().clone().into()));
-            }
-        };
-        loop {
+        let answer = loop {
             self.room().await;
             tokio::task::consume_budget().await;
             let next = {
@@ -36,36 +33,31 @@ impl Run {
                     Either::Right((Ok(event), _)) => Either::Right(event),
                     Either::Right((Err(_), _)) => {
                         tracing::error!(provider = self.provider.name(), "a provider panicked");
-                        Either::Right(Some(StreamEvent::Error(PANICKED.to_owned())))
+                        Either::Right(Some(StreamEvent::Error(Failure::new(FailureKind::Protocol, PANICKED))))
                     }
                 }
             };
             match next {
-                Either::Left(()) => {
-                    start(self, &assembler);
-                    return assembler.failed(true, ABORTED);
-                }
-                Either::Right(None) => {
-                    start(self, &assembler);
-                    return assembler.failed(false, CUT_OFF);
-                }
-                Either::Right(Some(StreamEvent::Done(reason))) => {
-                    start(self, &assembler);
-                    return assembler.done(reason);
-                }
-                Either::Right(Some(StreamEvent::Error(reason))) => {
-                    start(self, &assembler);
-                    return assembler.failed(false, reason);
-                }
+                Either::Left(()) => break assembler.aborted(ABORTED),
+                Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
+                Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
+                Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
                 Either::Right(Some(event)) => {
-                    start(self, &assembler);
+                    if !std::mem::replace(&mut started, true) {
+                        self.push(Event::MessageStarted(&assembler.message().clone().into()));
+                    }
                     if let Some(update) = assembler.apply(event) {
                         self.room().await;
                         self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
                     }
                 }
             }
+        };
+        // An answer that was over before it began is shown as what it is from the start, as pi does.
+        if !started {
+            self.push(Event::MessageStarted(&answer.message.clone().into()));
         }
+        answer
     }
 
     fn request(&self) -> Request {

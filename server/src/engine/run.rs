@@ -108,7 +108,7 @@ impl Run {
                 Step::AskNobody => {
                     let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
                     self.push(Event::MessageStarted(&assembler.message().clone().into()));
-                    self.answered(assembler.failed(true, ABORTED)).await;
+                    self.answered(assembler.aborted(ABORTED)).await;
                 }
                 Step::Call(call, verdict) => {
                     let output = self.call(&call, verdict).await;
@@ -169,7 +169,7 @@ impl Run {
         self.messages.push(message);
     }
 
-    async fn answered(&mut self, Answer { message, cut }: Answer) {
+    async fn answered(&mut self, Answer { message, cut, failure: _ }: Answer) {
         let stop: StopReason = message.stop_reason;
         let calls: Vec<_> = message
             .content

@@ -5,7 +5,7 @@ use agentese::types::{
 };
 use serde_json::Map;
 
-use super::{Done, StreamEvent, TokenCounts, partial_json, price};
+use super::{Done, Failure, StreamEvent, TokenCounts, partial_json, price};
 
 /// How the message grew. `index` is the block's place in the message's content.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +87,8 @@ pub struct Answer {
     pub message: AssistantMessage,
     /// The ids of calls whose arguments ended in the middle because the output limit was reached.
     pub cut: Vec<String>,
+    /// Why there is no complete answer, where the request failed.
+    pub failure: Option<Failure>,
 }
 
 /// Builds a message step by step. What does not fit (a delta without a block) is left out and logged.
@@ -211,14 +213,21 @@ impl Assembler {
             Done::ToolUse => StopReason::ToolUse,
         };
         let cut = if reason == Done::Length { self.broken } else { Vec::new() };
-        Answer { message: self.message, cut }
+        Answer { message: self.message, cut, failure: None }
     }
 
-    /// The request failed or was aborted; what came before stays.
-    pub fn failed(mut self, aborted: bool, reason: impl Into<String>) -> Answer {
-        self.message.stop_reason = if aborted { StopReason::Aborted } else { StopReason::Error };
+    /// The request failed; what came before stays.
+    pub fn failed(mut self, failure: Failure) -> Answer {
+        self.message.stop_reason = StopReason::Error;
+        self.message.error_message = Some(failure.text.clone());
+        Answer { message: self.message, cut: Vec::new(), failure: Some(failure) }
+    }
+
+    /// The request was aborted; what came before stays.
+    pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
+        self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
-        Answer { message: self.message, cut: Vec::new() }
+        Answer { message: self.message, cut: Vec::new(), failure: None }
     }
 
     fn add(&mut self, open: Open, block: AssistantBlock) -> usize {
@@ -317,7 +326,7 @@ mod tests {
         assembler.apply(StreamEvent::TextStart);
         assert_eq!(assembler.apply(StreamEvent::ThinkingDelta("lost".into())), None);
         assert_eq!(assembler.apply(StreamEvent::ToolCallEnd), None);
-        let answer = assembler.failed(true, "Request was aborted.");
+        let answer = assembler.aborted("Request was aborted.");
         assert_eq!(answer.message.stop_reason, StopReason::Aborted);
         assert_eq!(
             serde_json::to_value(&answer.message.content).unwrap(),

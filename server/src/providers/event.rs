@@ -1,5 +1,7 @@
 //! What a provider says while it answers.
 
+use super::Failure;
+
 /// Tokens as a provider reports them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenCounts {
@@ -60,5 +62,5 @@ pub enum StreamEvent {
     /// The answer is complete.
     Done(Done),
     /// The request failed; what came before stays.
-    Error(String),
+    Error(Failure),
 }

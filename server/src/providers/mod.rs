@@ -5,7 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `request`, `event` | what a provider is asked, what it says |
+//! | `request`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
 //! | `history` | what of a conversation a model gets to see |
 //! | `catalog` | models by name, thinking levels by model |
@@ -14,6 +14,7 @@
 mod assemble;
 mod catalog;
 mod event;
+mod failure;
 pub mod history;
 mod partial_json;
 mod price;
@@ -26,6 +27,7 @@ use futures::stream::BoxStream;
 pub use assemble::{Answer, Assembler, Update};
 pub use catalog::{Catalog, Chosen, levels, nearest_level};
 pub use event::{Done, StreamEvent, TokenCounts};
+pub use failure::{Failure, FailureKind};
 pub use price::number;
 pub use request::{Request, ToolDescription};
 

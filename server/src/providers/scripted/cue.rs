@@ -7,7 +7,7 @@ use agentese::types::{
 };
 use serde_json::json;
 
-use crate::providers::{Done, StreamEvent, TokenCounts};
+use crate::providers::{Done, Failure, StreamEvent, TokenCounts};
 
 /// One step of a performance.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
 }
 
 fn fail(reason: String) -> Cue {
-    Cue::Say(StreamEvent::Error(reason))
+    Cue::Say(StreamEvent::Error(Failure::from_text(reason)))
 }
 
 fn say_usage(usage: Option<&ScriptUsage>, output: u64) -> Cue {
@@ -202,7 +202,7 @@ mod tests {
             Cue::Say(StreamEvent::Usage(counts)) => format!("usage {} {}", counts.input, counts.output),
             Cue::Say(StreamEvent::TextDelta(delta) | StreamEvent::ThinkingDelta(delta)) => delta.clone(),
             Cue::Say(StreamEvent::ToolCallDelta(delta)) => delta.clone(),
-            Cue::Say(StreamEvent::Error(reason)) => format!("error {reason}"),
+            Cue::Say(StreamEvent::Error(failure)) => format!("error {}", failure.text),
             Cue::Say(event) => format!("{event:?}"),
         };
         cues(&answer, 3).iter().map(line).collect()
