@@ -5,19 +5,27 @@ use std::sync::Arc;
 
 use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
-use agentese::types::{ModelScript, ThinkingLevel};
+use agentese::types::{ModelScript, QueueMode, ThinkingLevel};
 
-use crate::engine::{Engine, Options};
+use crate::engine::{Compaction, Engine, Keep, Options, Retry};
 use crate::fronts::pi;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider};
+use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 /// One agent, ready to serve one client.
-#[derive(Debug)]
 pub struct Server {
     options: Options,
+    session: Option<Session>,
+    updates: pi::Updates,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -38,8 +46,8 @@ impl Server {
 
     /// As [`Server::serve`], with limits and a way to stop it.
     pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
-        let sink = Arc::new(pi::Sink::default());
-        let front = Arc::new(pi::Front::new(Engine::new(self.options, sink.clone())));
+        let sink = Arc::new(pi::Sink::new(self.updates));
+        let front = Arc::new(pi::Front::new(Engine::with_session(self.options, self.session, sink.clone())));
         serve_with(transport, front, options, |emitter| sink.connect(emitter)).await
     }
 }
@@ -54,7 +62,16 @@ pub struct Builder {
     provider: Option<String>,
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
-    system_prompt: String,
+    default_thinking: Option<ThinkingLevel>,
+    system_prompt: Arc<dyn Fn() -> String + Send + Sync>,
+    steering_mode: QueueMode,
+    follow_up_mode: QueueMode,
+    retry: Retry,
+    compaction: Compaction,
+    store: Option<Store>,
+    session: Option<Session>,
+    keep: Option<Arc<dyn Keep>>,
+    updates: pi::Updates,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -72,7 +89,17 @@ impl Default for Builder {
             provider: None,
             models: Vec::new(),
             thinking: None,
-            system_prompt: String::new(),
+            default_thinking: None,
+            system_prompt: Arc::new(String::new),
+            // The documented defaults.
+            steering_mode: QueueMode::OneAtATime,
+            follow_up_mode: QueueMode::OneAtATime,
+            retry: Retry::default(),
+            compaction: Compaction::default(),
+            store: None,
+            session: None,
+            keep: None,
+            updates: pi::Updates::default(),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -143,9 +170,63 @@ impl Builder {
         self
     }
 
+    /// How hard models think where nobody said so, nor the session does.
+    pub fn default_thinking(mut self, level: ThinkingLevel) -> Self {
+        self.default_thinking = Some(level);
+        self
+    }
+
     /// What the model is told beforehand.
-    pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
-        self.system_prompt = text.into();
+    pub fn system_prompt(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.system_prompt_from(move || text.clone())
+    }
+
+    /// As [`Builder::system_prompt`], made anew for each request. Must be quick.
+    pub fn system_prompt_from(mut self, prompt: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.system_prompt = Arc::new(prompt);
+        self
+    }
+
+    /// How queued messages are delivered to begin with: those that interrupt, and those that follow.
+    pub fn queue_modes(mut self, steering: QueueMode, follow_up: QueueMode) -> Self {
+        (self.steering_mode, self.follow_up_mode) = (steering, follow_up);
+        self
+    }
+
+    /// How answers that fail for now are asked for again.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// When the conversation is compacted, and how much of it is kept.
+    pub fn compaction(mut self, compaction: Compaction) -> Self {
+        self.compaction = compaction;
+        self
+    }
+
+    /// Where sessions are kept. Without it they are not.
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The session to go on with; a fresh one by default.
+    pub fn session(mut self, session: Session) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// What the frames of a growing answer carry: all of it, by default.
+    pub fn updates(mut self, updates: pi::Updates) -> Self {
+        self.updates = updates;
+        self
+    }
+
+    /// Keeps what a client sets; by default it is forgotten with the process.
+    pub fn keep(mut self, keep: Arc<dyn Keep>) -> Self {
+        self.keep = Some(keep);
         self
     }
 
@@ -181,11 +262,13 @@ impl Builder {
 
     /// The server.
     pub fn build(self) -> Server {
-        Server { options: self.options() }
+        let updates = self.updates;
+        let (options, session) = self.parts();
+        Server { options, session, updates }
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
-    pub fn options(self) -> Options {
+    pub fn parts(self) -> (Options, Option<Session>) {
         let mut providers = self.providers;
         if providers.is_empty() {
             providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
@@ -225,17 +308,25 @@ impl Builder {
         if let Some(directory) = self.temp_dir {
             context.temp_dir = directory;
         }
-        Options {
+        let options = Options {
             catalog,
             model,
             no_model,
             scope,
             thinking: self.thinking,
+            default_thinking: self.default_thinking,
             system_prompt: self.system_prompt,
+            steering_mode: self.steering_mode,
+            follow_up_mode: self.follow_up_mode,
+            retry: self.retry,
+            compaction: self.compaction,
+            store: self.store,
+            keep: self.keep,
             tools: self.tools,
             context,
             clock: self.clock,
             ids: self.ids,
-        }
+        };
+        (options, self.session)
     }
 }

@@ -13,6 +13,12 @@ pub enum PromptError {
     /// There is no model to ask.
     #[error("No model is selected: {0}")]
     NoModel(String),
+    /// The model cannot be asked, for want of a key.
+    #[error("{0}")]
+    NotReady(String),
+    /// A compaction that was asked for is going on.
+    #[error("The conversation is being compacted; send the prompt when that is done")]
+    Compacting,
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,

@@ -65,7 +65,8 @@ async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>)
     let options = agentese_server::Server::builder()
         .cwd(place)
         .script(serde_json::from_value(script()).unwrap())
-        .options();
+        .parts()
+        .0;
     let engine = Engine::new(options, sink.clone());
     engine.begin(Input::text("go"), None).unwrap().start();
     let settled = async {

@@ -1,10 +1,13 @@
 //! The commands.
 
+use std::path::Path;
+
 use agentese::pi::{
-    AvailableModels, BashParams, BashResult, Cancellation, CycledModel, CycledThinkingLevel, FollowUpParams,
-    ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
-    SessionState, SessionStats, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
-    SetSteeringModeParams, SetThinkingLevelParams, SteerParams, TokenTotals,
+    AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult, CycledModel,
+    CycledThinkingLevel, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult, ImageContent,
+    LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply, SessionState, SessionStats,
+    SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
+    SetSteeringModeParams, SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotals,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -138,8 +141,8 @@ impl agentese::pi::Service for Front {
     }
 
     async fn get_session_stats(&self, _: NoParams, _: Call<Pi>) -> Result<SessionStats, Refusal> {
-        let (id, stats) = self.engine.stats();
-        Ok(SessionStats::new(
+        let (id, file, stats) = self.engine.stats();
+        let mut answer = SessionStats::new(
             id,
             stats.user_messages,
             stats.assistant_messages,
@@ -148,7 +151,48 @@ impl agentese::pi::Service for Front {
             stats.total_messages,
             TokenTotals::new(stats.input, stats.output, stats.cache_read, stats.cache_write, stats.tokens()),
             number(stats.cost),
-        ))
+        );
+        answer.session_file = file.map(convert::text);
+        Ok(answer)
+    }
+
+    async fn compact(&self, params: CompactParams, _: Call<Pi>) -> Result<CompactionResult, Refusal> {
+        self.engine.compact(params.custom_instructions.as_deref()).await.map_err(refuse)
+    }
+
+    async fn set_auto_compaction(&self, params: SetAutoCompactionParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_auto_compaction(params.enabled);
+        Ok(())
+    }
+
+    async fn set_auto_retry(&self, params: SetAutoRetryParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_auto_retry(params.enabled);
+        Ok(())
+    }
+
+    async fn abort_retry(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.abort_retry().await;
+        Ok(())
+    }
+
+    async fn switch_session(&self, params: SwitchSessionParams, _: Call<Pi>) -> Result<Cancellation, Refusal> {
+        self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
+        Ok(Cancellation::new(false))
+    }
+
+    async fn fork(&self, params: ForkParams, _: Call<Pi>) -> Result<ForkResult, Refusal> {
+        let text = self.engine.fork(&params.entry_id).await.map_err(refuse)?;
+        Ok(ForkResult::new(text, false))
+    }
+
+    async fn get_fork_messages(&self, _: NoParams, _: Call<Pi>) -> Result<ForkPoints, Refusal> {
+        let points = self.engine.fork_messages().into_iter();
+        Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
+    }
+
+    async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
+        // There are no extensions, templates and skills that a prompt could invoke.
+        Ok(Commands::new(Vec::new()))
     }
 
     async fn shut_down(&self) {
