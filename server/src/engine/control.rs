@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentese::types::{AgentMessage, Model, QueueMode, ThinkingLevel};
 
 use super::Engine;
-use crate::session::{EmptyName, Session, Stats};
+use crate::session::{EmptyName, Session, Start, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -104,7 +104,9 @@ impl Engine {
             if state.run.is_some() {
                 continue;
             }
-            state.session = Session::new(self.shared.options.ids.uuid(), parent);
+            let options = &self.shared.options;
+            let start = Start::new(&options.context.cwd, options.clock.clone(), options.ids.clone());
+            state.session = Session::in_memory(start.parent(parent));
             state.queues.clear();
             state.deferred.clear();
             return;

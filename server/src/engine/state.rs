@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Options;
 use super::queue::Queues;
 use crate::providers::nearest_level;
-use crate::session::Session;
+use crate::session::{Session, Start};
 
 /// The run that is going on, as others see it.
 pub(super) struct Running {
@@ -59,7 +59,11 @@ impl State {
             options.thinking.or(chosen.and_then(|chosen| chosen.thinking)).unwrap_or(DEFAULT_THINKING);
         let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
         Self {
-            session: Session::new(options.ids.uuid(), None),
+            session: Session::in_memory(Start::new(
+                &options.context.cwd,
+                options.clock.clone(),
+                options.ids.clone(),
+            )),
             queues: Queues::default(),
             model: chosen.map(|chosen| chosen.model.clone()),
             thinking,
