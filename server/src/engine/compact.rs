@@ -119,8 +119,15 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     let no_model = || CompactError::NoModel(shared.options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
     let provider = shared.options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
-    let plan = plan(&super::branch::items(&state.session), state.session.messages(), state.compaction.keep_recent)?;
-    Ok(Job { plan, model, provider, reserve: state.compaction.reserve, session: state.session.id().to_owned() })
+    let plan =
+        plan(&super::branch::items(&state.session), state.session.messages(), state.compaction.keep_recent)?;
+    Ok(Job {
+        plan,
+        model,
+        provider,
+        reserve: state.compaction.reserve,
+        session: state.session.id().to_owned(),
+    })
 }
 
 /// Puts a summary in place; none where the session is another one by now.
@@ -132,12 +139,16 @@ fn apply(shared: &Shared, job: Job, summary: String) -> Option<CompactionResult>
     let details = job.plan.details();
     let mut result = CompactionResult::new(summary.clone(), &job.plan.first_kept, job.plan.tokens_before);
     result.details = Some(details.clone()).into();
-    super::branch::compacted(&mut state.session, &result);
+    super::branch::compacted(&mut state.session, &result, details);
     Some(result)
 }
 
 /// Asks the model for the parts of the summary, side by side.
-async fn summarize(job: &Job, focus: Option<&str>, abort: &CancellationToken) -> Result<String, CompactError> {
+async fn summarize(
+    job: &Job,
+    focus: Option<&str>,
+    abort: &CancellationToken,
+) -> Result<String, CompactError> {
     let history = async {
         match job.plan.asks_for_history() {
             true => ask(job, Part::History, focus).await.map(Some),

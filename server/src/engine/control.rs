@@ -167,6 +167,8 @@ impl Engine {
     /// Waits until what was said is safe on the disk.
     async fn flush(&self) {
         let flushed = self.shared.state().session.flush();
-        flushed.await;
+        if let Err(trouble) = flushed.await {
+            tracing::error!(%trouble, "what was said is not on the disk");
+        }
     }
 }

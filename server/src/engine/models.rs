@@ -86,10 +86,15 @@ impl Shared {
         if let Some((provider, id)) = &restored.model {
             match self.options.catalog.get_available(provider, id) {
                 Some(model) => state.model = Some(model.clone()),
-                None => tracing::warn!(provider, id, "the model of the session is not available, another one stays"),
+                None => tracing::warn!(
+                    provider,
+                    id,
+                    "the model of the session is not available, another one stays"
+                ),
             }
         }
         let wanted = restored.thinking.unwrap_or(state.thinking);
-        state.thinking = state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, wanted));
+        state.thinking =
+            state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, wanted));
     }
 }

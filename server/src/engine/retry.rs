@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn fm_f61_pauses_double_and_then_the_agent_gives_up() {
-        let pauses: Vec<_> = (0..4).map(|attempt| decide("error", failure(FailureKind::Server), attempt, 0, false)).collect();
+        let pauses: Vec<_> =
+            (0..4).map(|attempt| decide("error", failure(FailureKind::Server), attempt, 0, false)).collect();
         let retry = |attempt, seconds| Then::Retry { attempt, pause: Duration::from_secs(seconds) };
         assert_eq!(pauses, [retry(1, 2), retry(2, 4), retry(3, 8), Then::GiveUp { attempt: 3 }]);
     }

@@ -157,9 +157,13 @@ impl Run {
                 _ => None,
             })
             .collect();
-        if let Some(pause) = failure.as_ref().and_then(|failure| self.shared.state().retry.too_long(failure)) {
+        if let Some(pause) = failure.as_ref().and_then(|failure| self.shared.state().retry.too_long(failure))
+        {
             let text = message.error_message.get_or_insert_default();
-            text.push_str(&format!(" (the provider asks to wait for {} s, which is too long)", pause.as_secs()));
+            text.push_str(&format!(
+                " (the provider asks to wait for {} s, which is too long)",
+                pause.as_secs()
+            ));
         }
         self.room().await;
         let message = Arc::new(AgentMessage::from(message));

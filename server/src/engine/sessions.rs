@@ -15,28 +15,28 @@ impl Engine {
         let mut state = self.idle().await;
         let mut session = self.shared.options.fresh_session(parent);
         session.thinking_changed(state.thinking);
-        replace(&mut state, session);
+        state.move_to(session);
     }
 
     /// Goes on with the session of a file. What is going on is aborted first; the queues are emptied.
     /// The model and the level that the session names are restored, where the model is there. A file
     /// that is no session, or that is not there, is refused and changes nothing.
     pub async fn switch_session(&self, path: &Path) -> Result<(), OpenError> {
-        // Opening comes first: a refusal disturbs nothing.
-        let current = self.shared.state().session.file().map(Path::to_owned);
-        let path = self.shared.options.context.cwd.join(path);
-        if current.is_some_and(|current| current == path && path.exists()) {
+        if self.shared.state().session.is_at(path) {
             let mut state = self.idle().await;
-            state.queues.clear();
-            state.deferred.clear();
+            state.session.reload();
+            state.forget_what_waits();
+            let restored = state.session.restored();
+            self.shared.restore(&mut state, restored);
             return Ok(());
         }
-        let start = self.shared.options.start(None);
+        // Opening comes first: a refusal disturbs nothing.
+        let (path, start) = (path.to_owned(), self.shared.options.start());
         let opened = tokio::task::spawn_blocking(move || Session::open(&path, start)).await;
         let session = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let mut state = self.idle().await;
         let restored = session.restored();
-        replace(&mut state, session);
+        state.move_to(session);
         self.shared.restore(&mut state, restored);
         Ok(())
     }
@@ -49,13 +49,12 @@ impl Engine {
             return Err(ForkError::Unknown);
         }
         let mut state = self.idle().await;
-        let start = self.shared.options.start(None);
-        let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref(), start)?;
+        let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
         if session.messages().is_empty() {
             session.thinking_changed(state.thinking);
         }
         let restored = session.restored();
-        replace(&mut state, session);
+        state.move_to(session);
         self.shared.restore(&mut state, restored);
         Ok(text)
     }
@@ -78,23 +77,31 @@ impl Engine {
     }
 }
 
-fn replace(state: &mut State, session: Session) {
-    state.session = session;
-    state.queues.clear();
-    state.deferred.clear();
+impl State {
+    /// Goes on with another session. What waits belongs to the one before.
+    fn move_to(&mut self, session: Session) {
+        self.session = session;
+        self.forget_what_waits();
+    }
+
+    fn forget_what_waits(&mut self) {
+        self.queues.clear();
+        self.deferred.clear();
+    }
 }
 
 impl Options {
     /// What a session begins with.
-    pub(super) fn start(&self, parent: Option<String>) -> Start {
-        Start { parent, cwd: self.context.cwd.clone(), clock: self.clock.clone(), ids: self.ids.clone() }
+    pub(super) fn start(&self) -> Start {
+        Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
     }
 
     /// A session in which nothing was said.
     pub(super) fn fresh_session(&self, parent: Option<String>) -> Session {
+        let start = self.start().parent(parent);
         match &self.store {
-            Some(store) => Session::create(store, self.start(parent)),
-            None => Session::in_memory(self.start(parent)),
+            Some(store) => Session::create(store, start),
+            None => Session::in_memory(start),
         }
     }
 }

@@ -202,9 +202,10 @@ impl Work {
             model: &outcome.model,
         };
         // Another model may have more room: what was said by the one before does not count.
-        let same = state.model.as_ref().is_some_and(|model| {
-            model.id == outcome.model.id && model.provider == outcome.model.provider
-        });
+        let same = state
+            .model
+            .as_ref()
+            .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
         match then(&ended, &state.retry, &state.compaction) {
             Then::Compact(_) | Then::StillTooLong if !same => Then::Rest,
             decision => decision,
@@ -224,11 +225,7 @@ impl Work {
         if gone_by {
             return self.next_run(&mut state, AgentLoop::new([]));
         }
-        self.shared.sink.push(Event::RetryEnded {
-            success: false,
-            attempt,
-            error: Some(RETRY_CANCELLED),
-        });
+        self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(RETRY_CANCELLED) });
         state.work = None;
         None
     }

@@ -69,6 +69,21 @@ impl Catalog {
         self.models().find(|model| model.provider == provider && model.id == id)
     }
 
+    /// The models that can be asked.
+    pub fn available(&self) -> impl Iterator<Item = &Model> {
+        self.models()
+    }
+
+    /// As [`Catalog::get`], of those that can be asked.
+    pub fn get_available(&self, provider: &str, id: &str) -> Option<&Model> {
+        self.get(provider, id)
+    }
+
+    /// Whether a model can be asked.
+    pub fn ready(&self, _: &Model) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Whoever answers for a model.
     pub fn provider_of(&self, model: &Model) -> Option<&Arc<dyn Provider>> {
         self.providers.iter().find(|provider| provider.name() == model.provider)

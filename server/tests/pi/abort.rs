@@ -41,6 +41,10 @@ impl EventSink for Steps {
             Event::ToolEnded(..) => "/tool".to_owned(),
             Event::TurnEnded { .. } => "/turn".to_owned(),
             Event::RunEnded { .. } => "/run".to_owned(),
+            Event::RetryStarted { .. }
+            | Event::RetryEnded { .. }
+            | Event::CompactionStarted { .. }
+            | Event::CompactionEnded { .. } => panic!("nothing fails here, and nothing is long"),
         };
         self.kinds.lock().unwrap().push(kind);
         self.permits.forget_permits(1);

@@ -23,11 +23,14 @@ const NEVER: u64 = 100_000;
 
 #[tokio::test]
 async fn a_compaction_that_was_asked_for() {
-    let (mut link, _place) = link(NEVER, json!([
-        {"text": "one"}, {"text": "two"}, {"text": "the summary"}, {"text": "three"},
-    ]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, {"text": "two"}, {"text": "the summary"}, {"text": "three"},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
     let seen = link.seen.len();
     let result = link.data(json!({"type": "compact", "customInstructions": "the tests"})).await;
     assert_eq!(link.seen.len(), seen + 1, "no events: {:#?}", &link.seen[seen..]);
@@ -41,21 +44,27 @@ async fn a_compaction_that_was_asked_for() {
     assert_eq!(messages[0]["summary"], "the summary");
     let again = link.ask(json!({"type": "compact"})).await;
     assert_eq!((&again["success"], &again["error"]), (&json!(false), &json!("Already compacted")));
-    assert_eq!(link.run("third").await.last().unwrap()["messages"][1]["content"][0]["text"], "three");
+    assert_eq!(
+        link.run("the third question").await.last().unwrap()["messages"][1]["content"][0]["text"],
+        "three"
+    );
     assert_eq!(link.data(json!({"type": "get_session_stats"})).await["userMessages"], 2);
 }
 
 #[tokio::test]
 async fn a_turn_that_is_cut_in_the_middle_gets_a_summary_of_its_own() {
-    let (mut link, place) = link(NEVER, json!([
-        {"text": "one"},
-        {"blocks": [{"tool": {"name": "write", "args": {"path": "new.txt", "content": "x"}}}]},
-        {"text": "an answer of some length"},
-        {"text": "all before"}, {"text": "the beginning of the turn"},
-    ]));
+    let (mut link, place) = link(
+        NEVER,
+        json!([
+            {"text": "one"},
+            {"blocks": [{"tool": {"name": "write", "args": {"path": "new.txt", "content": "x"}}}]},
+            {"text": "an answer of some length"},
+            {"text": "all before"}, {"text": "the beginning of the turn"},
+        ]),
+    );
     std::fs::write(place.path().join("old.txt"), "x").unwrap();
-    link.run("first").await;
-    link.run("second").await;
+    link.run("the first question").await;
+    link.run("the second question").await;
     let result = link.data(json!({"type": "compact"})).await;
     assert_eq!(
         result["summary"],
@@ -77,11 +86,14 @@ async fn an_empty_session_is_compacted_as_well() {
 
 #[tokio::test]
 async fn a_summary_that_fails_changes_nothing() {
-    let (mut link, _place) = link(NEVER, json!([
-        {"text": "one"}, {"text": "two"}, {"error": {"status": 400, "type": "invalid_request_error", "message": "no"}},
-    ]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, {"text": "two"}, {"error": {"status": 400, "type": "invalid_request_error", "message": "no"}},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
     let answer = link.ask(json!({"type": "compact"})).await;
     assert_eq!(answer["success"], false);
     let error = answer["error"].as_str().unwrap();
@@ -92,7 +104,7 @@ async fn a_summary_that_fails_changes_nothing() {
 #[tokio::test]
 async fn fm_f48_an_abort_stops_a_compaction() {
     let (mut link, _place) = link(NEVER, json!([{"text": "one"}, {"hang_after": -1}, {"text": "two"}]));
-    link.run("first").await;
+    link.run("the first question").await;
     link.send(json!({"id": "c", "type": "compact"})).await;
     assert_eq!(link.state().await["isCompacting"], true);
     link.send(json!({"id": "a", "type": "abort"})).await;
@@ -102,17 +114,20 @@ async fn fm_f48_an_abort_stops_a_compaction() {
     assert_eq!(answers[1]["error"], "Compaction cancelled");
     assert_eq!(link.state().await["isCompacting"], false);
     assert_eq!(link.messages().await.len(), 2);
-    link.run("second").await;
+    link.run("the second question").await;
 }
 
 #[tokio::test]
 async fn a_prompt_during_a_compaction_runs_after_it() {
-    let (mut link, _place) = link(NEVER, json!([
-        {"text": "one"}, {"text": "two"}, {"text": "the summary", "first_ms": 20}, {"text": "three"},
-    ]));
-    link.run("first").await;
-    link.run("second").await;
-    link.send_raw(b"{\"id\":\"c\",\"type\":\"compact\"}\n{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"third\"}\n").await;
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, {"text": "two"}, {"text": "the summary", "first_ms": 20}, {"text": "three"},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
+    link.send_raw(b"{\"id\":\"c\",\"type\":\"compact\"}\n{\"id\":\"p\",\"type\":\"prompt\",\"message\":\"the third question\"}\n").await;
     let frames = link.until_event("agent_end").await;
     assert_eq!(outline(&frames)[..3], ["response compact", "response prompt", "agent_start"]);
     assert_eq!(link.messages().await.len(), 5);
@@ -120,11 +135,14 @@ async fn a_prompt_during_a_compaction_runs_after_it() {
 
 #[tokio::test]
 async fn fm_f52_a_compaction_ends_the_run_first() {
-    let (mut link, _place) = link(NEVER, json!([
-        {"text": "one"}, {"blocks": [{"text": ["two", "never"]}], "hang_after": 1}, {"text": "the summary"},
-    ]));
-    link.run("first").await;
-    link.send(json!({"type": "prompt", "message": "second"})).await;
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, {"blocks": [{"text": ["two", "never"]}], "hang_after": 1}, {"text": "the summary"},
+        ]),
+    );
+    link.run("the first question").await;
+    link.send(json!({"type": "prompt", "message": "the second question"})).await;
     link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "two").await;
     link.send(json!({"id": "c", "type": "compact"})).await;
     let frames = link.until("the answer", |frame| frame["id"] == "c").await;
@@ -134,22 +152,34 @@ async fn fm_f52_a_compaction_ends_the_run_first() {
 
 #[tokio::test]
 async fn a_conversation_that_grows_too_long_is_compacted_after_the_run() {
-    let (mut link, _place) = link(1000, json!([
-        tokens(100, "one"), tokens(1001, "two"), {"text": "the summary"}, tokens(100, "three"),
-    ]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) = link(
+        1000,
+        json!([
+            tokens(100, "one"), tokens(1001, "two"), {"text": "the summary"}, tokens(100, "three"),
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
     let frames = link.until_event("auto_compaction_end").await;
     assert_eq!(frames[0], json!({"type": "auto_compaction_start", "reason": "threshold"}));
     let end = &frames[1];
     assert_eq!((&end["aborted"], &end["willRetry"]), (&json!(false), &json!(false)));
-    assert_eq!((&end["result"]["summary"], &end["result"]["tokensBefore"]), (&json!("the summary"), &json!(1001)));
+    assert_eq!(
+        (&end["result"]["summary"], &end["result"]["tokensBefore"]),
+        (&json!("the summary"), &json!(1001))
+    );
     assert_eq!(link.state().await["isCompacting"], false);
     // The kept answer still says how much it was: there is nothing left to compact, and the prompt runs.
-    link.send(json!({"id": "p", "type": "prompt", "message": "third"})).await;
+    link.send(json!({"id": "p", "type": "prompt", "message": "the third question"})).await;
     let frames = link.until_event("agent_end").await;
-    assert_eq!(outline(&frames)[..4], ["response prompt", "auto_compaction_start", "auto_compaction_end", "agent_start"]);
-    assert_eq!(frames[2], json!({"type": "auto_compaction_end", "result": null, "aborted": false, "willRetry": false}));
+    assert_eq!(
+        outline(&frames)[..4],
+        ["response prompt", "auto_compaction_start", "auto_compaction_end", "agent_start"]
+    );
+    assert_eq!(
+        frames[2],
+        json!({"type": "auto_compaction_end", "result": null, "aborted": false, "willRetry": false})
+    );
 }
 
 #[tokio::test]
@@ -158,18 +188,21 @@ async fn without_auto_compaction_nothing_is_compacted() {
     assert_eq!(link.state().await["autoCompactionEnabled"], true);
     link.data(json!({"type": "set_auto_compaction", "enabled": false})).await;
     assert_eq!(link.state().await["autoCompactionEnabled"], false);
-    link.run("first").await;
-    link.run("second").await;
+    link.run("the first question").await;
+    link.run("the second question").await;
     assert!(link.seen.iter().all(|frame| frame["type"] != "auto_compaction_start"));
 }
 
 #[tokio::test]
 async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
-    let (mut link, _place) = link(1000, json!([
-        tokens(100, "one"), tokens(5000, "two"), {"text": "the summary", "first_ms": 50}, {"text": "a"}, {"text": "b"},
-    ]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) = link(
+        1000,
+        json!([
+            tokens(100, "one"), tokens(5000, "two"), {"text": "the summary", "first_ms": 50}, {"text": "a"}, {"text": "b"},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
     link.until_event("auto_compaction_start").await;
     let state = link.state().await;
     assert_eq!((&state["isCompacting"], &state["isStreaming"]), (&json!(true), &json!(false)));
@@ -184,18 +217,27 @@ async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
 #[tokio::test]
 async fn fm_f67_an_overflow_is_compacted_and_tried_again_once() {
     let overflow = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}});
-    let (mut link, _place) = link(NEVER, json!([
-        {"text": "one"}, overflow, {"text": "the summary"}, {"text": "fits"}, {"text": "again"}, overflow, {"text": "s"}, overflow,
-    ]));
-    link.run("first").await;
-    link.send(json!({"type": "prompt", "message": "second"})).await;
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, overflow, {"text": "the summary"}, {"text": "fits"}, {"text": "again"}, overflow, {"text": "s"}, overflow,
+        ]),
+    );
+    link.run("the first question").await;
+    link.send(json!({"type": "prompt", "message": "the second question"})).await;
     link.until_event("agent_end").await;
     let frames = link.until_event("agent_end").await;
     assert_eq!(
         outline(&frames),
         [
-            "auto_compaction_start", "auto_compaction_end", "agent_start", "turn_start", "start assistant",
-            "end assistant", "turn_end", "agent_end"
+            "auto_compaction_start",
+            "auto_compaction_end",
+            "agent_start",
+            "turn_start",
+            "start assistant",
+            "end assistant",
+            "turn_end",
+            "agent_end"
         ]
     );
     assert_eq!((&frames[0]["reason"], &frames[1]["willRetry"]), (&json!("overflow"), &json!(true)));
@@ -203,8 +245,8 @@ async fn fm_f67_an_overflow_is_compacted_and_tried_again_once() {
     assert_eq!(texts.last().unwrap()["content"][0]["text"], "fits");
     assert!(texts.iter().all(|message| message["stopReason"] != "error"), "{texts:#?}");
 
-    link.run("third").await;
-    link.send(json!({"type": "prompt", "message": "fourth"})).await;
+    link.run("the third question").await;
+    link.send(json!({"type": "prompt", "message": "the fourth question"})).await;
     link.until("the first try", |frame| frame["type"] == "auto_compaction_end").await;
     let frames = link.until_event("auto_compaction_end").await;
     let end = frames.last().unwrap();
@@ -215,9 +257,10 @@ async fn fm_f67_an_overflow_is_compacted_and_tried_again_once() {
 
 #[tokio::test]
 async fn fm_f48_an_abort_stops_an_automatic_compaction() {
-    let (mut link, _place) = link(1000, json!([tokens(100, "one"), tokens(5000, "two"), {"hang_after": -1}, {"text": "x"}]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) =
+        link(1000, json!([tokens(100, "one"), tokens(5000, "two"), {"hang_after": -1}, {"text": "x"}]));
+    link.run("the first question").await;
+    link.run("the second question").await;
     link.until_event("auto_compaction_start").await;
     link.send(json!({"id": "a", "type": "abort"})).await;
     let frames = link.until("the answer", |frame| frame["id"] == "a").await;
@@ -228,11 +271,14 @@ async fn fm_f48_an_abort_stops_an_automatic_compaction() {
 
 #[tokio::test]
 async fn a_summary_that_fails_on_its_own_is_told() {
-    let (mut link, _place) = link(1000, json!([
-        tokens(100, "one"), tokens(5000, "two"), {"error": {"status": 400, "message": "no"}},
-    ]));
-    link.run("first").await;
-    link.run("second").await;
+    let (mut link, _place) = link(
+        1000,
+        json!([
+            tokens(100, "one"), tokens(5000, "two"), {"error": {"status": 400, "message": "no"}},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
     let end = link.until_event("auto_compaction_end").await.pop().unwrap();
     let error = end["errorMessage"].as_str().unwrap();
     assert!(error.starts_with("Auto-compaction failed: Summarization failed: 400"), "{error}");

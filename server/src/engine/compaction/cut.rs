@@ -42,10 +42,9 @@ pub(super) fn find(items: &[Item], start: usize, keep_recent: u64) -> Cut {
 
 fn may_begin(kind: &Kind) -> bool {
     match kind {
-        Kind::Message(message) => !matches!(
-            &**message,
-            AgentMessage::ToolResult(_) | AgentMessage::Unknown(_)
-        ),
+        Kind::Message(message) => {
+            !matches!(&**message, AgentMessage::ToolResult(_) | AgentMessage::Unknown(_))
+        }
         Kind::Note(_) => true,
         Kind::Compaction(_) | Kind::Other => false,
     }

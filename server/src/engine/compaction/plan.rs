@@ -172,7 +172,11 @@ pub(super) mod tests {
             }),
             _ => Kind::Other,
         };
-        letters.chars().enumerate().map(|(index, letter)| Item { id: index.to_string(), kind: kind(letter) }).collect()
+        letters
+            .chars()
+            .enumerate()
+            .map(|(index, letter)| Item { id: index.to_string(), kind: kind(letter) })
+            .collect()
     }
 
     fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {

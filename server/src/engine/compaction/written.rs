@@ -30,8 +30,13 @@ pub(super) fn written(messages: &[Arc<AgentMessage>]) -> String {
                         AssistantBlock::Text(block) => say("Assistant", &block.text),
                         AssistantBlock::Thinking(block) => say("Assistant, thinking", &block.thinking),
                         AssistantBlock::ToolCall(call) => {
-                            let arguments = call.arguments.iter().map(|(name, value)| format!("{name}={value}"));
-                            calls.push(format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", ")));
+                            let arguments =
+                                call.arguments.iter().map(|(name, value)| format!("{name}={value}"));
+                            calls.push(format!(
+                                "{}({})",
+                                call.name,
+                                arguments.collect::<Vec<_>>().join(", ")
+                            ));
                         }
                         _ => {}
                     }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::pi::{
-    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart, BashResult, Event as Wire, MessageEnd, MessageStart, SessionState,
-    StreamingBehavior as WireBehavior, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput,
-    TurnEnd, TurnStart,
+    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
+    BashResult, Event as Wire, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
+    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
 };
 
 use agentese::wire::Maybe;

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use agentese::pi::{
-    AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult, CycledModel,
-    CycledThinkingLevel, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult, ImageContent,
-    LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply, SessionState, SessionStats,
-    SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
-    SetSteeringModeParams, SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotals,
+    AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult,
+    CycledModel, CycledThinkingLevel, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult,
+    ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
+    SessionState, SessionStats, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams,
+    SetModelParams, SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SteerParams,
+    SwitchSessionParams, TokenTotals,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -175,7 +176,11 @@ impl agentese::pi::Service for Front {
         Ok(())
     }
 
-    async fn switch_session(&self, params: SwitchSessionParams, _: Call<Pi>) -> Result<Cancellation, Refusal> {
+    async fn switch_session(
+        &self,
+        params: SwitchSessionParams,
+        _: Call<Pi>,
+    ) -> Result<Cancellation, Refusal> {
         self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
         Ok(Cancellation::new(false))
     }
