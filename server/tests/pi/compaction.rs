@@ -108,7 +108,7 @@ async fn fm_f48_an_abort_stops_a_compaction() {
     link.send(json!({"id": "c", "type": "compact"})).await;
     assert_eq!(link.state().await["isCompacting"], true);
     link.send(json!({"id": "a", "type": "abort"})).await;
-    let mut answers = vec![link.next().await.unwrap(), link.next().await.unwrap()];
+    let mut answers = [link.next().await.unwrap(), link.next().await.unwrap()];
     answers.sort_by_key(|answer| answer["id"].as_str().unwrap().to_owned());
     assert_eq!((&answers[0]["success"], &answers[1]["success"]), (&json!(true), &json!(false)));
     assert_eq!(answers[1]["error"], "Compaction cancelled");
