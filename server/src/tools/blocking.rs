@@ -65,9 +65,10 @@ mod tests {
 
         let (sender, seen) = oneshot::channel();
         let canceller = abort.clone();
-        let (result, ()) = tokio::join!(run_unless_aborted(&abort, move |stop| wait(stop, sender)), async move {
-            canceller.cancel();
-        });
+        let (result, ()) =
+            tokio::join!(run_unless_aborted(&abort, move |stop| wait(stop, sender)), async move {
+                canceller.cancel();
+            });
         assert_eq!(result, Err(ABORTED.to_owned()));
         seen.await.unwrap();
     }

@@ -60,7 +60,8 @@ impl Tool for Find {
             pattern: text("pattern").unwrap_or_default(),
             limit: arguments["limit"].as_u64().unwrap_or(DEFAULT_LIMIT),
         };
-        async move { blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into() }.boxed()
+        async move { blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into() }
+            .boxed()
     }
 }
 
@@ -98,7 +99,7 @@ impl Job {
             ));
             listing.detail("resultLimitReached", limit);
         }
-        if let Some(skipped) = walk.skipped.notice() {
+        if let Some(skipped) = walk.finish()? {
             listing.notice(skipped);
         }
         Ok(listing.finish("No files found matching pattern"))

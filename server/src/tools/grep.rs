@@ -105,7 +105,10 @@ impl Job {
             self.one_file(&mut search, stop)?;
             None
         } else {
-            return Err(format!("{} is neither a file nor a directory; only those are searched.", self.given));
+            return Err(format!(
+                "{} is neither a file nor a directory; only those are searched.",
+                self.given
+            ));
         };
         let full = search.is_full();
         let mut listing = search.finish();
@@ -135,13 +138,13 @@ impl Job {
             let name = paths::in_line(&found.relative);
             if let Err(error) = search.file(&found.path, &name, stop) {
                 locks::unless_aborted(stop)?;
-                walk.skipped.add(&found.relative, os_error::reason(&error));
+                walk.leave_out(&found, os_error::reason(&error));
             }
             if search.is_full() {
                 break;
             }
         }
-        Ok(walk.skipped.notice())
+        walk.finish()
     }
 
     fn one_file(&self, search: &mut Search, stop: &CancellationToken) -> Result<(), String> {
@@ -149,7 +152,11 @@ impl Job {
         let path = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let name = paths::in_line(Path::new(self.root.file_name().unwrap_or_default()));
         search.file(&path, &name, stop).map_err(|error| {
-            if stop.is_cancelled() { ABORTED.to_owned() } else { os_error::describe(&error, "read", &self.root) }
+            if stop.is_cancelled() {
+                ABORTED.to_owned()
+            } else {
+                os_error::describe(&error, "read", &self.root)
+            }
         })
     }
 

@@ -51,7 +51,8 @@ impl Tool for Ls {
         let path = paths::resolve_existing(&context.cwd, &given);
         let limit = arguments["limit"].as_u64().unwrap_or(DEFAULT_LIMIT);
         let job = Job { given, path, limit };
-        async move { blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into() }.boxed()
+        async move { blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into() }
+            .boxed()
     }
 }
 
@@ -66,7 +67,8 @@ impl Job {
         only_directories(&self.path, &self.given)?;
         let entries =
             fs::read_dir(&self.path).map_err(|error| os_error::describe(&error, "scandir", &self.path))?;
-        let mut first = First { limit: usize::try_from(self.limit).unwrap_or(usize::MAX), ..First::default() };
+        let mut first =
+            First { limit: usize::try_from(self.limit).unwrap_or(usize::MAX), ..First::default() };
         for entry in entries {
             locks::unless_aborted(stop)?;
             let entry = entry.map_err(|error| os_error::describe(&error, "scandir", &self.path))?;

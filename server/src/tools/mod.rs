@@ -17,7 +17,7 @@
 //! | layer | files |
 //! |---|---|
 //! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, and `rpc_bash`, which is no tool but shares their machinery |
-//! | running a command | `process` (the loop), `capture` and `artifact` (what becomes of its output), `shell` |
+//! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard` |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
 //! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
@@ -46,6 +46,7 @@ mod os_error;
 mod output;
 mod paths;
 pub mod process;
+mod pusher;
 mod read;
 mod replace;
 mod rpc_bash;

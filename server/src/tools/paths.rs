@@ -64,9 +64,9 @@ fn with_plain_spaces(text: &str) -> String {
 
 /// The names that a well-known desktop gives its screenshots.
 fn with_narrow_space(text: &str) -> String {
-    ["AM", "PM", "am", "pm"].iter().fold(text.to_owned(), |text, half| {
-        text.replace(&format!(" {half}."), &format!("\u{202f}{half}."))
-    })
+    ["AM", "PM", "am", "pm"]
+        .iter()
+        .fold(text.to_owned(), |text, half| text.replace(&format!(" {half}."), &format!("\u{202f}{half}.")))
 }
 
 /// The path as one word of a POSIX shell, for commands that are suggested to the model.

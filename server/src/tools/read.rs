@@ -108,7 +108,9 @@ impl Job {
         file.take(image::LARGEST_FILE + 1 - start.len() as u64).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > image::LARGEST_FILE {
             let limit = format_size(image::LARGEST_FILE);
-            return Ok(left_out(&format!("the file has more than {limit}; make a smaller copy and read that")));
+            return Ok(left_out(&format!(
+                "the file has more than {limit}; make a smaller copy and read that"
+            )));
         }
         let prepared = match image::prepare_file(&bytes, kind, self.auto_resize) {
             Ok(prepared) => prepared,

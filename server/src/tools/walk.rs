@@ -22,11 +22,11 @@ pub(crate) struct Found {
 
 /// Walks in the order of paths. Hidden files are included; `.gitignore` and `.ignore` files count, the ones of the
 /// directories above and outside of repositories too. Symbolic links are found and not followed. A directory that
-/// cannot be read is left out and told of in [`Walk::skipped`].
+/// cannot be read is left out, and told of by [`Walk::finish`].
 pub(crate) struct Walk {
     entries: ignore::Walk,
     root: PathBuf,
-    pub skipped: Skipped,
+    skipped: Skipped,
 }
 
 impl Walk {
@@ -44,6 +44,22 @@ impl Walk {
         });
         Self { entries: builder.build(), root: root.to_owned(), skipped: Skipped::default() }
     }
+
+    /// Takes note of a file that could not be used.
+    pub(crate) fn leave_out(&mut self, found: &Found, reason: String) {
+        self.skipped.add(&found.relative, reason);
+    }
+
+    /// The notice for the model of what was left out; none when that is nothing. Fails with a text for the model when
+    /// the starting point itself could not be read.
+    pub(crate) fn finish(self) -> Result<Option<String>, String> {
+        match &self.skipped.first {
+            Some((path, reason)) if path.as_os_str().is_empty() => {
+                Err(format!("{reason}, scandir '{}'", self.root.display()))
+            }
+            _ => Ok(self.skipped.notice()),
+        }
+    }
 }
 
 fn relative(entry: &DirEntry, root: &Path) -> PathBuf {
@@ -59,7 +75,11 @@ impl Iterator for Walk {
                 Ok(entry) => {
                     // Only standard input has no type, and that is never asked for.
                     let Some(kind) = entry.file_type() else { continue };
-                    return Some(Found { relative: relative(&entry, &self.root), path: entry.into_path(), kind });
+                    return Some(Found {
+                        relative: relative(&entry, &self.root),
+                        path: entry.into_path(),
+                        kind,
+                    });
                 }
                 Err(error) => {
                     let path = path_of(&error).unwrap_or(&self.root).to_owned();
@@ -84,25 +104,26 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 
 /// What was left out for trouble with it: how many, and the first as an example.
 #[derive(Debug, Default)]
-pub(crate) struct Skipped {
+struct Skipped {
     count: u64,
     first: Option<(PathBuf, String)>,
 }
 
 impl Skipped {
-    pub(crate) fn add(&mut self, path: &Path, reason: String) {
+    fn add(&mut self, path: &Path, reason: String) {
         self.count += 1;
         self.first.get_or_insert_with(|| (path.to_owned(), reason));
     }
 
     /// The notice for the model; none when nothing was left out.
-    pub(crate) fn notice(&self) -> Option<String> {
+    fn notice(&self) -> Option<String> {
         let (path, reason) = self.first.as_ref()?;
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let (path, count) = (paths::in_line(path), self.count);
         Some(match count {
             1 => format!("Left out, since it could not be read: {path} ({reason})."),
-            _ => format!("Left out, since they could not be read: {count} paths, the first is {path} ({reason})."),
+            _ => format!(
+                "Left out, since they could not be read: {count} paths, the first is {path} ({reason})."
+            ),
         })
     }
 }
@@ -121,7 +142,8 @@ mod tests {
     fn the_order_is_that_of_paths_and_ignore_files_count() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
-        for name in ["b", "a/z", "a/.hidden", "a-b", ".git/config", "closed/x", "out/x", "keep.log", "c.log"] {
+        for name in ["b", "a/z", "a/.hidden", "a-b", ".git/config", "closed/x", "out/x", "keep.log", "c.log"]
+        {
             fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), "").unwrap();
         }
@@ -140,12 +162,12 @@ mod tests {
     fn what_was_left_out_is_counted() {
         let mut skipped = Skipped::default();
         assert_eq!(skipped.notice(), None);
-        skipped.add(Path::new(""), "EACCES: permission denied".into());
+        skipped.add(Path::new("a"), "EACCES: permission denied".into());
         assert_eq!(
             skipped.notice().unwrap(),
-            "Left out, since it could not be read: . (EACCES: permission denied)."
+            "Left out, since it could not be read: a (EACCES: permission denied)."
         );
         skipped.add(Path::new("b"), "x".into());
-        assert!(skipped.notice().unwrap().contains("2 paths, the first is . (EACCES"));
+        assert!(skipped.notice().unwrap().contains("2 paths, the first is a (EACCES"));
     }
 }

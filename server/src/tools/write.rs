@@ -51,6 +51,7 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
     let abort = context.abort.clone();
     let bytes = content.len();
     // Not raced against the abort: the answer says what really happened to the file.
-    blocking::run(move || replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort))).await?;
+    blocking::run(move || replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort)))
+        .await?;
     Ok(ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}")))
 }

@@ -127,10 +127,11 @@ fn fm_f90_bombs_are_refused_by_their_header() {
     jpeg[frame + 5..frame + 9].fill(0xff);
 
     // Lossless WebP: after the signature 0x2f two times fourteen bits, each the side less one.
-    let webp = [b"RIFF\x16\0\0\0WEBPVP8L\x0a\0\0\0\x2f".as_slice(), &[0xff, 0xff, 0xff, 0x0f], &[0; 5]].concat();
+    let webp =
+        [b"RIFF\x16\0\0\0WEBPVP8L\x0a\0\0\0\x2f".as_slice(), &[0xfe, 0xbf, 0xff, 0x0f], &[0; 5]].concat();
 
     for (bytes, sides) in
-        [(png, (50_000, 50_000)), (gif, (65_535, 65_535)), (jpeg, (65_535, 65_535)), (webp, (16_384, 16_384))]
+        [(png, (50_000, 50_000)), (gif, (65_535, 65_535)), (jpeg, (65_535, 65_535)), (webp, (16_383, 16_383))]
     {
         let kind = Kind::of(&bytes).unwrap();
         match prepare_file(&bytes, kind, true) {
