@@ -263,6 +263,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_line_without_end_takes_a_bounded_buffer() {
+        let mut search = Search::new(Pattern::new("b", false, false).unwrap(), 0, 9);
+        let error = search.reader(io::repeat(b'a'), "f").unwrap_err();
+        assert!(error.to_string().contains("limit"), "{error}");
+        search.reader(&b"b"[..], "g").unwrap();
+        assert_eq!(search.finish().finish("").all_text(), "g:1: b");
+    }
+
     struct Counted<'a> {
         text: &'a [u8],
         bytes: usize,

@@ -286,9 +286,9 @@ async fn an_abort_ends_a_search() {
     }
 }
 
-/// A tree that links back to itself would take for ever, were links followed; `/proc` has files of all kinds.
+/// Files that the kernel makes up have no size and may block.
 #[tokio::test]
-async fn a_search_of_a_kernel_tree_ends() {
+async fn files_of_the_kernel_are_searched() {
     let place = Place::new();
     let context = place.context();
     let text =

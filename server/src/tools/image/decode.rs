@@ -1,7 +1,6 @@
 //! From bytes to pixels, within limits.
 
 use std::io::Cursor;
-use std::sync::{Mutex, PoisonError};
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
@@ -14,13 +13,9 @@ const MOST_PIXELS: u64 = 50_500_000;
 /// What a decoder may allocate.
 const MOST_MEMORY: u64 = 512 * 1024 * 1024;
 
-/// One at a time in the whole process: tools and sessions side by side would multiply the memory.
-static ALONE: Mutex<()> = Mutex::new(());
-
 /// Decodes an image, of an animation the first picture, turned as its metadata says. Fails before decoding when the
 /// header announces too many pixels.
 pub(super) fn decode(bytes: &[u8], kind: Kind) -> Result<DynamicImage, ImageError> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reader = ImageReader::with_format(Cursor::new(bytes), kind.format());
     // The sides are checked below, so that the error says what they are.
     let mut limits = Limits::no_limits();
@@ -31,6 +26,9 @@ pub(super) fn decode(bytes: &[u8], kind: Kind) -> Result<DynamicImage, ImageErro
     let too_many = width.max(height) > LARGEST_SIDE || u64::from(width) * u64::from(height) > MOST_PIXELS;
     if too_many || decoder.total_bytes() > MOST_MEMORY {
         return Err(ImageError::Dimensions { width, height });
+    }
+    if width == 0 || height == 0 {
+        return Err(ImageError::Broken("it has no pixels".to_owned()));
     }
     let orientation = decoder.orientation().map_err(broken)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(broken)?;

@@ -10,6 +10,8 @@ mod decode;
 mod kind;
 mod shrink;
 
+use std::sync::{Mutex, PoisonError};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -137,7 +139,11 @@ pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Resul
     prepare(bytes, kind, Bounds::new(auto_resize))
 }
 
+/// One at a time in the whole process: tools and sessions side by side would multiply the memory.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, ImageError> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // An image that is sent as it is gets decoded too: a service refuses a broken one, and with it the conversation
     // that has it in its history.
     let image = decode::decode(bytes, kind)?;
