@@ -125,7 +125,7 @@ fn tools(names: Option<Vec<String>>, none: bool) -> ToolSet {
     };
     let selection = ToolSet::select(names);
     for name in selection.unknown {
-        let known: Vec<_> = ToolSet::builtin().names().map(str::to_owned).collect();
+        let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
         eprintln!("Warning: there is no tool \"{name}\"; there is {}", known.join(", "));
     }
     selection.tools
