@@ -9,6 +9,7 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
+use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
@@ -54,7 +55,7 @@ pub struct Builder {
     provider: Option<String>,
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
-    system_prompt: String,
+    system_prompt: SystemPrompt,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -72,7 +73,7 @@ impl Default for Builder {
             provider: None,
             models: Vec::new(),
             thinking: None,
-            system_prompt: String::new(),
+            system_prompt: SystemPrompt::default(),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -143,9 +144,9 @@ impl Builder {
         self
     }
 
-    /// What the model is told beforehand.
-    pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
-        self.system_prompt = text.into();
+    /// What the model is told beforehand: a text alone, or parts; nothing by default.
+    pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
+        self.system_prompt = prompt.into();
         self
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::ThinkingLevel;
 
+use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
@@ -22,7 +23,7 @@ pub struct Options {
     /// How hard models think unless their name says so; the nearest level that a model has counts.
     pub thinking: Option<ThinkingLevel>,
     /// What models are told beforehand.
-    pub system_prompt: String,
+    pub system_prompt: SystemPrompt,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.
