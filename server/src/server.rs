@@ -7,8 +7,10 @@ use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
 use agentese::types::{ModelScript, QueueMode, ThinkingLevel};
 
-use crate::engine::{Compaction, Engine, Keep, Options, Retry};
+use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings};
+use crate::engine::{Engine, Options};
 use crate::fronts::pi;
+use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider};
 use crate::session::{Session, Store};
@@ -63,15 +65,15 @@ pub struct Builder {
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
     default_thinking: Option<ThinkingLevel>,
-    system_prompt: Arc<dyn Fn() -> String + Send + Sync>,
     steering_mode: QueueMode,
     follow_up_mode: QueueMode,
-    retry: Retry,
-    compaction: Compaction,
+    retry: RetrySettings,
+    compaction: CompactionSettings,
     store: Option<Store>,
     session: Option<Session>,
-    keep: Option<Arc<dyn Keep>>,
+    persist: Arc<dyn Persist>,
     updates: pi::Updates,
+    system_prompt: SystemPrompt,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -90,16 +92,16 @@ impl Default for Builder {
             models: Vec::new(),
             thinking: None,
             default_thinking: None,
-            system_prompt: Arc::new(String::new),
             // The documented defaults.
             steering_mode: QueueMode::OneAtATime,
             follow_up_mode: QueueMode::OneAtATime,
-            retry: Retry::default(),
-            compaction: Compaction::default(),
+            retry: RetrySettings::default(),
+            compaction: CompactionSettings::default(),
             store: None,
             session: None,
-            keep: None,
+            persist: Arc::new(NotPersisted),
             updates: pi::Updates::default(),
+            system_prompt: SystemPrompt::default(),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -176,18 +178,6 @@ impl Builder {
         self
     }
 
-    /// What the model is told beforehand.
-    pub fn system_prompt(self, text: impl Into<String>) -> Self {
-        let text = text.into();
-        self.system_prompt_from(move || text.clone())
-    }
-
-    /// As [`Builder::system_prompt`], made anew for each request. Must be quick.
-    pub fn system_prompt_from(mut self, prompt: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.system_prompt = Arc::new(prompt);
-        self
-    }
-
     /// How queued messages are delivered to begin with: those that interrupt, and those that follow.
     pub fn queue_modes(mut self, steering: QueueMode, follow_up: QueueMode) -> Self {
         (self.steering_mode, self.follow_up_mode) = (steering, follow_up);
@@ -195,13 +185,13 @@ impl Builder {
     }
 
     /// How answers that fail for now are asked for again.
-    pub fn retry(mut self, retry: Retry) -> Self {
+    pub fn retry(mut self, retry: RetrySettings) -> Self {
         self.retry = retry;
         self
     }
 
     /// When the conversation is compacted, and how much of it is kept.
-    pub fn compaction(mut self, compaction: Compaction) -> Self {
+    pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
         self.compaction = compaction;
         self
     }
@@ -225,8 +215,14 @@ impl Builder {
     }
 
     /// Keeps what a client sets; by default it is forgotten with the process.
-    pub fn keep(mut self, keep: Arc<dyn Keep>) -> Self {
-        self.keep = Some(keep);
+    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
+        self.persist = persist;
+        self
+    }
+
+    /// What the model is told beforehand: a text alone, or parts; nothing by default.
+    pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
+        self.system_prompt = prompt.into();
         self
     }
 
@@ -321,7 +317,7 @@ impl Builder {
             retry: self.retry,
             compaction: self.compaction,
             store: self.store,
-            keep: self.keep,
+            persist: self.persist,
             tools: self.tools,
             context,
             clock: self.clock,

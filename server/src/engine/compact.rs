@@ -119,13 +119,16 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     let no_model = || CompactError::NoModel(shared.options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
     let provider = shared.options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
-    let plan =
-        plan(&super::branch::items(&state.session), state.session.messages(), state.compaction.keep_recent)?;
+    let plan = plan(
+        &super::branch::items(&state.session),
+        state.session.messages(),
+        state.compaction.keep_recent_tokens,
+    )?;
     Ok(Job {
         plan,
         model,
         provider,
-        reserve: state.compaction.reserve,
+        reserve: state.compaction.reserve_tokens,
         session: state.session.id().to_owned(),
     })
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use agentese::types::{AgentMessage, Model, QueueMode, ThinkingLevel};
 
 use super::Engine;
-use super::options::Change;
 use super::state::Phase;
+use crate::config::Change;
 use crate::session::{EmptyName, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
@@ -88,25 +88,25 @@ impl Engine {
     /// Sets how steering messages are delivered.
     pub fn set_steering_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_steering_mode(mode);
-        self.shared.keep(Change::SteeringMode(mode));
+        self.shared.options.persist.save(Change::SteeringMode(mode));
     }
 
     /// Sets how follow-ups are delivered.
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
-        self.shared.keep(Change::FollowUpMode(mode));
+        self.shared.options.persist.save(Change::FollowUpMode(mode));
     }
 
     /// Whether the agent compacts on its own, from now on.
     pub fn set_auto_compaction(&self, enabled: bool) {
         self.shared.state().compaction.enabled = enabled;
-        self.shared.keep(Change::AutoCompaction(enabled));
+        self.shared.options.persist.save(Change::CompactionEnabled(enabled));
     }
 
     /// Whether the agent tries again on its own, from now on.
     pub fn set_auto_retry(&self, enabled: bool) {
         self.shared.state().retry.enabled = enabled;
-        self.shared.keep(Change::AutoRetry(enabled));
+        self.shared.options.persist.save(Change::RetryEnabled(enabled));
     }
 
     /// Stops the work that is going on and waits for its end: its closing events are sent before

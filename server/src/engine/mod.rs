@@ -34,13 +34,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use call::blocks;
 pub use compact::CompactError;
-pub use compaction::Compaction;
 pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
-pub use options::{Change, Keep, Options};
+pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
-pub use retry::Retry;
 
 use state::State;
 
@@ -62,15 +60,6 @@ impl Shared {
     /// The state. Held for moments only, and never across an await.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shared {
-    /// Keeps a setting, where settings are kept.
-    fn keep(&self, change: Change) {
-        if let Some(keeper) = &self.options.keep {
-            keeper.keep(change);
-        }
     }
 }
 

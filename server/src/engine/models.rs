@@ -2,9 +2,9 @@
 
 use agentese::types::{Model, ThinkingLevel};
 
-use super::options::Change;
 use super::state::State;
 use super::{Engine, Shared};
+use crate::config::Change;
 use crate::providers::{Chosen, levels, nearest_level};
 use crate::session::Restored;
 
@@ -66,7 +66,9 @@ impl Shared {
     /// Switches to a model, with the level nearest to the one that is wanted; the session keeps both.
     fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
         state.session.model_changed(&model.provider, &model.id);
-        self.keep(Change::Model { provider: model.provider.clone(), id: model.id.clone() });
+        self.options
+            .persist
+            .save(Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
         let level = nearest_level(&model, wanted);
         state.model = Some(model);
         self.think(state, level);
@@ -77,7 +79,7 @@ impl Shared {
         if state.thinking != level {
             state.thinking = level;
             state.session.thinking_changed(level);
-            self.keep(Change::Thinking(level));
+            self.options.persist.save(Change::DefaultThinkingLevel(level));
         }
     }
 

@@ -4,41 +4,12 @@ use std::sync::Arc;
 
 use agentese::types::{QueueMode, ThinkingLevel};
 
-use super::compaction::Compaction;
-use super::retry::Retry;
+use crate::config::{CompactionSettings, Persist, RetrySettings};
+use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
-
-/// A setting that a client changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Change {
-    /// The model.
-    Model {
-        /// Its provider.
-        provider: String,
-        /// Its id.
-        id: String,
-    },
-    /// How hard it thinks.
-    Thinking(ThinkingLevel),
-    /// How steering messages are delivered.
-    SteeringMode(QueueMode),
-    /// How follow-ups are delivered.
-    FollowUpMode(QueueMode),
-    /// Whether the agent tries again on its own.
-    AutoRetry(bool),
-    /// Whether the agent compacts on its own.
-    AutoCompaction(bool),
-}
-
-/// Keeps what a client sets beyond the life of the process.
-pub trait Keep: Send + Sync {
-    /// Keeps a change. Must not block: the engine's state may be locked.
-    fn keep(&self, change: Change);
-}
 
 /// The parts of an engine; all of them stay as they are while it lives.
 #[derive(Clone)]
@@ -55,20 +26,20 @@ pub struct Options {
     pub thinking: Option<ThinkingLevel>,
     /// The level where nobody asked for one, nor the session names one; medium by default.
     pub default_thinking: Option<ThinkingLevel>,
-    /// What models are told beforehand; called at the beginning of each request.
-    pub system_prompt: Arc<dyn Fn() -> String + Send + Sync>,
     /// How steering messages are delivered, to begin with.
     pub steering_mode: QueueMode,
     /// How follow-ups are delivered, to begin with.
     pub follow_up_mode: QueueMode,
     /// How the agent tries again, to begin with.
-    pub retry: Retry,
+    pub retry: RetrySettings,
     /// How the agent compacts, to begin with.
-    pub compaction: Compaction,
+    pub compaction: CompactionSettings,
     /// Where sessions are kept; none where they are not.
     pub store: Option<Store>,
-    /// Keeps what a client sets; none where it is forgotten with the process.
-    pub keep: Option<Arc<dyn Keep>>,
+    /// Keeps what a client sets.
+    pub persist: Arc<dyn Persist>,
+    /// What models are told beforehand.
+    pub system_prompt: SystemPrompt,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.

@@ -6,44 +6,21 @@ use std::time::Duration;
 
 use agentese::types::{AssistantMessage, CompactionReason, Model, StopReason};
 
-use super::compaction::Compaction;
+use super::compaction::is_due;
+use crate::config::{CompactionSettings, RetrySettings};
 use crate::providers::{Failure, FailureKind};
 
-/// The settings of retrying. The defaults are those of pi.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retry {
-    /// Whether the agent tries again on its own.
-    pub enabled: bool,
-    /// How often, after one prompt.
-    pub limit: u64,
-    /// The first pause; each one after it is twice as long.
-    pub first_pause: Duration,
-    /// The longest pause that a provider may ask for; where it asks for more there is no retry.
-    pub longest_pause: Duration,
+/// The pause before that retry, counted from 1; each is twice as long as the one before.
+fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
+    let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    Duration::from_millis(settings.base_delay_ms.saturating_mul(factor))
 }
 
-impl Default for Retry {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            limit: 3,
-            first_pause: Duration::from_secs(2),
-            longest_pause: Duration::from_secs(60),
-        }
-    }
-}
-
-impl Retry {
-    /// The pause before that retry, counted from 1.
-    fn pause(&self, attempt: u64) -> Duration {
-        let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX).min(31);
-        self.first_pause.saturating_mul(1 << doublings)
-    }
-
-    /// How long the provider asks to be left alone, where that is more than it may ask for.
-    pub(super) fn too_long(&self, failure: &Failure) -> Option<Duration> {
-        failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > self.longest_pause)
-    }
+/// How long the provider asks to be left alone, where that is more than it may ask for.
+pub(super) fn too_long(settings: &RetrySettings, failure: &Failure) -> Option<Duration> {
+    let longest = Duration::from_millis(settings.max_delay_ms);
+    failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
 }
 
 /// Whether the same request may succeed later.
@@ -86,15 +63,15 @@ pub(super) struct Ended<'a> {
 }
 
 /// What follows.
-pub(super) fn then(ended: &Ended<'_>, retry: &Retry, compaction: &Compaction) -> Then {
+pub(super) fn then(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Then {
     if ended.answer.stop_reason == StopReason::Aborted {
         return Then::Rest;
     }
     if let Some(failure) = ended.failure {
-        let transient = is_transient(failure.kind) && retry.too_long(failure).is_none();
-        if transient && retry.enabled && ended.attempt < retry.limit {
+        let transient = is_transient(failure.kind) && too_long(retry, failure).is_none();
+        if transient && retry.enabled && ended.attempt < u64::from(retry.max_retries) {
             let attempt = ended.attempt + 1;
-            let pause = retry.pause(attempt).max(failure.retry_after.unwrap_or_default());
+            let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
             return Then::Retry { attempt, pause };
         }
         if ended.attempt > 0 {
@@ -107,7 +84,7 @@ pub(super) fn then(ended: &Ended<'_>, retry: &Retry, compaction: &Compaction) ->
     match () {
         () if overflowed(ended) && ended.made_room => Then::StillTooLong,
         () if overflowed(ended) => Then::Compact(CompactionReason::Overflow),
-        () if compaction.is_due(ended.tokens, ended.model) => Then::Compact(CompactionReason::Threshold),
+        () if is_due(compaction, ended.tokens, ended.model) => Then::Compact(CompactionReason::Threshold),
         () => Then::Rest,
     }
 }
@@ -152,7 +129,7 @@ mod tests {
         let (answer, model) = (answer(stop, tokens), model());
         let ended =
             Ended { answer: &answer, failure: failure.as_ref(), attempt, made_room, tokens, model: &model };
-        then(&ended, &Retry::default(), &Compaction::default())
+        then(&ended, &RetrySettings::default(), &CompactionSettings::default())
     }
 
     fn failure(kind: FailureKind) -> Option<Failure> {
@@ -199,8 +176,10 @@ mod tests {
 
     #[test]
     fn no_pause_overflows() {
-        let retry = Retry { limit: u64::MAX, first_pause: Duration::MAX, ..Retry::default() };
-        assert_eq!(retry.pause(u64::MAX), Duration::MAX);
+        let longest = Duration::from_millis(u64::MAX);
+        let settings = RetrySettings { base_delay_ms: 3, ..RetrySettings::default() };
+        assert_eq!(pause(&settings, 64), longest);
+        assert_eq!(pause(&settings, u64::MAX), longest);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use agentese::types::{AgentMessage, AssistantBlock, Model, StopReason, ThinkingL
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, Step};
+use super::retry::too_long;
 use super::state::State;
 use super::{Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, Provider};
@@ -157,7 +158,8 @@ impl Run {
                 _ => None,
             })
             .collect();
-        if let Some(pause) = failure.as_ref().and_then(|failure| self.shared.state().retry.too_long(failure))
+        if let Some(pause) =
+            failure.as_ref().and_then(|failure| too_long(&self.shared.state().retry, failure))
         {
             let text = message.error_message.get_or_insert_default();
             text.push_str(&format!(

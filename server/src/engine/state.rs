@@ -7,9 +7,8 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Options;
-use super::compaction::Compaction;
 use super::queue::Queues;
-use super::retry::Retry;
+use crate::config::{CompactionSettings, RetrySettings};
 use crate::providers::nearest_level;
 use crate::session::Session;
 
@@ -64,8 +63,8 @@ pub(super) struct State {
     pub queues: Queues,
     pub model: Option<Model>,
     pub thinking: ThinkingLevel,
-    pub retry: Retry,
-    pub compaction: Compaction,
+    pub retry: RetrySettings,
+    pub compaction: CompactionSettings,
     pub work: Option<Working>,
     /// How much work there was.
     pub works: u64,

@@ -14,7 +14,7 @@ use agentese::types::{AgentMessage, AssistantMessage, CompactionReason, StopReas
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::AgentLoop;
-use super::compaction::context_tokens;
+use super::compaction::{context_tokens, is_due};
 use super::retry::{Ended, Then, then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
@@ -115,7 +115,7 @@ impl Work {
             let usage = &answer.usage;
             usage.input + usage.output + usage.cache_read + usage.cache_write
         });
-        tokens.is_some_and(|tokens| state.compaction.is_due(tokens, model))
+        tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
     }
 
     /// Ends a run, and does what follows it. Gives the next run, where there is one.
@@ -173,7 +173,7 @@ impl Work {
             }
             Then::Retry { attempt, pause } => {
                 forget_failed_answer(&mut state);
-                let limit = state.retry.limit;
+                let limit = u64::from(state.retry.max_retries);
                 sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
                 if let Some(working) = state.work.as_mut() {
                     working.phase = Phase::Waiting;

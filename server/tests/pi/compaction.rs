@@ -1,6 +1,6 @@
 //! A summary takes the place of what was said long ago.
 
-use agentese_server::engine::Compaction;
+use agentese_server::config::CompactionSettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -11,7 +11,8 @@ use crate::support::trace::outline;
 fn link(limit: u64, responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses}));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
-    let compaction = Compaction { enabled: true, reserve: window - limit, keep_recent: 4 };
+    let compaction =
+        CompactionSettings { enabled: true, reserve_tokens: window - limit, keep_recent_tokens: 4 };
     (Link::to(builder.compaction(compaction).build()), place)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese_server::Server;
-use agentese_server::engine::Retry;
+use agentese_server::config::RetrySettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -118,7 +118,7 @@ async fn fm_f47_a_pause_is_given_up_at_once() {
 #[tokio::test]
 async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
     let (builder, _place) = builder(json!({"responses": [overloaded(), {"text": "both"}]}));
-    let retry = Retry { first_pause: Duration::from_millis(200), ..Retry::default() };
+    let retry = RetrySettings { base_delay_ms: 200, ..RetrySettings::default() };
     let mut link = Link::to(builder.retry(retry).build());
     prompt(&mut link, "auto_retry_start").await;
     assert_eq!(link.ask(json!({"type": "prompt", "message": "also this"})).await["success"], true);

@@ -2,7 +2,7 @@
 
 use agentese::serve::{Ended, Options};
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
-use agentese_server::engine::Retry;
+use agentese_server::config::RetrySettings;
 use agentese_server::{Builder, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -141,5 +141,5 @@ impl Link {
 pub fn builder(json: Value) -> (Builder, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).script(script(json));
-    (builder.retry(Retry { enabled: false, ..Retry::default() }), place)
+    (builder.retry(RetrySettings { enabled: false, ..RetrySettings::default() }), place)
 }

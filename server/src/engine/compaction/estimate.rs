@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, StopReason, Usage};
+use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, Model, StopReason, Usage};
+
+use crate::config::CompactionSettings;
 
 /// Characters of a token, on average and for want of the tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
 /// What an image counts, in characters.
 const IMAGE: usize = 4800;
+
+/// Whether that many tokens leave less room in the model's context than is to be kept free.
+pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) -> bool {
+    settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
+}
 
 /// The tokens that the conversation takes: the count of the last answer that has one, and an
 /// estimate of what came after it.

@@ -5,8 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `settings` | when, and how much is kept |
-//! | `estimate` | how many tokens a conversation takes |
+//! | `estimate` | how many tokens a conversation takes, and whether that is too much |
 //! | `cut` | where the kept part begins |
 //! | `plan` | what is summarised, and what the result is made of |
 //! | `written` | a conversation as text |
@@ -18,10 +17,8 @@ mod cut;
 mod estimate;
 mod files;
 mod plan;
-mod settings;
 mod written;
 
 pub(super) use ask::{Part, request_text, system_prompt};
-pub(super) use estimate::context_tokens;
+pub(super) use estimate::{context_tokens, is_due};
 pub(super) use plan::{Item, Kind, NothingToDo, Plan, Previous, plan};
-pub use settings::Compaction;
