@@ -7,25 +7,34 @@ use super::run::Run;
 use super::state::{Kind, Phase};
 use super::work::Work;
 use super::{Engine, PromptError};
+use crate::tools::prepare_image;
 
 /// What the user says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The text; may be empty.
     pub text: String,
-    /// Images that go with it.
+    /// Images that go with it; [`Engine::prepare`] sees to it that a model can take them.
     pub images: Vec<ImageContent>,
+    /// What is to be said about the images.
+    notes: Vec<String>,
 }
 
 impl Input {
     /// Text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), images: Vec::new() }
+        Self::new(text, Vec::new())
+    }
+
+    /// Text and images.
+    pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
+        Self { text: text.into(), images, notes: Vec::new() }
     }
 
     fn message(self, now: i64) -> UserMessage {
         // Always a list, as pi 0.55 writes it, also for an empty text.
         let mut blocks: Vec<InputBlock> = vec![TextContent::new(self.text).into()];
+        blocks.extend(self.notes.into_iter().map(|note| InputBlock::from(TextContent::new(note))));
         blocks.extend(self.images.into_iter().map(InputBlock::from));
         UserMessage::new(blocks, now)
     }
@@ -67,7 +76,35 @@ impl std::fmt::Debug for Begun {
     }
 }
 
+/// What stands in place of images that are kept from models.
+const BLOCKED: &str = "[The settings keep images from the model.]";
+
 impl Engine {
+    /// Checks the images of an input and makes them small enough for a model. Fails for the first
+    /// one that is none, is damaged, is declared as something else, or is too large.
+    pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
+        let context = &self.shared.options.context;
+        if input.images.is_empty() {
+            return Ok(input);
+        }
+        if context.block_images {
+            input.images.clear();
+            input.notes.push(BLOCKED.to_owned());
+            return Ok(input);
+        }
+        let resize = context.auto_resize_images;
+        let prepared = tokio::task::spawn_blocking(move || {
+            for (index, image) in input.images.iter_mut().enumerate() {
+                let prepared = prepare_image(&image.data, &image.mime_type, resize)
+                    .map_err(|error| PromptError::Image { index, reason: error.to_string() })?;
+                input.notes.extend(prepared.resized.map(|resized| resized.note()));
+                (image.data, image.mime_type) = (prepared.data, prepared.mime_type.to_owned());
+            }
+            Ok(input)
+        });
+        prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
     /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
     /// During the pause before a retry, and while the agent compacts on its own, it waits and is
     /// delivered with the run that follows. Refused while a run is going on and `streaming` says

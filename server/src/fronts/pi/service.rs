@@ -36,13 +36,14 @@ fn refuse(error: impl ToString) -> Refusal {
 }
 
 fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
-    Input { text: message, images: images.unwrap_or_default() }
+    Input::new(message, images.unwrap_or_default())
 }
 
 impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
-        let begun = self.engine.begin(input(params.message, params.images), streaming).map_err(refuse)?;
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        let begun = self.engine.begin(input, streaming).map_err(refuse)?;
         // The answer stands before the run's first event.
         call.answer(&Reply::Prompt);
         begun.start();
@@ -50,12 +51,14 @@ impl agentese::pi::Service for Front {
     }
 
     async fn steer(&self, params: SteerParams, _: Call<Pi>) -> Result<(), Refusal> {
-        self.engine.steer(input(params.message, params.images));
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        self.engine.steer(input);
         Ok(())
     }
 
     async fn follow_up(&self, params: FollowUpParams, _: Call<Pi>) -> Result<(), Refusal> {
-        self.engine.follow_up(input(params.message, params.images));
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        self.engine.follow_up(input);
         Ok(())
     }
 
