@@ -257,8 +257,8 @@ fn without_rights() {
     fs::create_dir_all(&closed).unwrap();
     place.file("src/a.rs", "needle\n");
     place.file("src/b.rs", "needle\n");
-    fs::set_permissions(place.work().join("src/b.rs"), fs::Permissions::from_mode(0)).unwrap();
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(place.work().join("src/b.rs"), fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&closed).is_ok() {
         println!("this user may read everything: nothing is tested");
         return;

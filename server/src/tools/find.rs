@@ -79,7 +79,7 @@ impl Job {
         let mut listing = Listing::default();
         let (mut count, mut full) = (0, false);
         let mut walk = Walk::new(&self.root, |_| true);
-        while let Some(found) = walk.next() {
+        for found in walk.by_ref() {
             locks::unless_aborted(stop)?;
             if !wanted.includes(&found) {
                 continue;

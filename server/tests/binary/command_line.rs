@@ -95,7 +95,10 @@ fn models_levels_and_tools_are_chosen() {
     let frames = agent.until_event("agent_end");
     assert_eq!(crate::support::trace::results(&frames)[0], "Tool bash not found");
     let (_, _, stderr) = agent.finish();
-    assert_eq!(stderr, "Warning: there is no tool \"teleport\"; there is read, bash, edit, write\n");
+    assert_eq!(
+        stderr,
+        "Warning: there is no tool \"teleport\"; there is read, bash, edit, write, grep, find, ls\n"
+    );
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--thinking", "off"]));
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["thinkingLevel"], "off");
 }
