@@ -7,11 +7,12 @@ use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
+use crate::config::{NotPersisted, Persist, Settings};
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
-use crate::providers::{Catalog, Provider};
+use crate::providers::{Catalog, Chosen, Provider};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
@@ -56,6 +57,8 @@ pub struct Builder {
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
     system_prompt: SystemPrompt,
+    settings: Settings,
+    persist: Arc<dyn Persist>,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -74,6 +77,8 @@ impl Default for Builder {
             models: Vec::new(),
             thinking: None,
             system_prompt: SystemPrompt::default(),
+            settings: Settings::default(),
+            persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -150,6 +155,18 @@ impl Builder {
         self
     }
 
+    /// The user's settings: what is not said otherwise comes from them.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Keeps what a client sets beyond the life of the server; by default nothing does.
+    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
+        self.persist = persist;
+        self
+    }
+
     /// The tools; read, bash, edit and write by default.
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = tools;
@@ -204,15 +221,10 @@ impl Builder {
         for pattern in unknown {
             tracing::warn!(pattern, "no model matches");
         }
+        let any = || Some(Chosen { model: catalog.models().next()?.clone(), thinking: None });
         let model = match &wanted {
             Some(pattern) => catalog.find(pattern),
-            None => {
-                let first = scope.first().cloned();
-                let any = || {
-                    Some(crate::providers::Chosen { model: catalog.models().next()?.clone(), thinking: None })
-                };
-                first.or_else(any)
-            }
+            None => scope.first().cloned().or_else(|| preferred(&catalog, &self.settings)).or_else(any),
         };
         let names = catalog.names();
         let no_model = match &wanted {
@@ -226,17 +238,37 @@ impl Builder {
         if let Some(directory) = self.temp_dir {
             context.temp_dir = directory;
         }
+        let named = model.as_ref().and_then(|chosen| chosen.thinking);
         Options {
             catalog,
-            model,
             no_model,
             scope,
-            thinking: self.thinking,
+            thinking: self.thinking.or(named).or(self.settings.default_thinking_level),
+            model,
             system_prompt: self.system_prompt,
+            settings: self.settings,
+            persist: self.persist,
             tools: self.tools,
             context,
             clock: self.clock,
             ids: self.ids,
         }
     }
+}
+
+/// The model that the settings name, where it is there.
+fn preferred(catalog: &Catalog, settings: &Settings) -> Option<Chosen> {
+    let chosen = match (&settings.default_provider, &settings.default_model) {
+        (Some(provider), Some(id)) => {
+            catalog.get(provider, id).map(|model| Chosen { model: model.clone(), thinking: None })
+        }
+        (Some(provider), None) => catalog.find(&format!("{provider}/")),
+        (None, Some(id)) => catalog.find(id),
+        (None, None) => return None,
+    };
+    if chosen.is_none() {
+        let (provider, model) = (&settings.default_provider, &settings.default_model);
+        tracing::info!(?provider, ?model, "the model of the settings is not there");
+    }
+    chosen
 }

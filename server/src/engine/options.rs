@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::ThinkingLevel;
 
+use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
 use crate::tools::{ToolContext, ToolSet};
@@ -24,6 +25,10 @@ pub struct Options {
     pub thinking: Option<ThinkingLevel>,
     /// What models are told beforehand.
     pub system_prompt: SystemPrompt,
+    /// What the user has decided beforehand.
+    pub settings: Settings,
+    /// Keeps what a client sets.
+    pub persist: Arc<dyn Persist>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.

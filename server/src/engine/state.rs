@@ -58,9 +58,12 @@ impl State {
         let wanted =
             options.thinking.or(chosen.and_then(|chosen| chosen.thinking)).unwrap_or(DEFAULT_THINKING);
         let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
+        let mut queues = Queues::default();
+        queues.set_steering_mode(options.settings.steering_mode);
+        queues.set_follow_up_mode(options.settings.follow_up_mode);
         Self {
             session: Session::new(options.ids.uuid(), None),
-            queues: Queues::default(),
+            queues,
             model: chosen.map(|chosen| chosen.model.clone()),
             thinking,
             run: None,
