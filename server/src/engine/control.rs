@@ -6,6 +6,7 @@ use std::time::Duration;
 use agentese::types::{AgentMessage, Model, QueueMode, ThinkingLevel};
 
 use super::Engine;
+use crate::config::Change;
 use crate::session::{EmptyName, Session, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
@@ -75,11 +76,13 @@ impl Engine {
     /// Sets how steering messages are delivered.
     pub fn set_steering_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_steering_mode(mode);
+        self.shared.options.persist.save(Change::SteeringMode(mode));
     }
 
     /// Sets how follow-ups are delivered.
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
+        self.shared.options.persist.save(Change::FollowUpMode(mode));
     }
 
     /// Stops the run that is going on and waits for its end: its closing events are sent before

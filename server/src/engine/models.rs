@@ -3,6 +3,7 @@
 use agentese::types::{Model, ThinkingLevel};
 
 use super::Engine;
+use crate::config::Change;
 use crate::providers::{Chosen, levels, nearest_level};
 
 impl Engine {
@@ -17,6 +18,8 @@ impl Engine {
         let mut state = self.shared.state();
         state.thinking = nearest_level(&model, state.thinking);
         state.model = Some(model.clone());
+        drop(state);
+        self.keep_model(&model);
         Some(model)
     }
 
@@ -35,13 +38,17 @@ impl Engine {
         let next = &choices[current.map_or(0, |at| (at + 1) % choices.len())];
         state.thinking = nearest_level(&next.model, next.thinking.unwrap_or(state.thinking));
         state.model = Some(next.model.clone());
-        Some((next.model.clone(), state.thinking, scoped))
+        let level = state.thinking;
+        drop(state);
+        self.keep_model(&next.model);
+        Some((next.model.clone(), level, scoped))
     }
 
     /// Sets how hard the model thinks: the nearest level that it has.
     pub fn set_thinking(&self, level: ThinkingLevel) {
         let mut state = self.shared.state();
         state.thinking = state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, level));
+        self.shared.options.persist.save(Change::DefaultThinkingLevel(state.thinking));
     }
 
     /// Switches to the next level that the model has; none where it has only one.
@@ -53,6 +60,12 @@ impl Engine {
         }
         let current = levels.iter().position(|level| *level == state.thinking);
         state.thinking = levels[current.map_or(0, |at| (at + 1) % levels.len())];
+        self.shared.options.persist.save(Change::DefaultThinkingLevel(state.thinking));
         Some(state.thinking)
+    }
+
+    fn keep_model(&self, model: &Model) {
+        let change = Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() };
+        self.shared.options.persist.save(change);
     }
 }
