@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::api_key::ApiKey;
+
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
 its stdout, one JSON object per line.";
@@ -31,9 +33,16 @@ Examples:
 Environment:
   AGENTESE_LOG         What is logged to stderr: error, warn (the default), info, debug, trace, or a
                        filter such as agentese_server=debug
-  PI_CODING_AGENT_DIR  The directory with settings, sessions and programs. Without it ~/.pi/agent
-  AGENTESE_HOME        where that exists, else AGENTESE_HOME, else ~/.agentese/agent
+  PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
+  AGENTESE_HOME        The same, but ~/.pi/agent comes before it where that exists; the default is
+                       ~/.agentese/agent
   PI_OFFLINE           1: the same as --offline
+
+Files:
+  settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
+  SYSTEM.md            There too: the system prompt. APPEND_SYSTEM.md: what is added to it
+  AGENTS.md            In the agent directory, the working directory and all above it: what the
+                       model should know. CLAUDE.md counts where there is none
 
 In RPC mode stdout carries frames and nothing else. The exit code is 0 after an orderly end and 1
 after a failure, which stderr tells.";
@@ -113,17 +122,17 @@ pub(super) struct Completions {
 /// Options of the agent.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// How to talk to the agent; rpc is the one mode there is
+    /// The way to talk to the agent: rpc
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
-    /// The dialect to speak; this server speaks pi
+    /// The dialect to speak: pi
     #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi", help_heading = "Protocol")]
     pub dialect: String,
-    /// What a message_update carries: the whole message so far, or the new piece only
+    /// What a message_update carries
     #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
           hide_possible_values = true, value_name = "snapshots|delta")]
     pub updates: Updates,
-    /// The longest line that is read; a longer one is refused
+    /// The longest line that is read
     #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
           value_parser = at_least_a_frame, help_heading = "Protocol")]
     pub max_line: usize,
@@ -131,29 +140,29 @@ pub(super) struct Run {
     /// The provider of the model; scripted is the embedded one
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
-    /// The model: provider/id, an id, or a part of one, with :LEVEL for thinking
+    /// The model: provider/id, or a part of it, with :LEVEL for thinking
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
     /// The models that cycle_model goes through
     #[arg(long, value_name = "PATTERN,…", value_delimiter = ',', help_heading = "Model")]
     pub models: Vec<String>,
-    /// How hard the model thinks: off, minimal, low, medium, high or xhigh
+    /// How hard it thinks: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL", help_heading = "Model")]
     pub thinking: Option<ThinkingLevel>,
-    /// The key for the provider. Everybody on this machine can see it: prefer the environment
+    /// The key; others can see it, so prefer the environment
     #[arg(long, value_name = "KEY", help_heading = "Model")]
-    pub api_key: Option<String>,
-    /// What the embedded model says, as JSON: {"responses": [{"text": "…"}, …]}
+    pub api_key: Option<ApiKey>,
+    /// What the embedded model says: {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
-    /// Print the models that there are, or those whose name has SEARCH in it, and exit
+    /// Print the models, or those with SEARCH in their names, and exit
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, help_heading = "Model")]
     pub list_models: Option<Option<String>>,
 
-    /// What the model is told beforehand, or the file with it; replaces the built-in text
+    /// What the model is told, instead of the built-in text
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub system_prompt: Option<String>,
-    /// What the model is told besides, or the file with it; may be given several times
+    /// What it is told besides; may be repeated
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub append_system_prompt: Vec<String>,
 
@@ -167,33 +176,33 @@ pub(super) struct Run {
     /// Continue that session: its file, or the beginning of its id
     #[arg(long, value_name = "FILE|ID", help_heading = "Session")]
     pub session: Option<String>,
-    /// Continue the newest session of the working directory, or begin one
+    /// Continue the newest session here, or begin one
     #[arg(long = "continue", short = 'c', help_heading = "Session")]
     pub continues: bool,
-    /// The same as --continue: nobody is there to choose
+    /// The same, since nobody is there to choose
     #[arg(long, short = 'r', help_heading = "Session")]
     pub resume: bool,
     /// Keep the session in memory only
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,
-    /// Where session files are, if not in the agent directory
+    /// Where session files are, instead of the agent directory
     #[arg(long, value_name = "DIRECTORY", help_heading = "Session")]
     pub session_dir: Option<PathBuf>,
     /// Write a session file as a page of HTML, and exit
     #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
-    /// Trust the working directory: its settings, system prompt and extensions count
-    #[arg(long, alias = "approve", help_heading = "Trust and start")]
+    /// Let settings and system prompt of the working directory count
+    #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
-    /// Do not, whatever the user's settings say
-    #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Trust and start")]
+    /// Do not trust it, whatever the settings say
+    #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
     pub no_trust: bool,
     /// Fetch nothing at the start
-    #[arg(long, help_heading = "Trust and start")]
+    #[arg(long, help_heading = "Start")]
     pub offline: bool,
-    /// Log more to stderr: the same as AGENTESE_LOG=info
-    #[arg(long, help_heading = "Trust and start")]
+    /// Log more, as with AGENTESE_LOG=info
+    #[arg(long, help_heading = "Start")]
     pub verbose: bool,
 
     /// Ignored in RPC mode, with a warning

@@ -2,12 +2,13 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `arguments`, `parse` | what can be said, and forgiving what pi forgives |
+//! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
 //! | `plan`, `unavailable` | what is to be done, read and checked; what this version refuses |
 //! | `rpc`, `stdout`, `script_check` | this process as an agent |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
 
+mod api_key;
 mod arguments;
 mod completions;
 mod list_models;
@@ -60,7 +61,8 @@ pub fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         },
         Err(error) => {
-            stderr.say(error.to_string().trim_end());
+            let text = error.to_string();
+            stderr.say(format_args!("Error:{}", text.strip_prefix("error:").unwrap_or(&text).trim_end()));
             ExitCode::FAILURE
         }
     };

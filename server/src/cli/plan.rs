@@ -1,11 +1,11 @@
 //! From options, environment and settings to what is to be done.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use agentese::types::ThinkingLevel;
 
 use super::Failure;
+use super::api_key::ApiKey;
 use super::arguments::{Run, Updates};
 use crate::config::{Environment, Settings, Surroundings, agent_dir, expand_home, load_settings};
 use crate::prompt::{Parts, SystemPrompt, Wanted, context_files, find_bases};
@@ -55,15 +55,6 @@ pub(super) struct ModelChoice {
     /// The models that cycling goes through, as patterns; empty: all.
     pub scope: Vec<String>,
     pub script: Option<PathBuf>,
-}
-
-/// A key of a provider. What shows a plan does not show it.
-pub(super) struct ApiKey(pub String);
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("(a key)")
-    }
 }
 
 /// Which session the agent begins with.
@@ -137,7 +128,7 @@ impl Plan {
                 provider: run.provider,
                 model: run.model,
                 thinking: run.thinking,
-                api_key: run.api_key.map(ApiKey),
+                api_key: run.api_key,
                 scope: match (run.models, &loaded.settings.enabled_models) {
                     (models, Some(enabled)) if models.is_empty() => enabled.clone(),
                     (models, _) => models,
@@ -192,6 +183,9 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
             run.dialect,
             agentese::pi::SPEC.id()
         ));
+    }
+    if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
+        return refuse("--api-key is empty");
     }
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
         return refuse("--api-key needs --provider or --model, so that it is clear whose key it is");
@@ -338,7 +332,7 @@ mod tests {
         let place = Place::new();
         let planned = place.plan("--provider p --api-key sk-canary").unwrap();
         assert!(planned.warnings[0].starts_with("--api-key is visible"), "{:?}", planned.warnings);
-        assert_eq!(planned.plan.model.api_key.as_ref().map(|key| key.0.as_str()), Some("sk-canary"));
+        assert_eq!(planned.plan.model.api_key.as_ref().map(ApiKey::reveal), Some("sk-canary"));
         assert!(!format!("{planned:?}").contains("canary"));
     }
 

@@ -30,7 +30,12 @@ const SHUTDOWN: Duration = Duration::from_secs(8);
 pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     stderr.take_panics();
     let default = if verbose { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_env("AGENTESE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
+    let filter =
+        EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
+            stderr.warn(format_args!("AGENTESE_LOG says nothing that can be understood: {error}"));
+            EnvFilter::new(default)
+        });
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(stderr.clone())
