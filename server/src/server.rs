@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
-use agentese::types::{ModelScript, QueueMode, ThinkingLevel};
+use agentese::types::{ModelScript, ThinkingLevel};
 
-use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings};
+use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
-use crate::providers::{Catalog, Provider};
+use crate::providers::{Catalog, Chosen, Provider};
 use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
@@ -64,16 +64,12 @@ pub struct Builder {
     provider: Option<String>,
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
-    default_thinking: Option<ThinkingLevel>,
-    steering_mode: QueueMode,
-    follow_up_mode: QueueMode,
-    retry: RetrySettings,
-    compaction: CompactionSettings,
     store: Option<Store>,
     session: Option<Session>,
-    persist: Arc<dyn Persist>,
     updates: pi::Updates,
     system_prompt: SystemPrompt,
+    settings: Settings,
+    persist: Arc<dyn Persist>,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -91,17 +87,12 @@ impl Default for Builder {
             provider: None,
             models: Vec::new(),
             thinking: None,
-            default_thinking: None,
-            // The documented defaults.
-            steering_mode: QueueMode::OneAtATime,
-            follow_up_mode: QueueMode::OneAtATime,
-            retry: RetrySettings::default(),
-            compaction: CompactionSettings::default(),
             store: None,
             session: None,
-            persist: Arc::new(NotPersisted),
             updates: pi::Updates::default(),
             system_prompt: SystemPrompt::default(),
+            settings: Settings::default(),
+            persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -172,27 +163,15 @@ impl Builder {
         self
     }
 
-    /// How hard models think where nobody said so, nor the session does.
-    pub fn default_thinking(mut self, level: ThinkingLevel) -> Self {
-        self.default_thinking = Some(level);
-        self
-    }
-
-    /// How queued messages are delivered to begin with: those that interrupt, and those that follow.
-    pub fn queue_modes(mut self, steering: QueueMode, follow_up: QueueMode) -> Self {
-        (self.steering_mode, self.follow_up_mode) = (steering, follow_up);
-        self
-    }
-
-    /// How answers that fail for now are asked for again.
+    /// How answers that fail for now are asked for again, in place of what the settings say.
     pub fn retry(mut self, retry: RetrySettings) -> Self {
-        self.retry = retry;
+        self.settings.retry = retry;
         self
     }
 
-    /// When the conversation is compacted, and how much of it is kept.
+    /// When the conversation is compacted and how much of it is kept, in place of what the settings say.
     pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
-        self.compaction = compaction;
+        self.settings.compaction = compaction;
         self
     }
 
@@ -214,15 +193,21 @@ impl Builder {
         self
     }
 
-    /// Keeps what a client sets; by default it is forgotten with the process.
-    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
-        self.persist = persist;
-        self
-    }
-
     /// What the model is told beforehand: a text alone, or parts; nothing by default.
     pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
         self.system_prompt = prompt.into();
+        self
+    }
+
+    /// The user's settings: what is not said otherwise comes from them.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Keeps what a client sets beyond the life of the server; by default nothing does.
+    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
+        self.persist = persist;
         self
     }
 
@@ -282,15 +267,10 @@ impl Builder {
         for pattern in unknown {
             tracing::warn!(pattern, "no model matches");
         }
+        let any = || Some(Chosen { model: catalog.models().next()?.clone(), thinking: None });
         let model = match &wanted {
             Some(pattern) => catalog.find(pattern),
-            None => {
-                let first = scope.first().cloned();
-                let any = || {
-                    Some(crate::providers::Chosen { model: catalog.models().next()?.clone(), thinking: None })
-                };
-                first.or_else(any)
-            }
+            None => scope.first().cloned().or_else(|| preferred(&catalog, &self.settings)).or_else(any),
         };
         let names = catalog.names();
         let no_model = match &wanted {
@@ -306,17 +286,13 @@ impl Builder {
         }
         let options = Options {
             catalog,
-            model,
             no_model,
             scope,
             thinking: self.thinking,
-            default_thinking: self.default_thinking,
+            model,
             system_prompt: self.system_prompt,
-            steering_mode: self.steering_mode,
-            follow_up_mode: self.follow_up_mode,
-            retry: self.retry,
-            compaction: self.compaction,
             store: self.store,
+            settings: self.settings,
             persist: self.persist,
             tools: self.tools,
             context,
@@ -325,4 +301,21 @@ impl Builder {
         };
         (options, self.session)
     }
+}
+
+/// The model that the settings name, where it is there.
+fn preferred(catalog: &Catalog, settings: &Settings) -> Option<Chosen> {
+    let chosen = match (&settings.default_provider, &settings.default_model) {
+        (Some(provider), Some(id)) => {
+            catalog.get(provider, id).map(|model| Chosen { model: model.clone(), thinking: None })
+        }
+        (Some(provider), None) => catalog.find(&format!("{provider}/")),
+        (None, Some(id)) => catalog.find(id),
+        (None, None) => return None,
+    };
+    if chosen.is_none() {
+        let (provider, model) = (&settings.default_provider, &settings.default_model);
+        tracing::info!(?provider, ?model, "the model of the settings is not there");
+    }
+    chosen
 }

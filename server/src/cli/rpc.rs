@@ -1,5 +1,6 @@
 //! `agentese --mode rpc`: this process as an agent.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +11,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::Failure;
-use super::arguments::Run;
-use super::script_check;
+use super::plan::Plan;
+use super::stderr::Stderr;
 use super::stdout::Watch;
-use crate::config::agent_dir;
+use super::{Failure, script_check};
+use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::providers::scripted::Scripted;
 use crate::server::{Builder, Server};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
@@ -25,17 +26,30 @@ const PACE: Duration = Duration::from_millis(2);
 /// How long an orderly shutdown may take. A client that does not read can hold it up for ever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
 
-/// Serves stdin and stdout. Fails, before anything is read, for what the options ask and this
-/// version has not.
-pub(super) fn run(run: Run) -> Result<ExitCode, Failure> {
+/// Sends logs and panics to stderr, in a way that holds nobody up.
+pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
+    stderr.take_panics();
+    let default = if verbose { "info" } else { "warn" };
+    let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
+    let filter =
+        EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
+            stderr.warn(format_args!("AGENTESE_LOG says nothing that can be understood: {error}"));
+            EnvFilter::new(default)
+        });
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("AGENTESE_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
-        .with_writer(std::io::stderr)
+        .with_env_filter(filter)
+        .with_writer(stderr.clone())
         .with_ansi(false)
         .try_init();
-    check(&run)?;
-    let max_line = run.max_line;
-    let server = server(run)?;
+}
+
+/// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
+pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let max_line = plan.max_line;
+    let server = builder(plan, stderr)?.build();
+    if let Some(reason) = server.no_model() {
+        stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(serve(server, max_line));
@@ -44,97 +58,79 @@ pub(super) fn run(run: Run) -> Result<ExitCode, Failure> {
     code
 }
 
-/// What can be refused without reading anything.
-fn check(run: &Run) -> Result<(), Failure> {
-    let refuse = |text: String| Err(Failure::Usage(text));
-    match run.mode.as_deref() {
-        Some("rpc") => {}
-        None => return refuse("say --mode rpc; see agentese --help".to_owned()),
-        Some(mode) => {
-            return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
-        }
-    }
-    if run.messages.iter().any(|message| message.starts_with('@')) {
-        // The text is pi's.
-        return refuse("@file arguments are not supported in RPC mode".to_owned());
-    }
-    if agentese::schema::schema(&run.dialect, agentese::schema::Side::Server).is_none() {
-        let known = agentese::schema::dialects().join(", ");
-        return refuse(format!("\"{}\" is no dialect; there is {known}", run.dialect));
-    }
-    if run.dialect.split('@').next() != Some(agentese::pi::SPEC.name) {
-        return refuse(format!(
-            "the dialect {} is declared, but this server does not speak it yet; it speaks {}",
-            run.dialect,
-            agentese::pi::SPEC.id()
-        ));
-    }
-    match run.refused.reason(run.no_session) {
-        Some(reason) => refuse(reason),
-        None => Ok(()),
-    }
-}
-
-fn server(run: Run) -> Result<Server, Failure> {
-    if !run.messages.is_empty() {
-        eprintln!("Warning: messages on the command line are ignored in RPC mode");
-    }
-    let scripted = match &run.script {
-        None => Scripted::built_in().paced(PACE),
-        Some(path) => {
-            let context = || path.display().to_string();
-            let text =
-                std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
-            let script = agentese::wire::decode::<ModelScript>(&text)
-                .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
-            if let Some(member) = script_check::undeclared(&script) {
-                let reason = format!("{member} is no member of the format");
-                return Err(Failure::Script { path: context(), reason });
-            }
-            Scripted::script(script)
-        }
-    };
-    let prompts = [run.system_prompt, run.append_system_prompt];
-    let prompt: Vec<_> = prompts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+/// The parts of the server that a plan asks for.
+pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
+    let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
+    tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
+    let persist = persist(agent_dir.as_deref(), &settings, stderr);
     let mut builder: Builder = Server::builder()
-        .with_provider(Arc::new(scripted))
-        .models(run.models)
-        .system_prompt(prompt.join("\n\n"))
-        .tools(tools(run.tools, run.no_tools))
+        .with_provider(Arc::new(scripted(model.script.as_deref())?))
+        .models(model.scope)
+        .system_prompt(plan.system_prompt)
+        .tools(tools(plan.tools, stderr))
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
-        .shell(shell());
-    if let Some(provider) = run.provider {
+        .shell(shell(agent_dir.as_deref(), &settings))
+        .settings(settings)
+        .persist(persist)
+        .cwd(cwd);
+    if let Some(provider) = model.provider {
         builder = builder.provider(provider);
     }
-    if let Some(model) = run.model {
+    if let Some(model) = model.model {
         builder = builder.model(model);
     }
-    if let Some(level) = run.thinking {
+    if let Some(level) = model.thinking {
         builder = builder.thinking(level);
     }
-    let server = builder.build();
-    if let Some(reason) = server.no_model() {
-        eprintln!("Warning: no model is selected, prompts will be refused: {reason}");
-    }
-    Ok(server)
+    Ok(builder)
 }
 
-fn tools(names: Option<Vec<String>>, none: bool) -> ToolSet {
-    let Some(names) = names else {
-        return if none { ToolSet::none() } else { ToolSet::builtin() };
-    };
+/// The embedded model, with a script where one is given.
+fn scripted(script: Option<&Path>) -> Result<Scripted, Failure> {
+    let Some(path) = script else { return Ok(Scripted::built_in().paced(PACE)) };
+    let context = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
+    let script = agentese::wire::decode::<ModelScript>(&text)
+        .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
+    if let Some(member) = script_check::undeclared(&script) {
+        let reason = format!("{member} is no member of the format");
+        return Err(Failure::Script { path: context(), reason });
+    }
+    Ok(Scripted::script(script))
+}
+
+fn tools(names: Option<Vec<String>>, stderr: &Stderr) -> ToolSet {
+    let Some(names) = names else { return ToolSet::builtin() };
     let selection = ToolSet::select(names);
     for name in selection.unknown {
         let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
-        eprintln!("Warning: there is no tool \"{name}\"; there is {}", known.join(", "));
+        stderr.warn(format_args!("there is no tool \"{name}\"; there is {}", known.join(", ")));
     }
     selection.tools
 }
 
-fn shell() -> ShellSettings {
-    let agent_dir = agent_dir(&|name: &str| std::env::var_os(name));
+fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
     let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
-    ShellSettings { path_prefix: programs, ..ShellSettings::default() }
+    ShellSettings {
+        program: settings.shell_path.clone(),
+        prefix: settings.shell_command_prefix.clone(),
+        path_prefix: programs,
+        ..ShellSettings::default()
+    }
+}
+
+/// Where what a client sets is kept: nowhere, unless the settings ask for it.
+fn persist(agent_dir: Option<&Path>, settings: &Settings, stderr: &Stderr) -> Arc<dyn Persist> {
+    let path =
+        agent_dir.filter(|_| settings.persist_defaults).map(|directory| directory.join("settings.json"));
+    match path.map(SettingsFile::new) {
+        Some(Ok(file)) => Arc::new(file),
+        Some(Err(error)) => {
+            stderr.warn(format_args!("what a client sets will not be kept: {error}"));
+            Arc::new(NotPersisted)
+        }
+        None => Arc::new(NotPersisted),
+    }
 }
 
 async fn serve(server: Server, max_line: usize) -> Result<ExitCode, Failure> {

@@ -65,19 +65,24 @@ pub struct Loaded {
 }
 
 /// Reads `settings.json` of the agent directory, and over it `.pi/settings.json` of a trusted working
-/// directory. `trust` is what the command line says. Never fails: what cannot be read becomes a
+/// directory. `trust` is what the command line says about it, if anything. Never fails: what cannot be read becomes a
 /// complaint, and the default counts.
 ///
 /// Trust also comes from the user's own file: `defaultProjectTrust` is `always`, or
 /// `trustedDirectories` names the working directory or one above it. The working directory's file has
 /// no say in it.
-pub fn load_settings(agent_dir: Option<&Path>, cwd: &Path, home: Option<&Path>, trust: bool) -> Loaded {
-    let mut loaded = Loaded { trusted: trust, ..Loaded::default() };
+pub fn load_settings(
+    agent_dir: Option<&Path>,
+    cwd: &Path,
+    home: Option<&Path>,
+    trust: Option<bool>,
+) -> Loaded {
+    let mut loaded = Loaded { trusted: trust == Some(true), ..Loaded::default() };
     let user = agent_dir.map(|directory| directory.join("settings.json"));
     if let Some((path, object)) =
         user.and_then(|path| Some((path.clone(), object(&path, &mut loaded.complaints)?)))
     {
-        loaded.trusted |= is_trusted(&object, cwd, home);
+        loaded.trusted = trust.unwrap_or_else(|| is_trusted(&object, cwd, home));
         apply(&mut loaded, &path, object, home);
     }
     let project = cwd.join(".pi/settings.json");
@@ -346,7 +351,12 @@ mod tests {
         }
 
         fn load(&self, trust: bool) -> Loaded {
-            load_settings(Some(&self.agent_dir()), &self.cwd(), Some(Path::new("/home/me")), trust)
+            load_settings(
+                Some(&self.agent_dir()),
+                &self.cwd(),
+                Some(Path::new("/home/me")),
+                trust.then_some(true),
+            )
         }
     }
 
@@ -361,7 +371,7 @@ mod tests {
     #[test]
     fn without_files_the_defaults_count() {
         let directory = tempfile::tempdir().unwrap();
-        let loaded = load_settings(Some(&directory.path().join("none")), directory.path(), None, true);
+        let loaded = load_settings(Some(&directory.path().join("none")), directory.path(), None, Some(true));
         assert_eq!((loaded.settings, loaded.complaints.len()), (Settings::default(), 0));
     }
 
@@ -498,7 +508,7 @@ mod tests {
         assert_eq!(complaints("\u{feff} {}"), "");
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("settings.json")).unwrap();
-        let loaded = load_settings(Some(directory.path()), Path::new("/none"), None, false);
+        let loaded = load_settings(Some(directory.path()), Path::new("/none"), None, None);
         assert!(matches!(loaded.complaints[..], [Complaint::Unreadable { .. }]));
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentese::types::{QueueMode, ThinkingLevel};
+use agentese::types::ThinkingLevel;
 
-use crate::config::{CompactionSettings, Persist, RetrySettings};
+use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
 use crate::session::Store;
@@ -24,22 +24,14 @@ pub struct Options {
     pub scope: Vec<Chosen>,
     /// How hard models think unless their name says so; the nearest level that a model has counts.
     pub thinking: Option<ThinkingLevel>,
-    /// The level where nobody asked for one, nor the session names one; medium by default.
-    pub default_thinking: Option<ThinkingLevel>,
-    /// How steering messages are delivered, to begin with.
-    pub steering_mode: QueueMode,
-    /// How follow-ups are delivered, to begin with.
-    pub follow_up_mode: QueueMode,
-    /// How the agent tries again, to begin with.
-    pub retry: RetrySettings,
-    /// How the agent compacts, to begin with.
-    pub compaction: CompactionSettings,
     /// Where sessions are kept; none where they are not.
     pub store: Option<Store>,
-    /// Keeps what a client sets.
-    pub persist: Arc<dyn Persist>,
     /// What models are told beforehand.
     pub system_prompt: SystemPrompt,
+    /// What the user has decided beforehand.
+    pub settings: Settings,
+    /// Keeps what a client sets.
+    pub persist: Arc<dyn Persist>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.

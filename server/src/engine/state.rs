@@ -86,7 +86,8 @@ impl State {
         let chosen = options.model.as_ref();
         let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
         let kept = || session.as_ref().and_then(|session| session.restored().thinking);
-        let wanted = asked.or_else(kept).or(options.default_thinking).unwrap_or(DEFAULT_THINKING);
+        let wanted =
+            asked.or_else(kept).or(options.settings.default_thinking_level).unwrap_or(DEFAULT_THINKING);
         let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
         let session = session.unwrap_or_else(|| {
             let mut fresh = options.fresh_session(None);
@@ -97,15 +98,15 @@ impl State {
             fresh
         });
         let mut queues = Queues::default();
-        queues.set_steering_mode(options.steering_mode);
-        queues.set_follow_up_mode(options.follow_up_mode);
+        queues.set_steering_mode(options.settings.steering_mode);
+        queues.set_follow_up_mode(options.settings.follow_up_mode);
         Self {
             session,
             queues,
             model: chosen.map(|chosen| chosen.model.clone()),
             thinking,
-            retry: options.retry,
-            compaction: options.compaction,
+            retry: options.settings.retry,
+            compaction: options.settings.compaction,
             work: None,
             works: 0,
             deferred: Vec::new(),

@@ -44,10 +44,47 @@ fn what_is_not_there_is_refused() {
     refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "no dialect");
     refused(&["--mode", "rpc", "--session-dir", "/tmp"], "--session-dir is not available");
     refused(&["--mode", "rpc", "--continue"], "--continue is not available");
+    refused(&["--mode", "rpc", "--session", "0b81"], "--session is not available");
+    refused(&["--mode", "rpc", "--updates", "delta"], "--updates delta is not available");
+    refused(&["--export", "a.jsonl", "a.html"], "--export is not available");
+    refused(&["sessions", "--json"], "sessions are not available");
     refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
     let place = Place::new();
     let script = place.file("bad.json", r#"{"responses": [{"blocks": 7}]}"#);
     refused(&["--mode", "rpc", "--script", &script], "blocks");
+}
+
+#[test]
+fn what_means_nothing_is_refused() {
+    refused(&["--mode", "rpc", "--thinking", "loud"], "off, minimal, low, medium, high, xhigh");
+    refused(&["--mode", "rpc", "--max-line", "7"], "no frame fits");
+    refused(&["--mode", "rpc", "--updates", "sometimes"], "snapshots");
+    refused(&["--mode", "rpc", "--no-session", "--continue"], "--no-session keeps nothing");
+    refused(&["--mode", "rpc", "--session", "a", "-r"], "two sessions");
+    refused(&["--mode", "rpc", "--session", "../"], "--session is not available");
+    refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the beginning of an id");
+    refused(&["--mode", "rpc", "--trust", "--no-trust"], "cannot be used with");
+    refused(&["--mode", "rpc", "--api-key", "k"], "--provider or --model");
+    refused(&["completions", "cobol"], "bash");
+}
+
+#[test]
+fn a_mistyped_option_is_suggested() {
+    let (status, stdout, stderr) = Place::new().output(&["--mode", "rpc", "--no-sesion"]);
+    assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
+    assert_eq!(stderr, "Warning: unknown option --no-sesion is ignored; did you mean --no-session?\n");
+}
+
+#[test]
+fn fm_f118_a_key_on_the_command_line_is_never_repeated() {
+    let place = Place::new();
+    let arguments = ["--mode", "rpc", "--provider", "scripted", "--api-key", "sk-canary", "--frobnicate"];
+    let mut command = place.command(&arguments);
+    command.env("AGENTESE_LOG", "trace");
+    let (_, stdout, stderr) = Agent::start(command).finish();
+    assert!(stderr.contains("Warning: --api-key is visible"), "{stderr}");
+    assert!(stderr.contains("Error: --api-key is not available"), "{stderr}");
+    assert!(!stderr.contains("canary") && !stdout.contains("canary"), "{stderr}");
 }
 
 #[test]
@@ -126,10 +163,21 @@ fn help_and_version_go_to_stdout() {
     let place = Place::new();
     let (status, stdout, _) = place.output(&["--help"]);
     assert_eq!(status.code(), Some(0));
-    for word in ["--mode", "--dialect", "--script", "--model", "schema", "AGENTESE_LOG"] {
+    for word in [
+        "Model:",
+        "Session:",
+        "Tools:",
+        "Examples:",
+        "--mode",
+        "--dialect",
+        "--script",
+        "--model",
+        "schema",
+        "AGENTESE_LOG",
+    ] {
         assert!(stdout.contains(word), "{word} is missing:\n{stdout}");
     }
-    assert!(stdout.lines().all(|line| line.chars().count() <= 110), "{stdout}");
+    assert!(stdout.lines().all(|line| line.chars().count() <= 100), "{stdout}");
     let (status, stdout, _) = place.output(&["--version"]);
     assert_eq!((status.code(), stdout), (Some(0), format!("agentese {}\n", env!("CARGO_PKG_VERSION"))));
 }
