@@ -12,7 +12,7 @@ use crate::engine::{Engine, Options};
 use crate::fronts::pi;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
-use crate::providers::{Catalog, Chosen, Provider};
+use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
 use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
@@ -41,6 +41,14 @@ impl Server {
         self.options.model.is_none().then_some(self.options.no_model.as_str())
     }
 
+    /// Gives a key for the provider of the model that was selected, before all others; it is not
+    /// stored.
+    pub fn give_key(&self, key: SecretString) {
+        if let Some(chosen) = &self.options.model {
+            self.options.catalog.set_api_key(&chosen.model.provider, key);
+        }
+    }
+
     /// Serves the pi dialect to one client until its input ends. Bad input is answered, it never fails.
     pub async fn serve(self, transport: Transport) -> Ended {
         self.serve_with(transport, ServeOptions::default()).await
@@ -60,6 +68,7 @@ pub struct Builder {
     cwd: Option<PathBuf>,
     temp_dir: Option<PathBuf>,
     providers: Vec<Arc<dyn Provider>>,
+    catalog: Option<Catalog>,
     model: Option<String>,
     provider: Option<String>,
     models: Vec<String>,
@@ -83,6 +92,7 @@ impl Default for Builder {
             cwd: None,
             temp_dir: None,
             providers: Vec::new(),
+            catalog: None,
             model: None,
             provider: None,
             models: Vec::new(),
@@ -131,14 +141,20 @@ impl Builder {
         self
     }
 
+    /// The models that there are, in place of those of providers that are added.
+    pub fn catalog(mut self, catalog: Catalog) -> Self {
+        self.catalog = Some(catalog);
+        self
+    }
+
     /// Lets the embedded model play a script.
     pub fn script(self, script: ModelScript) -> Self {
         let clock = self.clock.clone();
         self.with_provider(Arc::new(Scripted::script(script).with_clock(clock)))
     }
 
-    /// The model to begin with, as [`Catalog::find`] reads it; the first one by default. Where there
-    /// is no such model the agent has none, and refuses prompts.
+    /// The model to begin with, as [`Catalog::find`] reads it; by default that of the session, of the
+    /// settings, or the first one.
     pub fn model(mut self, pattern: impl Into<String>) -> Self {
         self.model = Some(pattern.into());
         self
@@ -241,57 +257,76 @@ impl Builder {
         self
     }
 
-    /// The server.
+    /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(self) -> Server {
         let updates = self.updates;
         let (options, session) = self.parts();
         Server { options, session, updates }
     }
 
+    /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
+    pub fn try_build(self) -> Result<Server, SelectError> {
+        let updates = self.updates;
+        let (options, session, error) = self.put_together();
+        error.map_or(Ok(Server { options, session, updates }), Err)
+    }
+
     /// What an engine of these parts is made of, for those who serve it in their own way.
     pub fn parts(self) -> (Options, Option<Session>) {
-        let mut providers = self.providers;
-        if providers.is_empty() {
-            providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
-        }
-        let catalog = Catalog::new(providers);
-        let wanted = match (&self.provider, &self.model) {
-            (Some(provider), None) => Some(format!("{provider}/")),
-            (Some(provider), Some(model)) if !model.starts_with(&format!("{provider}/")) => {
-                Some(format!("{provider}/{model}"))
+        let (options, session, _) = self.put_together();
+        (options, session)
+    }
+
+    fn put_together(self) -> (Options, Option<Session>, Option<SelectError>) {
+        let catalog = self.catalog.unwrap_or_else(|| {
+            let mut providers = self.providers;
+            if providers.is_empty() {
+                providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
             }
-            (_, model) => model.clone(),
-        };
-        let patterns: Vec<&str> = self.models.iter().map(String::as_str).collect();
-        let (scope, unknown) = catalog.scope(patterns);
+            Catalog::new(providers)
+        });
+        let (scope, unknown) = catalog.scope(self.models.iter().map(String::as_str));
         for pattern in unknown {
             tracing::warn!(pattern, "no model matches");
         }
-        let any = || Some(Chosen { model: catalog.models().next()?.clone(), thinking: None });
-        let model = match &wanted {
-            Some(pattern) => catalog.find(pattern),
-            None => scope.first().cloned().or_else(|| preferred(&catalog, &self.settings)).or_else(any),
+        let settings = &self.settings;
+        let resumed = self.session.as_ref().and_then(|session| session.restored().model);
+        let selected = catalog.select(Wanted {
+            provider: self.provider.as_deref(),
+            model: self.model.as_deref(),
+            scope: &scope,
+            resumed: resumed.as_ref().map(|(provider, id)| (provider.as_str(), id.as_str())),
+            default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
+        });
+        let (selected, error) = match selected {
+            Ok(selected) => (selected, None),
+            Err(error) => (Selected::default(), Some(error)),
         };
-        let names = catalog.names();
-        let no_model = match &wanted {
-            Some(pattern) => format!("nothing matches \"{pattern}\"; there is {}", names.join(", ")),
-            None => "none is configured".to_owned(),
+        if let Some(warning) = selected.warning {
+            tracing::warn!("{warning}");
+        }
+        let no_model = match &error {
+            Some(error) => error.to_string(),
+            None => "none can be asked; set a provider's key in the environment, or name one in models.json"
+                .to_owned(),
         };
         let cwd = self.cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
         let mut context =
             ToolContext::new(cwd, self.spawner.unwrap_or_else(|| Arc::new(LocalSpawner::new(None))));
         context.shell = self.shell;
+        context.auto_resize_images = settings.images.auto_resize;
+        context.block_images = settings.images.block_images;
         if let Some(directory) = self.temp_dir {
             context.temp_dir = directory;
         }
         let options = Options {
             catalog,
+            model: selected.chosen,
             no_model,
             scope,
             thinking: self.thinking,
-            model,
-            system_prompt: self.system_prompt,
             store: self.store,
+            system_prompt: self.system_prompt,
             settings: self.settings,
             persist: self.persist,
             tools: self.tools,
@@ -299,23 +334,6 @@ impl Builder {
             clock: self.clock,
             ids: self.ids,
         };
-        (options, self.session)
+        (options, self.session, error)
     }
-}
-
-/// The model that the settings name, where it is there.
-fn preferred(catalog: &Catalog, settings: &Settings) -> Option<Chosen> {
-    let chosen = match (&settings.default_provider, &settings.default_model) {
-        (Some(provider), Some(id)) => {
-            catalog.get(provider, id).map(|model| Chosen { model: model.clone(), thinking: None })
-        }
-        (Some(provider), None) => catalog.find(&format!("{provider}/")),
-        (None, Some(id)) => catalog.find(id),
-        (None, None) => return None,
-    };
-    if chosen.is_none() {
-        let (provider, model) = (&settings.default_provider, &settings.default_model);
-        tracing::info!(?provider, ?model, "the model of the settings is not there");
-    }
-    chosen
 }

@@ -94,8 +94,8 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
-            let catalog = rpc::builder(plan, stderr)?.parts().0.catalog;
-            list_models::print(catalog.models(), search.as_deref(), stderr)
+            let catalog = rpc::catalog(&plan, stderr)?;
+            list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
         Task::Export { .. } => Err(Failure::Usage("there is no export".to_owned())),
     }

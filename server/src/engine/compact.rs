@@ -14,7 +14,7 @@ use super::compaction::{NothingToDo, Part, Plan, plan, request_text, system_prom
 use super::state::{Kind, Phase};
 use super::work::End;
 use super::{Engine, Event, Shared};
-use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent, nearest_level};
+use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
 
 /// Why a conversation was not compacted. Nothing changed then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +52,7 @@ struct Job {
     plan: Plan,
     model: Model,
     provider: Arc<dyn Provider>,
+    thinking: ThinkingLevel,
     reserve: u64,
     session: String,
 }
@@ -116,9 +117,11 @@ pub(super) async fn compact_on_its_own(
 }
 
 fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError> {
-    let no_model = || CompactError::NoModel(shared.options.no_model.clone());
+    let options = &shared.options;
+    let no_model = || CompactError::NoModel(options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
-    let provider = shared.options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
+    options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
+    let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
     let plan = plan(
         &super::branch::items(&state.session),
         state.session.messages(),
@@ -126,6 +129,7 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     )?;
     Ok(Job {
         plan,
+        thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
         model,
         provider,
         reserve: state.compaction.reserve_tokens,
@@ -179,13 +183,12 @@ async fn summarize(
 async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, CompactError> {
     let text = request_text(&job.plan, part, focus);
     let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
-    let thinking = if job.model.reasoning { ThinkingLevel::High } else { ThinkingLevel::Off };
     let request = Request {
         model: job.model.clone(),
         system_prompt: system_prompt().to_owned(),
         messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
         tools: Vec::new(),
-        thinking: nearest_level(&job.model, thinking),
+        thinking: job.thinking,
         max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
         session_id: job.session.clone(),
     };

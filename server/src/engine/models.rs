@@ -5,13 +5,13 @@ use agentese::types::{Model, ThinkingLevel};
 use super::state::State;
 use super::{Engine, Shared};
 use crate::config::Change;
-use crate::providers::{Chosen, levels, nearest_level};
+use crate::providers::Chosen;
 use crate::session::Restored;
 
 impl Engine {
     /// The models that can be asked.
     pub fn models(&self) -> Vec<Model> {
-        self.shared.options.catalog.available().cloned().collect()
+        self.shared.options.catalog.available().into_iter().cloned().collect()
     }
 
     /// Switches to a model; runs that are going on keep theirs. None where there is no such model.
@@ -28,7 +28,7 @@ impl Engine {
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {
         let options = &self.shared.options;
         let scoped = !options.scope.is_empty();
-        let all = || options.catalog.available().map(|model| Chosen { model: model.clone(), thinking: None });
+        let all = || options.catalog.available().into_iter().map(|model| Chosen { model: model.clone(), thinking: None });
         let choices: Vec<Chosen> = if scoped { options.scope.clone() } else { all().collect() };
         let mut state = self.shared.state();
         let current = choices.iter().position(|chosen| Some(&chosen.model) == state.model.as_ref());
@@ -44,14 +44,14 @@ impl Engine {
     /// Sets how hard the model thinks: the nearest level that it has.
     pub fn set_thinking(&self, level: ThinkingLevel) {
         let mut state = self.shared.state();
-        let level = state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, level));
+        let level = self.shared.options.nearest_level(state.model.as_ref(), level);
         self.shared.think(&mut state, level);
     }
 
     /// Switches to the next level that the model has; none where it has only one.
     pub fn cycle_thinking(&self) -> Option<ThinkingLevel> {
         let mut state = self.shared.state();
-        let levels = levels(state.model.as_ref()?);
+        let levels = self.shared.options.catalog.levels(state.model.as_ref()?);
         if levels.len() < 2 {
             return None;
         }
@@ -69,7 +69,7 @@ impl Shared {
         self.options
             .persist
             .save(Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
-        let level = nearest_level(&model, wanted);
+        let level = self.options.catalog.nearest_level(&model, wanted);
         state.model = Some(model);
         self.think(state, level);
     }
@@ -96,7 +96,6 @@ impl Shared {
             }
         }
         let wanted = restored.thinking.unwrap_or(state.thinking);
-        state.thinking =
-            state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, wanted));
+        state.thinking = self.options.nearest_level(state.model.as_ref(), wanted);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::ThinkingLevel;
+use agentese::types::{Model, ThinkingLevel};
 
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
@@ -40,6 +40,13 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Identifiers.
     pub ids: Arc<dyn Ids>,
+}
+
+impl Options {
+    /// The level nearest to the one that is wanted, of those that the model has.
+    pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
+        model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))
+    }
 }
 
 impl std::fmt::Debug for Options {

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use super::Options;
 use super::queue::Queues;
 use crate::config::{CompactionSettings, RetrySettings};
-use crate::providers::nearest_level;
 use crate::session::Session;
 
 /// What set the work going.
@@ -88,7 +87,7 @@ impl State {
         let kept = || session.as_ref().and_then(|session| session.restored().thinking);
         let wanted =
             asked.or_else(kept).or(options.settings.default_thinking_level).unwrap_or(DEFAULT_THINKING);
-        let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
+        let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
         let session = session.unwrap_or_else(|| {
             let mut fresh = options.fresh_session(None);
             if let Some(chosen) = chosen {
