@@ -140,7 +140,9 @@ impl Memory {
                 self.crashed = true;
                 Err(io::Error::other("the machine stops"))
             }
-            Some(Fault::Full { steps, truncate }) if steps.contains(&number) && (asks_for_room || *truncate) => {
+            Some(Fault::Full { steps, truncate })
+                if steps.contains(&number) && (asks_for_room || *truncate) =>
+            {
                 act(self, if asks_for_room { 5 } else { 0 });
                 Err(ErrorKind::StorageFull.into())
             }

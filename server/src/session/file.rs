@@ -18,6 +18,9 @@ use super::sync::Syncer;
 /// How much is written at once where many lines wait.
 const BATCH: usize = 1 << 23;
 
+/// The largest file that is opened: all of it is held in memory.
+const LARGEST: u64 = 1 << 32;
+
 /// The lines of a session: its header and its entries.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'a> {
@@ -117,6 +120,9 @@ impl SessionFile {
             // Somebody may have put another file in its place before it was locked.
             if storage.identity(&path).map_err(failed)? != identity {
                 continue;
+            }
+            if file.length().map_err(failed)? > LARGEST {
+                return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB")));
             }
             let bytes = file.read().map_err(failed)?;
             let length = bytes.len() as u64;

@@ -79,7 +79,11 @@ fn fm_f96_after_a_crash_at_any_step_all_that_was_promised_is_there() {
             let prefix: String = whole.split_inclusive('\n').take(count + 1).collect();
             assert!(text.starts_with(&prefix) || count == 0, "{case}");
             let again = open(&disk).unwrap();
-            assert_eq!((again.entries().len(), again.repairs().damaged_lines), (count + 2, 0), "{case}\n{text}");
+            assert_eq!(
+                (again.entries().len(), again.repairs().damaged_lines),
+                (count + 2, 0),
+                "{case}\n{text}"
+            );
         }
     }
 }

@@ -16,7 +16,9 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
     ACTS.iter().for_each(|act| act(&mut session));
     let steps = disk.steps();
     let mut troubled = 0;
-    for (first, count) in (0..steps).flat_map(|first| [1, 2, 3, 5, usize::MAX - steps].map(|count| (first, count))) {
+    for (first, count) in
+        (0..steps).flat_map(|first| [1, 2, 3, 5, usize::MAX - steps].map(|count| (first, count)))
+    {
         for truncate in [false, true] {
             let case = format!("{count} steps from {first}, cannot be cut: {truncate}");
             let fault = Fault::Full { steps: first..first + count, truncate };
@@ -39,7 +41,8 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
 
             // Whatever is there, it can be opened, and nothing in it is fused.
             if let Some(text) = disk.read(path).filter(|text| text.contains('\n')) {
-                let now = open(&disk.survivor(None)).unwrap_or_else(|error| panic!("{case}: {error}\n{text}"));
+                let now =
+                    open(&disk.survivor(None)).unwrap_or_else(|error| panic!("{case}: {error}\n{text}"));
                 let found: Vec<&str> = now.entries().iter().map(|entry| entry.json()).collect();
                 assert_eq!(found, &lines[..found.len()], "{case}\n{text}");
             }
