@@ -42,6 +42,7 @@ struct Memory {
     steps: usize,
     fault: Option<Fault>,
     crashed: bool,
+    read_only: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -71,6 +72,12 @@ impl MemoryDisk {
 
     pub fn failing(self, fault: Fault) -> Self {
         self.memory().fault = Some(fault);
+        self
+    }
+
+    /// Nothing can be written to its files.
+    pub fn read_only(self) -> Self {
+        self.memory().read_only = true;
         self
     }
 
@@ -174,7 +181,10 @@ impl Storage for MemoryDisk {
         Ok(Arc::new(MemoryFile { disk: self.clone(), node }))
     }
 
-    fn open(&self, path: &Path, _: bool) -> io::Result<Arc<dyn StoredFile>> {
+    fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn StoredFile>> {
+        if write && self.memory().read_only {
+            return Err(ErrorKind::ReadOnlyFilesystem.into());
+        }
         Ok(Arc::new(MemoryFile { disk: self.clone(), node: self.node(path)? }))
     }
 

@@ -1,12 +1,18 @@
 //! What happens to files.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
-use agentese_server::session::{OpenError, Session, Store};
+use agentese_server::session::{OpenError, Scope, Session, Start, Store};
+use agentese_server::world::{Clock, RandomIds};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use super::{entries, lines, random, start, user};
 
@@ -228,20 +234,62 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
-#[test]
-fn fm_f100_a_file_that_cannot_be_written_can_be_read() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("s.jsonl");
-    let mut session = Session::create_at(&path, start(place.path())).unwrap();
-    session.append(user("one"));
-    drop(session);
-    fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
-    if fs::OpenOptions::new().append(true).open(&path).is_ok() {
-        // Nothing is forbidden to root.
-        return;
+/// A clock that goes backwards.
+struct Backwards(AtomicI64);
+
+impl Clock for Backwards {
+    fn now_ms(&self) -> i64 {
+        self.0.fetch_sub(1000, Ordering::Relaxed)
     }
-    let mut session = Session::open(&path, start(place.path())).unwrap();
-    assert!(session.writable().is_err());
-    session.append(user("two"));
-    assert_eq!((session.messages().len(), lines(&path).len()), (2, 2));
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+/// A clock that stands.
+struct Stands;
+
+impl Clock for Stands {
+    fn now_ms(&self) -> i64 {
+        1_767_323_045_678
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+#[test]
+fn fm_f108_order_is_the_order_of_the_file_whatever_the_clock_says() {
+    let place = tempfile::tempdir().unwrap();
+    let store = Store::at(place.path(), place.path());
+    let clock = Arc::new(Backwards(AtomicI64::new(1_767_323_045_678)));
+    let begin = Start::new(place.path(), clock, Arc::new(RandomIds));
+    let mut session = Session::create(&store, begin);
+    let words = ["one", "two", "three"].map(user);
+    for message in &words {
+        session.append(message.clone());
+    }
+    let file = session.file().unwrap().to_owned();
+    drop(session);
+    let session = Session::open(&file, random(place.path())).unwrap();
+    assert_eq!(session.messages(), words);
+    let times: Vec<_> = session.entries().iter().map(|entry| entry.time().unwrap()).collect();
+    assert!(times.is_sorted_by(|one, other| one > other), "{times:?}");
+}
+
+#[test]
+fn fm_f108_sessions_of_one_time_have_files_of_their_own() {
+    let place = tempfile::tempdir().unwrap();
+    let store = Store::at(place.path(), place.path());
+    let stands = Arc::new(Stands);
+    let create = || Session::create(&store, Start::new(place.path(), stands.clone(), Arc::new(RandomIds)));
+    let mut sessions = [create(), create()];
+    for session in &mut sessions {
+        session.append(user("one"));
+        assert_eq!(session.storage_trouble(), None);
+    }
+    assert_ne!(sessions[0].file(), sessions[1].file());
+    assert_eq!(store.list(Scope::Here).len(), 2);
 }

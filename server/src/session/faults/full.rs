@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::FutureExt;
 
-use super::script::{ACTS, PATH, create, open, reference};
+use super::script::{ACTS, PATH, create, open, reference, user};
 use super::{Fault, MemoryDisk};
 
 #[test]
@@ -69,4 +69,20 @@ fn fm_f100_a_session_that_ends_tries_once_more() {
     let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
     drop(session);
     assert_eq!(disk.read(Path::new(PATH)).unwrap(), whole);
+}
+
+#[test]
+fn fm_f100_a_file_that_cannot_be_written_can_be_read() {
+    let (lines, whole) = reference();
+    let path = Path::new(PATH);
+    let disk = MemoryDisk::with(path, &whole).read_only();
+    let mut session = open(&disk).unwrap();
+    assert_eq!(session.entries().len(), lines.len());
+    let error = session.writable().unwrap_err();
+    assert!(error.to_string().contains("cannot be written"), "{error}");
+    session.append(user("on"));
+    assert_eq!(session.storage_trouble(), Some(error.clone()));
+    assert_eq!(session.flush().now_or_never(), Some(Err(error)));
+    drop(session);
+    assert_eq!((disk.steps(), disk.read(path).unwrap()), (0, whole));
 }
