@@ -59,7 +59,7 @@ struct MemoryFile {
 
 impl MemoryDisk {
     /// One with a file, all of it durable.
-    pub fn with(path: &Path, content: &str) -> Self {
+    pub fn with(path: &Path, content: &[u8]) -> Self {
         let disk = Self::default();
         let node = Node { content: content.into(), durable: content.into(), locked: false };
         let mut memory = disk.memory();
@@ -86,10 +86,13 @@ impl MemoryDisk {
         self.memory().steps
     }
 
-    pub fn read(&self, path: &Path) -> Option<String> {
+    pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let memory = self.memory();
-        let node = memory.names.get(path)?;
-        Some(String::from_utf8(memory.nodes[*node].content.clone()).unwrap())
+        Some(memory.nodes[*memory.names.get(path)?].content.clone())
+    }
+
+    pub fn read(&self, path: &Path) -> Option<String> {
+        self.bytes(path).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     pub fn names(&self) -> Vec<PathBuf> {

@@ -102,13 +102,13 @@ const OLD: &str = concat!(
 fn fm_f96_a_crash_while_a_file_is_replaced_leaves_the_old_or_the_new() {
     let acts = &ACTS[3..6];
     let path = Path::new(PATH);
-    let disk = MemoryDisk::with(path, OLD);
+    let disk = MemoryDisk::with(path, OLD.as_bytes());
     run(&mut open(&disk).unwrap(), acts);
     let backup = path.with_file_name("s.jsonl.v1.bak");
     assert_eq!(disk.names(), [path.to_owned(), backup.clone()]);
     assert_eq!(disk.read(&backup).as_deref(), Some(OLD));
     for (step, tenths) in (0..disk.steps()).flat_map(|step| TENTHS.map(|tenths| (step, tenths))) {
-        let disk = MemoryDisk::with(path, OLD).failing(Fault::Crash { step, tenths });
+        let disk = MemoryDisk::with(path, OLD.as_bytes()).failing(Fault::Crash { step, tenths });
         let promised = open(&disk).map_or(Promised::default(), |mut session| run(&mut session, acts));
         for loss in LOSSES {
             let case = format!("step {step}, {tenths} tenths, {loss:?}, {promised:?}");

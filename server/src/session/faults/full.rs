@@ -75,7 +75,7 @@ fn fm_f100_a_session_that_ends_tries_once_more() {
 fn fm_f100_a_file_that_cannot_be_written_can_be_read() {
     let (lines, whole) = reference();
     let path = Path::new(PATH);
-    let disk = MemoryDisk::with(path, &whole).read_only();
+    let disk = MemoryDisk::with(path, whole.as_bytes()).read_only();
     let mut session = open(&disk).unwrap();
     assert_eq!(session.entries().len(), lines.len());
     let error = session.writable().unwrap_err();

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::MemoryDisk;
-use super::script::{PATH, answer, compaction, create, open, user};
-use crate::session::{BranchSummary, EntryId, Session};
+use super::script::{PATH, answer, compaction, create, open, reference, user};
+use crate::session::{BranchSummary, EntryId, OpenError, Session};
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -44,6 +44,45 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Forget),
         1 => Just(Act::Reopen),
     ]
+}
+
+/// What happens to the bytes of a file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Set(prop::sample::Index, u8),
+    Zeros(prop::sample::Index, usize),
+    Cut(prop::sample::Index, usize),
+    Insert(prop::sample::Index, Vec<u8>),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = any::<prop::sample::Index>;
+    prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
+        (at(), 1..300usize).prop_map(|(at, count)| Damage::Zeros(at, count)),
+        (at(), 1..300usize).prop_map(|(at, count)| Damage::Cut(at, count)),
+        (at(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
+    ]
+}
+
+impl Damage {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        let (Self::Set(at, _) | Self::Zeros(at, _) | Self::Cut(at, _) | Self::Insert(at, _)) = self;
+        let at = at.index(bytes.len().max(1)).min(bytes.len());
+        let upto = |count: usize| (at + count).min(bytes.len());
+        match self {
+            Self::Set(_, byte) => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = *byte),
+            Self::Zeros(_, count) => {
+                let end = upto(*count);
+                bytes[at..end].fill(0);
+            }
+            Self::Cut(_, count) => {
+                let end = upto(*count);
+                bytes.drain(at..end);
+            }
+            Self::Insert(_, more) => drop(bytes.splice(at..at, more.iter().copied())),
+        }
+    }
 }
 
 /// Some entry, or none that there is.
@@ -130,5 +169,42 @@ proptest! {
                 forgot = false;
             }
         }
+    }
+
+    #[test]
+    fn fm_f98_a_damaged_file_is_refused_or_goes_on(damages in prop::collection::vec(damage(), 1..4)) {
+        let path = Path::new(PATH);
+        let mut bytes = reference().1.into_bytes();
+        for damage in &damages {
+            damage.apply(&mut bytes);
+        }
+        let disk = MemoryDisk::with(path, &bytes);
+        let mut session = match open(&disk) {
+            Ok(session) => session,
+            Err(error) => {
+                prop_assert!(matches!(error, OpenError::NotASession { .. }), "{error}");
+                prop_assert_eq!(disk.bytes(path).unwrap(), bytes);
+                return Ok(());
+            }
+        };
+        let (count, repairs) = (session.entries().len(), session.repairs());
+        // A version that damage made: such a file is replaced and kept, or not written.
+        if disk.names().len() > 1 || session.writable().is_err() {
+            prop_assert!(disk.names().iter().any(|name| disk.bytes(name).unwrap() == bytes));
+            return Ok(());
+        }
+        session.append(user("on"));
+        session.append(user("and on"));
+        prop_assert_eq!(session.storage_trouble(), None);
+        drop(session);
+        let again = open(&disk).unwrap();
+        prop_assert_eq!(again.entries().len(), count + 2);
+        prop_assert_eq!(again.repairs().damaged_lines, repairs.damaged_lines);
+        prop_assert!(!again.repairs().torn_tail);
+        // What was there stays, but for a torn end.
+        let written = disk.bytes(path).unwrap();
+        let kept = bytes.iter().zip(&written).take_while(|(one, other)| one == other).count();
+        let last_line = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        prop_assert!(kept >= last_line, "{kept} of {last_line}");
     }
 }
