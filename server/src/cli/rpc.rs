@@ -136,7 +136,8 @@ fn budgets(settings: &Settings) -> Budgets {
     }
 }
 
-pub(super) const NO_STORE: &str = "there is no home directory to keep sessions in; say --session-dir or --no-session";
+pub(super) const NO_STORE: &str =
+    "there is no home directory to keep sessions in; say --session-dir or --no-session";
 
 /// Where sessions are kept, and the one to go on with.
 fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {

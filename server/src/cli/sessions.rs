@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::arguments::Sessions;
-use super::table::{shortened, table};
 use super::rpc::{NO_STORE, store};
+use super::table::{shortened, table};
 use super::{Failure, output};
 use crate::config::agent_dir;
 use crate::session::{Record, Scope};
@@ -81,7 +81,8 @@ mod tests {
             message_count: 12,
             first_message: Some(format!("mend\nthe \u{1b}[2J {}", "x".repeat(90))),
         };
-        let named = Record { name: Some("kettle".to_owned()), cwd: Some("/other".to_owned()), ..session.clone() };
+        let named =
+            Record { name: Some("kettle".to_owned()), cwd: Some("/other".to_owned()), ..session.clone() };
         vec![session, named]
     }
 
@@ -106,10 +107,7 @@ mod tests {
         assert_eq!((value[0].get("name"), &value[1]["name"]), (None, &Value::from("kettle")));
         assert_eq!(value[1]["messageCount"], 12);
         let names: Vec<_> = value[0].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            ["path", "id", "cwd", "created", "modified", "messageCount", "firstMessage"]
-        );
+        assert_eq!(names, ["path", "id", "cwd", "created", "modified", "messageCount", "firstMessage"]);
         assert_eq!(as_json(&[]), "[]\n");
     }
 }

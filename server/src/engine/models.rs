@@ -28,7 +28,13 @@ impl Engine {
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {
         let options = &self.shared.options;
         let scoped = !options.scope.is_empty();
-        let all = || options.catalog.available().into_iter().map(|model| Chosen { model: model.clone(), thinking: None });
+        let all = || {
+            options
+                .catalog
+                .available()
+                .into_iter()
+                .map(|model| Chosen { model: model.clone(), thinking: None })
+        };
         let choices: Vec<Chosen> = if scoped { options.scope.clone() } else { all().collect() };
         let mut state = self.shared.state();
         let current = choices.iter().position(|chosen| Some(&chosen.model) == state.model.as_ref());

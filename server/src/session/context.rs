@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use agentese::types::{AgentMessage, ThinkingLevel};
 
-use super::entry::{Body, Entry, Role};
+use super::body::{Body, Role};
+use super::entry::Entry;
 
 /// What the entries of a branch say about its settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,41 +8,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::appender::{Appender, Lines};
 use super::error::{Holder, OpenError, StorageTrouble};
-use super::header::Header;
 use super::load::Tail;
-use super::storage::{Identity, Storage, StoredFile};
+use super::storage::Storage;
 use super::sync::Syncer;
 
-/// How much is written at once where many lines wait.
-const BATCH: usize = 1 << 23;
+/// The largest file that is opened: all of it is held in memory.
+const LARGEST: u64 = 1 << 32;
 
-/// The lines of a session: its header and its entries.
-#[derive(Clone, Copy)]
-pub(super) struct Lines<'a> {
-    pub header: &'a Header,
-    pub entries: &'a [Entry],
-}
-
-impl<'a> Lines<'a> {
-    fn count(self) -> usize {
-        self.entries.len() + 1
-    }
-
-    fn get(self, number: usize) -> &'a str {
-        match number.checked_sub(1) {
-            None => self.header.json(),
-            Some(position) => self.entries[position].json(),
-        }
-    }
-}
+/// How often a file is opened that was replaced meanwhile.
+const ATTEMPTS: usize = 8;
 
 /// The file behind a session, whether it is there yet or not.
 pub(super) struct SessionFile {
     path: PathBuf,
     storage: Arc<dyn Storage>,
-    open: Option<Open>,
+    open: Option<Appender>,
     /// How many lines of the session are in it.
     written: usize,
     /// What has to be done before anything can be written behind what is there.
@@ -60,17 +42,6 @@ pub(super) struct Migration {
     pub from: u64,
     /// The name of the new file until it takes the place of the old one.
     pub temporary: String,
-}
-
-struct Open {
-    file: Arc<dyn StoredFile>,
-    identity: Identity,
-    /// How long it is, without a torn end.
-    length: u64,
-    tail: Tail,
-    /// Where a torn end ends.
-    end: u64,
-    syncer: Syncer,
 }
 
 impl std::fmt::Debug for SessionFile {
@@ -102,7 +73,7 @@ impl SessionFile {
             io::ErrorKind::NotFound => OpenError::Missing { path: path.clone() },
             _ => OpenError::Io { path: path.clone(), source },
         };
-        loop {
+        for _ in 0..ATTEMPTS {
             let (file, refused) = match storage.open(&path, true) {
                 Err(error) if unwritable(&error) => {
                     let refused = format!("{} cannot be written: {error}", path.display());
@@ -118,16 +89,20 @@ impl SessionFile {
             if storage.identity(&path).map_err(failed)? != identity {
                 continue;
             }
+            if file.length().map_err(failed)? > LARGEST {
+                return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB")));
+            }
             let bytes = file.read().map_err(failed)?;
             let length = bytes.len() as u64;
             let syncer = Syncer::new(file.clone(), None, inline);
-            let open = Open { file, identity, length, tail: Tail::Whole, end: length, syncer };
+            let open = Appender { file, identity, length, tail: Tail::Whole, end: length, syncer };
             let mut file = Self::future(path, storage, inline);
             file.open = Some(open);
             file.trouble.clone_from(&refused);
             file.refused = refused;
             return Ok(Opened { file, bytes });
         }
+        Err(failed(io::Error::other("it is replaced again and again")))
     }
 
     /// Says what was found in the file: how many lines, how it ends, and whether it has to be
@@ -244,7 +219,7 @@ impl SessionFile {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(create(&self.storage, &self.path, self.inline)?),
+            None => self.open.insert(Appender::create(&self.storage, &self.path, self.inline)?),
         };
         while self.written < lines.count() {
             self.written += open.append(lines, self.written)?;
@@ -253,14 +228,14 @@ impl SessionFile {
     }
 
     /// Puts a new file in the place of the old one, which keeps its content under another name.
-    fn replace(&self, migration: &Migration, lines: Lines<'_>) -> io::Result<Open> {
+    fn replace(&self, migration: &Migration, lines: Lines<'_>) -> io::Result<Appender> {
         let path = self.storage.real(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
         match self.storage.remove(&temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut open = create(&self.storage, &temporary, true)?;
+        let mut open = Appender::create(&self.storage, &temporary, true)?;
         let replaced = (|| {
             let mut written = 0;
             while written < lines.count() {
@@ -320,78 +295,4 @@ impl Drop for SessionFile {
 
 fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-}
-
-fn create(storage: &Arc<dyn Storage>, path: &Path, inline: bool) -> io::Result<Open> {
-    let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-    storage.create_directory(&directory)?;
-    let file = storage.create(path)?;
-    if !file.try_lock()? {
-        return Err(io::Error::other(format!("it is in use by {}", Holder(file.holder()))));
-    }
-    let identity = file.identity()?;
-    let storage = storage.clone();
-    let sync = move || storage.sync_directory(&directory);
-    let syncer = Syncer::new(file.clone(), Some(Box::new(sync)), inline);
-    Ok(Open { file, identity, length: 0, tail: Tail::Whole, end: 0, syncer })
-}
-
-impl Open {
-    /// Writes lines from that number on, in one piece; gives how many.
-    fn append(&mut self, lines: Lines<'_>, from: usize) -> io::Result<usize> {
-        self.mend()?;
-        let mut batch = Vec::new();
-        if self.tail == Tail::Unterminated {
-            batch.push(b'\n');
-        }
-        let mut next = from;
-        while next < lines.count() && (next == from || batch.len() < BATCH) {
-            batch.extend_from_slice(lines.get(next).as_bytes());
-            batch.push(b'\n');
-            next += 1;
-        }
-        let mut rest = batch.as_slice();
-        while !rest.is_empty() {
-            let error = match self.file.append(rest) {
-                Ok(0) => io::ErrorKind::WriteZero.into(),
-                Ok(count) => {
-                    rest = &rest[count..];
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => error,
-            };
-            if rest.len() < batch.len() {
-                self.end = self.length + (batch.len() - rest.len()) as u64;
-                self.tail = Tail::Torn(self.length);
-                let _ = self.mend();
-            }
-            return Err(error);
-        }
-        self.length += batch.len() as u64;
-        self.end = self.length;
-        self.tail = Tail::Whole;
-        self.syncer.wrote();
-        Ok(next - from)
-    }
-
-    /// Cuts a torn end off. What somebody else wrote behind it stays.
-    fn mend(&mut self) -> io::Result<()> {
-        let length = self.file.length()?;
-        if length != self.end {
-            tracing::warn!("somebody else wrote to a session file that is in use");
-            let whole = self.file.last_byte()?.is_none_or(|byte| byte == b'\n');
-            self.tail = if whole { Tail::Whole } else { Tail::Unterminated };
-        } else if let Tail::Torn(at) = self.tail {
-            self.file.truncate(at)?;
-            self.tail = match self.file.last_byte()? {
-                None | Some(b'\n') => Tail::Whole,
-                Some(_) => Tail::Unterminated,
-            };
-            (self.length, self.end) = (at, at);
-            return Ok(());
-        }
-        (self.length, self.end) = (length, length);
-        Ok(())
-    }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use agentese::types::{AgentMessage, InputBlock, InputContent};
 
-use super::entry::{Body, Entry, EntryId, Role};
+use super::body::{Body, Role};
+use super::entry::{Entry, EntryId};
 use super::{ForkError, Session, Store};
 
 impl Session {

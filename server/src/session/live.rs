@@ -7,13 +7,15 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock, CustomMessage, InputContent, StopReason, ThinkingLevel};
 use serde_json::Value;
 
-use super::entry::{Body, BranchSummary, Compaction, Entry, EntryId, Place, Role};
-use super::error::{EmptyName, OpenError, StorageTrouble};
-use super::file::{Lines, Migration, Opened, SessionFile};
-use super::header::{Header, VERSION};
-use super::load::{Repairs, load, unique};
+use super::appender::Lines;
+use super::body::{Body, BranchSummary, Compaction, Role};
+use super::entry::{Entry, EntryId, Place};
+use super::error::{EmptyName, StorageTrouble};
+use super::file::SessionFile;
+use super::header::Header;
+use super::load::{Repairs, unique};
 use super::tree::Tree;
-use super::{Restored, Start, Stats, Store, context, names, time};
+use super::{Restored, Start, Stats, context};
 
 /// One conversation.
 #[derive(Debug)]
@@ -22,111 +24,16 @@ pub struct Session {
     pub(super) header: Header,
     pub(super) entries: Vec<Entry>,
     pub(super) tree: Tree,
-    leaf: Option<usize>,
-    messages: Vec<Arc<AgentMessage>>,
+    pub(super) leaf: Option<usize>,
+    pub(super) messages: Vec<Arc<AgentMessage>>,
     /// Answers that were tried again: they stand in the file and not before the model.
-    forgotten: HashSet<usize>,
-    name: Option<String>,
-    file: Option<SessionFile>,
-    repairs: Repairs,
+    pub(super) forgotten: HashSet<usize>,
+    pub(super) name: Option<String>,
+    pub(super) file: Option<SessionFile>,
+    pub(super) repairs: Repairs,
 }
 
 impl Session {
-    /// An empty one that is nowhere but in memory.
-    pub fn in_memory(start: Start) -> Self {
-        let id = start.ids.uuid();
-        let timestamp = time::iso(start.clock.now_ms());
-        let header = Header::new(&id, &timestamp, &start.cwd.to_string_lossy(), start.parent.as_deref());
-        Self {
-            start,
-            header,
-            entries: Vec::new(),
-            tree: Tree::default(),
-            leaf: None,
-            messages: Vec::new(),
-            forgotten: HashSet::new(),
-            name: None,
-            file: None,
-            repairs: Repairs::default(),
-        }
-    }
-
-    /// An empty one in a store. Its file comes with the user's first message; [`Session::file`] names
-    /// it before.
-    pub fn create(store: &Store, start: Start) -> Self {
-        let mut session = Self::in_memory(start);
-        session.keep_in(store);
-        session
-    }
-
-    /// An empty one whose file will be there. Fails where something is there already.
-    pub fn create_at(path: &Path, start: Start) -> Result<Self, OpenError> {
-        let path = start.absolute(path);
-        match start.storage.identity(&path) {
-            Ok(_) => return Err(OpenError::Exists { path }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(OpenError::Io { path, source }),
-        }
-        let mut session = Self::in_memory(start);
-        session.keep_at(&path);
-        Ok(session)
-    }
-
-    /// Opens the session of a file; a relative path begins in the directory of `start`. The file is
-    /// this session's alone from then on. One of an older version is replaced by one of today's, and
-    /// its content kept beside it; one of a later version can be read and not written. An empty file
-    /// becomes an empty session. Fails, and leaves the file as it is, where it is no session, where
-    /// somebody else works on it, and where it cannot be read.
-    pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
-        let path = start.absolute(path);
-        let Opened { mut file, bytes } =
-            SessionFile::open(path.clone(), start.storage.clone(), start.inline)?;
-        let loaded = load(bytes, || start.ids.entry());
-        let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
-            let mut session = Self::in_memory(start);
-            session.file = Some(file);
-            return Ok(session);
-        };
-        let migration = loaded
-            .migrated_from
-            .map(|from| Migration { from, temporary: format!(".agentese-{}.tmp", start.ids.uuid()) });
-        file.found(loaded.entries.len() + 1, loaded.tail, migration);
-        if loaded.header.version() > VERSION {
-            let (path, version) = (file.path().display().to_string(), loaded.header.version());
-            file.refuse(format!(
-                "{path} has version {version}, this program writes {VERSION}: it can be read and not written"
-            ));
-        }
-        let mut session = Self::in_memory(start);
-        session.header = loaded.header;
-        session.repairs = loaded.repairs;
-        session.file = Some(file);
-        session.take(loaded.entries);
-        if session.repairs != Repairs::default() {
-            tracing::warn!(file = ?session.file(), repairs = ?session.repairs, "a session file is damaged");
-        }
-        session.save();
-        Ok(session)
-    }
-
-    /// Opens the session of a file, or begins one there where there is none.
-    pub fn open_or_create(path: &Path, start: Start) -> Result<Self, OpenError> {
-        match Self::open(path, start.clone()) {
-            Err(OpenError::Missing { .. }) => Self::create_at(path, start),
-            other => other,
-        }
-    }
-
-    pub(super) fn keep_in(&mut self, store: &Store) {
-        let name = names::file(self.header.timestamp(), self.header.id());
-        self.keep_at(&store.directory().join(name));
-    }
-
-    fn keep_at(&mut self, path: &Path) {
-        let Start { storage, inline, .. } = &self.start;
-        self.file = Some(SessionFile::future(path.to_owned(), storage.clone(), *inline));
-    }
-
     /// Takes entries in place of its own.
     pub(super) fn take(&mut self, entries: Vec<Entry>) {
         self.tree = Tree::of(&entries);

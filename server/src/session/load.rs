@@ -45,7 +45,7 @@ pub(super) struct Loaded {
 /// Reads a file; none where nothing is in it. Fails with the end of the sentence "is no session: ...".
 /// `new_id` makes an identifier that need not be unique.
 pub(super) fn load(
-    bytes: Vec<u8>,
+    mut bytes: Vec<u8>,
     mut new_id: impl FnMut() -> String,
 ) -> Result<Option<Loaded>, &'static str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -53,15 +53,15 @@ pub(super) fn load(
     }
     let tail = tail(&bytes);
     let mut repairs = Repairs { torn_tail: matches!(tail, Tail::Torn(_)), ..Repairs::default() };
+    if let Tail::Torn(at) = tail {
+        // It was a length of memory before it was one of a file.
+        bytes.truncate(usize::try_from(at).unwrap_or(bytes.len()));
+    }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => readable(error.as_bytes(), &mut repairs),
     };
-    let end = match tail {
-        Tail::Torn(at) => usize::try_from(at).map_or(text.len(), |at| at.min(text.len())),
-        _ => text.len(),
-    };
-    let mut lines = lines(&text[..end]);
+    let mut lines = lines(&text);
     let header = Header::read(lines.next().map_or("", |range| &text[range]))?;
     let migrated_from = (header.version() < VERSION).then_some(header.version());
     let (header, text, ranges): (_, _, Vec<Range<usize>>) = if migrated_from.is_some() {
@@ -125,8 +125,7 @@ fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         match std::str::from_utf8(line) {
             Ok(line) => text.push_str(line),
-            Err(_) if line.ends_with(b"\n") => repairs.damaged_lines += 1,
-            Err(_) => {}
+            Err(_) => repairs.damaged_lines += 1,
         }
     }
     text
@@ -196,6 +195,15 @@ mod tests {
         bytes.extend("\u{20ac}".as_bytes().iter().take(2));
         assert_eq!(repairs(bytes), (0, torn, Tail::Torn(begin)));
         assert_eq!(repairs(format!("{HEADER}\n\0\0\0\0")), (0, torn, Tail::Torn(begin)));
+    }
+
+    #[test]
+    fn fm_f98_a_damaged_line_and_a_torn_one_are_told_apart() {
+        let mut bytes = format!("{HEADER}\n").into_bytes();
+        bytes.extend(b"\xff\xff\xff\xff\n{\"type\"");
+        let both = Repairs { damaged_lines: 1, torn_tail: true, duplicate_ids: 0 };
+        let begin = HEADER.len() as u64 + 6;
+        assert_eq!(repairs(bytes), (0, both, Tail::Torn(begin)));
     }
 
     #[test]

@@ -21,12 +21,15 @@ pub(super) fn migrate<'a>(
     (header.migrated(), lines.collect())
 }
 
-/// Version 1 had neither ids nor links: each entry follows the one before it.
+/// Version 1 had neither ids nor links: each entry follows the one before it. An entry that has them
+/// keeps them, as it may be the version that is wrong.
 fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
-    let ids: Vec<String> = entries.iter().map(|_| new_id()).collect();
+    let ids: Vec<String> = entries.iter().map(|entry| entry.get("id").unwrap_or_else(&mut *new_id)).collect();
     for (position, entry) in entries.iter_mut().enumerate() {
         entry.set("id", &ids[position], "type");
-        entry.set("parentId", &position.checked_sub(1).map(|before| &ids[before]), "id");
+        if entry.raw("parentId").is_none() {
+            entry.set("parentId", &position.checked_sub(1).map(|before| &ids[before]), "id");
+        }
         // It counted lines, the header being line 0.
         if let Some(index) = entry.get::<usize>("firstKeptEntryIndex") {
             entry.remove("firstKeptEntryIndex");

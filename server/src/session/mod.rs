@@ -8,13 +8,16 @@
 //!
 //! | file | what it knows |
 //! |---|---|
-//! | `entry`, `header`, `members` | one line: what it says, and its text |
+//! | `live`, `open` | the conversation itself, and how it begins |
+//! | `entry`, `body`, `header`, `members` | one line: what it says, and its text |
 //! | `load`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
-//! | `file`, `sync`, `storage` | how lines reach the disk |
+//! | `file`, `appender`, `sync`, `storage` | how lines reach the disk |
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork` | a new session from a part of another |
 
+mod appender;
+mod body;
 mod context;
 mod entry;
 mod error;
@@ -28,6 +31,7 @@ mod load;
 mod members;
 mod migrate;
 mod names;
+mod open;
 mod record;
 mod start;
 mod stats;
@@ -37,8 +41,9 @@ mod sync;
 mod time;
 mod tree;
 
+pub use body::{Body, BranchSummary, Compaction, Role};
 pub use context::Restored;
-pub use entry::{Body, BranchSummary, Compaction, Entry, EntryId, Role};
+pub use entry::{Entry, EntryId};
 pub use error::{EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};
 pub use live::Session;

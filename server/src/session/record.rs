@@ -15,6 +15,9 @@ use super::{fork, time};
 /// How much of a file is read to find its header: a path in it may be long.
 const HEADER_LIMIT: u64 = 1 << 16;
 
+/// The longest line that a list looks at; longer ones are passed over.
+const LINE_LIMIT: u64 = 1 << 26;
+
 /// One session of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -120,8 +123,13 @@ impl<R: BufRead> Lines<R> {
     fn next(&mut self) -> Option<&str> {
         loop {
             self.line.clear();
-            if self.input.read_until(b'\n', &mut self.line).ok()? == 0 {
+            let count = self.input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut self.line).ok()?;
+            if count == 0 {
                 return None;
+            }
+            if count as u64 == LINE_LIMIT && self.line.last() != Some(&b'\n') {
+                self.input.skip_until(b'\n').ok()?;
+                continue;
             }
             if std::str::from_utf8(&self.line).is_ok_and(|line| !line.trim().is_empty()) {
                 return std::str::from_utf8(&self.line).ok().map(str::trim);

@@ -198,19 +198,29 @@ impl StoredFile for File {
     }
 
     fn holder(&self) -> Option<u32> {
-        let metadata = self.metadata().ok()?;
-        let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
-        let file = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
-        // Lines as in `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
-        let locks = std::fs::read_to_string("/proc/locks").ok()?;
-        locks.lines().find_map(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            let [kind, _, _, process, locked] = std::array::from_fn(|_| words.next().unwrap_or_default());
-            (kind == "FLOCK" && locked == file).then(|| process.parse().ok()).flatten()
-        })
+        holder(self)
     }
 
     fn identity(&self) -> io::Result<Identity> {
         self.metadata().map(|metadata| Identity::new(metadata.dev(), metadata.ino()))
     }
+}
+
+#[cfg(target_os = "linux")]
+fn holder(file: &File) -> Option<u32> {
+    let metadata = file.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let number = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    // Lines as in `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let [kind, _, _, process, locked] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        (kind == "FLOCK" && locked == number).then(|| process.parse().ok()).flatten()
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_: &File) -> Option<u32> {
+    None
 }
