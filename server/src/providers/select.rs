@@ -46,8 +46,8 @@ const PREFERRED: &[(&str, &str)] = &[
     ("anthropic", "claude-opus-4-6"),
     ("openai", "gpt-5.2"),
     ("google", "gemini-2.5-pro"),
-    ("openrouter", "openai/gpt-5.2-codex"),
-    ("xai", "grok-4-fast-non-reasoning"),
+    ("openrouter", "openai/gpt-5.2"),
+    ("xai", "grok-4"),
     ("groq", "openai/gpt-oss-120b"),
     ("mistral", "devstral-medium-latest"),
 ];
