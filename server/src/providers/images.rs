@@ -7,8 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 /// The largest image that providers take, in bytes before base64.
 const LARGEST: usize = 20 * 1024 * 1024;
 
+/// Whether bytes are of a kind.
+type Begins = fn(&[u8]) -> bool;
+
 /// The kinds that all providers read, and how their bytes begin.
-const KINDS: &[(&str, fn(&[u8]) -> bool)] = &[
+const KINDS: &[(&str, Begins)] = &[
     ("image/png", |bytes| bytes.starts_with(b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", |bytes| bytes.starts_with(b"\xff\xd8\xff")),
     ("image/gif", |bytes| bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a")),
