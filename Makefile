@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-rust test-typescript lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-rust test-typescript lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -15,8 +15,11 @@ demo: ## Asks the reference agent about this repository through the typed client
 
 test: lint test-rust test-typescript ## Everything, in all languages.
 
-test-rust: ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
+test-rust: test-providers-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
+
+test-providers-setup: ## The mock of the model APIs that the tests of the providers ask.
+	cd server/tests/aimock && npm ci --no-audit --no-fund
 
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test

@@ -236,6 +236,7 @@ mod tests {
         assert_eq!(id("claude-sonnet-4-5-20250929").as_deref(), Some("claude-sonnet-4-5-20250929"));
         assert_eq!(id("anthropic/haiku").as_deref(), None);
         assert_eq!(id("opus 4.6").as_deref(), Some("claude-opus-4-6"));
+        assert_eq!(id("openai/gpt-5.2").as_deref(), Some("gpt-5.2"));
         assert!(is_dated("gpt-4.1-2025-04-14") && is_dated("a-20250929"));
         assert!(!is_dated("claude-opus-4-6") && !is_dated("gpt-5.2"));
     }

@@ -99,7 +99,10 @@ const PHRASES: &[(FailureKind, &[&str])] = &[
     ),
     (FailureKind::Overloaded, &["overloaded", "server busy", "high demand", "at capacity"]),
     (FailureKind::RateLimited, &["rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests"]),
-    (FailureKind::Server, &["service unavailable", "server error", "internal error", "api_error"]),
+    (
+        FailureKind::Server,
+        &["service unavailable", "server error", "server_error", "internal error", "api_error"],
+    ),
     (
         FailureKind::Network,
         &[

@@ -46,8 +46,8 @@ const PREFERRED: &[(&str, &str)] = &[
     ("anthropic", "claude-opus-4-6"),
     ("openai", "gpt-5.2"),
     ("google", "gemini-2.5-pro"),
-    ("openrouter", "openai/gpt-5.2-codex"),
-    ("xai", "grok-4-fast-non-reasoning"),
+    ("openrouter", "openai/gpt-5.2"),
+    ("xai", "grok-4"),
     ("groq", "openai/gpt-oss-120b"),
     ("mistral", "devstral-medium-latest"),
 ];
@@ -80,10 +80,9 @@ impl Catalog {
             preferred.next().or_else(|| available.first().copied())
         };
         let model = wanted.resumed.and_then(get).or_else(|| wanted.default.and_then(get)).or_else(any);
-        let warning = match wanted.resumed.filter(|resumed| get(*resumed).is_none()) {
-            Some((provider, id)) => Some(format!("The session's model {provider}/{id} cannot be asked now.")),
-            None => None,
-        };
+        let gone = wanted.resumed.filter(|resumed| get(*resumed).is_none());
+        let warning =
+            gone.map(|(provider, id)| format!("The session's model {provider}/{id} cannot be asked now."));
         Ok(Selected { chosen: model.map(chosen), warning })
     }
 

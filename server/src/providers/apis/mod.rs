@@ -5,6 +5,8 @@
 
 mod anthropic;
 mod completions;
+mod google;
+mod responses;
 mod said;
 
 use agentese::types::{Model, ThinkingLevel};
@@ -101,7 +103,8 @@ pub(super) trait Reader: Send + Sync {
     fn end(&mut self, said: &mut Said);
 }
 
-const APIS: &[&dyn Api] = &[&anthropic::Anthropic, &completions::Completions];
+const APIS: &[&dyn Api] =
+    &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];
 
 /// The wire format of that name.
 pub(super) fn named(name: &str) -> Option<&'static dyn Api> {

@@ -57,14 +57,16 @@ pub(in crate::providers) fn answer(
     let state = State { sender, said, secrets: Secrets::default(), phase: Phase::Prepare(prepare) };
     stream::unfold(state, |mut state| async move {
         loop {
-            if let Some(event) = state.said.take() {
+            if let Some(mut event) = state.said.take() {
+                if let StreamEvent::Error(failure) = &mut event {
+                    failure.text = state.secrets.hidden(&failure.text);
+                }
                 return Some((event, state));
             }
             if state.said.is_over() {
                 return None;
             }
-            if let Err(mut failure) = state.step().await {
-                failure.text = state.secrets.hidden(&failure.text);
+            if let Err(failure) = state.step().await {
                 state.said.fail(failure);
             }
         }

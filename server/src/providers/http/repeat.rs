@@ -57,6 +57,9 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
+/// What the value of a header says.
+type Reading<'a> = &'a dyn Fn(&str) -> Option<Duration>;
+
 /// How long the provider asks to be left alone, in whichever header it says so. What is negative,
 /// garbage or past is not a wish.
 fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
@@ -64,7 +67,7 @@ fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
     let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX);
     let until = |moment: Duration| moment.checked_sub(now);
-    let readings: [(&str, &dyn Fn(&str) -> Option<Duration>); 4] = [
+    let readings: [(&str, Reading<'_>); 4] = [
         ("retry-after-ms", &|text| number(text).map(|number| seconds(number / 1000.0))),
         ("retry-after", &|text| {
             number(text).map(seconds).or_else(|| {

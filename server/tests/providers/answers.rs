@@ -1,0 +1,103 @@
+//! Requests and answers that go well.
+
+use agentese_server::providers::{Done, StreamEvent, TokenCounts};
+use futures::StreamExt;
+
+use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question, soon, text};
+
+#[tokio::test]
+async fn every_api_is_asked_at_its_own_address_with_its_own_key() {
+    for (api, path, header, key) in [
+        ("anthropic-messages", "POST /v1/messages HTTP/1.1", "x-api-key", "fake-key"),
+        ("openai-completions", "POST /chat/completions HTTP/1.1", "authorization", "Bearer fake-key"),
+        ("openai-responses", "POST /responses HTTP/1.1", "authorization", "Bearer fake-key"),
+        (
+            "google-generative-ai",
+            "POST /models/fake-model:streamGenerateContent?alt=sse HTTP/1.1",
+            "x-goog-api-key",
+            "fake-key",
+        ),
+    ] {
+        let server = Server::start([Reply::events(&hello(api))]).await;
+        let (catalog, complaints) = Home::with_models(definition(api, &server.url())).load();
+        assert_eq!(complaints, []);
+        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        assert_eq!(text(&events), "hello", "{api}");
+        assert_eq!(events.first(), Some(&StreamEvent::Start));
+        assert_eq!(events.last(), Some(&StreamEvent::Done(Done::Stop)));
+        let usage = events.iter().rev().find_map(|event| match event {
+            StreamEvent::Usage(counts) => Some(*counts),
+            _ => None,
+        });
+        assert_eq!(usage, Some(TokenCounts { input: 7, output: 3, ..TokenCounts::default() }), "{api}");
+        let requests = server.received();
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].head.lines().next(), Some(path));
+        assert_eq!(requests[0].header(header), Some(key));
+        assert_eq!(requests[0].header("content-type"), Some("application/json"));
+        assert!(requests[0].body.is_object());
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_it_is_answered() {
+    for api in APIS {
+        let server = Server::start([Reply::silence()]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let request = question(model(&catalog), "hi");
+        let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
+        let early = api == "anthropic-messages";
+        if early {
+            assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
+        }
+        let answered = tokio::select! {
+            event = stream.next() => event,
+            () = async { while server.received().is_empty() { tokio::task::yield_now().await } } => None,
+        };
+        assert_eq!(answered, None, "{api}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_waits_for_ends_the_request() {
+    for api in APIS {
+        let whole = hello(api);
+        let beginning = whole.split_inclusive("\n\n").next().unwrap();
+        let server = Server::start([Reply::beginning(beginning).then_hang()]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let request = question(model(&catalog), "hi");
+        let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
+        assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
+        // Until the request is there, and the answer has begun.
+        soon(stream.next()).await;
+        drop(stream);
+        server.client_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn headers_and_bearer_keys_are_sent_as_configured() {
+    let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let mut providers = definition("anthropic-messages", &server.url());
+    providers["fake"]["headers"] = serde_json::json!({"X-Team": "TEAM", "X-Made": "!echo made"});
+    providers["fake"]["authHeader"] = true.into();
+    providers["fake"]["models"][0]["headers"] = serde_json::json!({"X-Model": "literal", "x-team": "own"});
+    let (catalog, _) = Home::with_models(providers).set("TEAM", "from the environment").load();
+    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    assert_eq!(text(&events), "hello");
+    let request = &server.received()[0];
+    assert_eq!(request.header("x-made"), Some("made"));
+    assert_eq!(request.header("x-model"), Some("literal"));
+    assert_eq!(request.header("x-team"), Some("own"), "the model's wins over the provider's");
+    assert_eq!(request.header("authorization"), Some("Bearer fake-key"));
+}
+
+#[tokio::test]
+async fn fm_f71_a_proxy_of_the_environment_is_used() {
+    let proxy = Server::start([Reply::events(&hello("openai-completions"))]).await;
+    let home = Home::with_models(definition("openai-completions", "http://model.example/v1"));
+    let (catalog, _) = home.set("http_proxy", &proxy.url()).load();
+    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    assert_eq!(text(&events), "hello");
+    assert!(proxy.received()[0].head.starts_with("POST http://model.example/v1/chat/completions "));
+}
