@@ -147,6 +147,9 @@ fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
     let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir.as_deref(), &plan.cwd) else {
         return Err(Failure::Usage(NO_STORE.to_owned()));
     };
+    if let Err(error) = store.create_directory() {
+        tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+    }
     let start = || Start::new(&plan.cwd, Arc::new(SystemClock), Arc::new(RandomIds));
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let session = match &plan.session {

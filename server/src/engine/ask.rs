@@ -39,7 +39,14 @@ impl Run {
                 }
             };
             match next {
-                Either::Left(()) => break assembler.aborted(ABORTED),
+                Either::Left(()) => {
+                    let closing =
+                        assembler.closing().filter(|_| self.provider.closes_when_aborted(&self.model));
+                    if let Some(update) = closing.and_then(|event| assembler.apply(event)) {
+                        self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
+                    }
+                    break assembler.aborted(ABORTED);
+                }
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
                 Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),

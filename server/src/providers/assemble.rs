@@ -221,6 +221,15 @@ impl Assembler {
         }
     }
 
+    /// The event that closes the open block; none where no block is open.
+    pub fn closing(&self) -> Option<StreamEvent> {
+        Some(match self.open? {
+            Open::Text => StreamEvent::TextEnd,
+            Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
+            Open::ToolCall => StreamEvent::ToolCallEnd,
+        })
+    }
+
     /// The answer is complete.
     pub fn done(mut self, reason: Done) -> Answer {
         self.close_call();

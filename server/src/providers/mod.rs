@@ -77,6 +77,11 @@ pub trait Provider: Send + Sync {
         levels(model)
     }
 
+    /// Whether a block that is open when a request to that model is aborted is closed.
+    fn closes_when_aborted(&self, _model: &Model) -> bool {
+        false
+    }
+
     /// Asks a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and
     /// ends with `Done` or `Error`; it never panics, and every failure is an `Error` event. Dropping
     /// it ends the request.

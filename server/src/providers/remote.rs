@@ -142,6 +142,11 @@ impl Provider for Remote {
         }
     }
 
+    fn closes_when_aborted(&self, model: &Model) -> bool {
+        let known = self.known(model).map(|(known, _)| known);
+        known.and_then(|known| apis::named(&known.api)).is_some_and(|api| api.closes_when_aborted())
+    }
+
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
         match self.prepare(request) {
             Ok(preparation) => {

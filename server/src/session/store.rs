@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::names;
 use super::record::{Record, header};
+use super::storage::{Disk, Storage};
 
 /// Where the sessions of one working directory are, and those of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,11 @@ impl Store {
     /// The directory into which new sessions go.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Makes that directory where it is not there, as pi does before anything is said.
+    pub fn create_directory(&self) -> std::io::Result<()> {
+        Disk.create_directory(&self.directory)
     }
 
     /// The sessions, the one in which somebody spoke last first. Every file is read to its end; files

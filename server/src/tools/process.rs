@@ -127,7 +127,12 @@ pub async fn run(
         source,
     })?;
     let mut output = Output::new(running.take_output(), context, request.clean);
-    let ending = until_end(context, request.timeout, &mut *running, &mut output, observe).await;
+    let mut seen = false;
+    let mut note = |capture: &Capture| {
+        seen = true;
+        observe(capture);
+    };
+    let ending = until_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
     if matches!(ending, Ending::TimedOut | Ending::Aborted) {
         // The pipe is emptied meanwhile: a process that wants to leave may still have something to write.
         let mut ended = running.end().fuse();
@@ -140,7 +145,12 @@ pub async fn run(
     }
     let deadline = Instant::now() + AFTER_EXIT;
     while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
-    Ok(Finished { ending, output: output.finish().await })
+    let output = output.finish().await;
+    // A command that is over at once is seen as well.
+    if !seen && !output.is_empty() {
+        observe(&output);
+    }
+    Ok(Finished { ending, output })
 }
 
 async fn until_end(

@@ -292,6 +292,7 @@ pub fn model(catalog: &Catalog) -> Model {
 pub fn question(model: Model, text: &str) -> Request {
     let message: AgentMessage = UserMessage::new(vec![TextContent::new(text).into()], 1).into();
     Request {
+        max_tokens: None,
         model,
         system_prompt: "Be brief.".to_owned(),
         messages: vec![Arc::new(message)],

@@ -16,6 +16,10 @@ impl Api for Completions {
         "openai-completions"
     }
 
+    fn closes_when_aborted(&self) -> bool {
+        true
+    }
+
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
     }
