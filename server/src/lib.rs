@@ -24,11 +24,13 @@
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are |
+//! | [`export`] | sessions as pages that people read |
 //! | [`world`] | time and chance |
 
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod export;
 pub mod fronts;
 pub mod providers;
 pub mod server;

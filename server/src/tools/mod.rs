@@ -36,7 +36,7 @@ mod local;
 mod locks;
 mod matching;
 mod normalize;
-mod os_error;
+pub(crate) mod os_error;
 mod output;
 mod paths;
 pub mod process;
