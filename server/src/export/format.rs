@@ -22,7 +22,7 @@ pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -90,7 +90,9 @@ impl<'a> Moment<'a> {
             return None;
         }
         let month: usize = digits(5..7)?.parse().ok()?;
-        (digits(11..13)?, digits(14..16)?, digits(17..19)?);
+        for time in [11..13, 14..16, 17..19] {
+            digits(time)?;
+        }
         Some(Self {
             year: digits(0..4)?,
             month: MONTHS.get(month.checked_sub(1)?)?,

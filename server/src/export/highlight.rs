@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use maud::{Markup, PreEscaped, html};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
@@ -13,9 +14,11 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 /// Longer blocks stay plain.
 const LONGEST_BLOCK: usize = 64 << 10;
 /// Longer lines are no code that people read, and grammars take long over them.
-const LONGEST_LINE: usize = 1_000;
+const LONGEST_LINE: usize = 400;
 /// How much of one page is looked at.
-const PAGE_BUDGET: usize = 1 << 20;
+const PAGE_BUDGET: usize = 512 << 10;
+/// How long one page is looked at. Text can be made so that grammars take a thousand times longer than over code.
+const PAGE_TIME: Duration = Duration::from_secs(5);
 
 /// Scopes and the class of what is in them. The innermost scope that matches counts, and of several rows that match
 /// it the longest. An empty class is plain text.
@@ -41,8 +44,9 @@ const KINDS: &[(&str, &str)] = &[
     ("support.type", "t"),
     ("support.class", "t"),
     ("support.type.property-name", "a"),
-    ("meta.mapping.key string", "a"),
     ("entity.name.tag", "k"),
+    ("entity.name.tag.toml", "a"),
+    ("entity.name.tag.yaml", "a"),
     ("entity.other.attribute-name", "a"),
     ("variable.language", "k"),
     ("variable.parameter.option", "a"),
@@ -58,6 +62,10 @@ const KINDS: &[(&str, &str)] = &[
     ("source", ""),
     ("text", ""),
 ];
+
+/// A string within this scope is the name of a member.
+static MEMBER_NAME: LazyLock<Scope> =
+    LazyLock::new(|| Scope::new("meta.mapping.key.json").expect("a plain scope"));
 
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
@@ -80,8 +88,7 @@ pub(super) enum Language<'a> {
 impl Language<'_> {
     fn grammar(self) -> Option<&'static SyntaxReference> {
         match self {
-            Self::Named(name) if name.is_empty() => None,
-            Self::Named("console" | "shell-session" | "terminal") => GRAMMARS.find_syntax_by_token("sh"),
+            Self::Named("") => None,
             Self::Named(name) => GRAMMARS.find_syntax_by_token(name),
             Self::OfFile(path) => {
                 let name = Path::new(path).file_name()?.to_str()?;
@@ -97,11 +104,12 @@ impl Language<'_> {
 #[derive(Debug)]
 pub(super) struct Highlighter {
     left: Cell<usize>,
+    time_left: Cell<Duration>,
 }
 
 impl Default for Highlighter {
     fn default() -> Self {
-        Self { left: Cell::new(PAGE_BUDGET) }
+        Self { left: Cell::new(PAGE_BUDGET), time_left: Cell::new(PAGE_TIME) }
     }
 }
 
@@ -116,9 +124,13 @@ impl Highlighter {
         let mut printer = Printer::default();
         let mut state = ParseState::new(grammar);
         let mut stack = ScopeStack::new();
+        let begun = Instant::now();
+        let time_left = self.time_left.get();
         for line in text.split_inclusive('\n') {
             let operations = match line.len() {
-                0..=LONGEST_LINE => state.parse_line(line, &GRAMMARS).unwrap_or_default(),
+                0..=LONGEST_LINE if begun.elapsed() < time_left => {
+                    state.parse_line(line, &GRAMMARS).unwrap_or_default()
+                }
                 _ => Vec::new(),
             };
             let mut done = 0;
@@ -131,11 +143,15 @@ impl Highlighter {
             }
             printer.text(&line[done..], class(&stack));
         }
+        self.time_left.set(time_left.saturating_sub(begun.elapsed()));
         printer.finish()
     }
 }
 
 fn class(stack: &ScopeStack) -> &'static str {
+    if stack.as_slice().iter().any(|&scope| MEMBER_NAME.is_prefix_of(scope)) {
+        return "a";
+    }
     let row = |&scope: &Scope| SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(scope));
     stack.as_slice().iter().rev().find_map(row).map_or("", |(_, class)| class)
 }
@@ -221,6 +237,10 @@ mod tests {
             "<span class=\"k\">let</span> a = <span class=\"s\">&quot;&lt;b&gt;&quot;</span>; \
              <span class=\"c\">// c &amp; d\n</span>"
         );
+        assert_eq!(
+            named("{\"a\": \"b\"}", "json"),
+            "{<span class=\"a\">&quot;a&quot;</span>: <span class=\"s\">&quot;b&quot;</span>}"
+        );
         assert_eq!(named("<script>", "klingon"), "&lt;script&gt;");
         assert_eq!(named("a < b", ""), "a &lt; b");
     }
@@ -248,8 +268,10 @@ mod tests {
     fn what_is_too_much_stays_plain() {
         let line = format!("let a = \"{}\";\n", "x".repeat(LONGEST_LINE));
         assert!(!named(&line, "rust").contains("<span"));
-        let highlighter = Highlighter { left: Cell::new(8) };
+        let highlighter = Highlighter { left: Cell::new(8), ..Highlighter::default() };
         assert!(highlighter.code("let a;\n", Language::Named("rust")).0.contains("<span"));
         assert!(!highlighter.code("let a;\n", Language::Named("rust")).0.contains("<span"));
+        let hurried = Highlighter { time_left: Cell::new(Duration::ZERO), ..Highlighter::default() };
+        assert_eq!(hurried.code("let a;\nlet b;\n", Language::Named("rust")).0, "let a;\nlet b;\n");
     }
 }

@@ -73,9 +73,10 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// The page. Never fails: what it does not know it shows as JSON. The same transcript gives the same page.
+/// The page. Never fails: what it does not know it shows as JSON. The same transcript gives the same page, but for
+/// the colours of code, which are given up where they take too long.
 ///
-/// Takes time and memory in proportion to the transcript (about 50 ms per thousand entries), so call it where
+/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so call it where
 /// blocking is fine.
 pub fn html(transcript: &Transcript) -> String {
     let secrets = transcript.secrets;

@@ -3,13 +3,14 @@
 use maud::{Markup, html};
 
 use super::entry::{Kind, Session};
+use super::results::calls;
 
 /// Indents stop growing here.
 const DEEPEST: usize = 5;
 
 /// The views of the tree. The style sheet decides by the view's id which rows each one shows.
 const VIEWS: [(&str, &str, &str); 5] = [
-    ("view-talk", "Default", "Everything but settings"),
+    ("view-talk", "Default", "What was said and done, without settings"),
     ("view-words", "No tools", "What was said, without tools and settings"),
     ("view-user", "User", "What the user said"),
     ("view-labels", "Labels", "Entries with a label"),
@@ -47,10 +48,14 @@ pub(super) fn sidebar(session: &Session) -> Markup {
 fn row(session: &Session, at: usize, depth: usize, first: bool) -> Markup {
     let node = &session.tree.nodes[at];
     let kind = Kind::of(node.entry);
+    // The rows of its results say what such a step did.
+    let answered = kind == Kind::Step
+        && calls(node.entry).all(|(block, _)| session.results.result(at, block).is_some())
+        && calls(node.entry).next().is_some();
     let is_leaf = depth == 0 && session.tree.trunk.last() == Some(&at);
     html! {
         li.{ (kind.name()) }.{ "depth-" (depth.min(DEEPEST)) }.fork[depth > 0 && first].leaf[is_leaf]
-            .labelled[node.label.is_some()]
+            .labelled[node.label.is_some()].answered[answered]
         {
             a href={ "#" (node.anchor) } aria-current=[is_leaf.then_some("location")] {
                 @if let Some(label) = node.label { span.label { (label) } " " }

@@ -186,7 +186,7 @@ const tests = {
             handlers: elements.filter((e) => e.getAttributeNames().some((name) => name.startsWith("on") || name === "style")).length,
             links: [...document.querySelectorAll("a")].filter((a) => !/^(#|https?:|mailto:)/.test(a.getAttribute("href"))).length,
             pictures: [...document.images].filter((img) => !img.src.startsWith("data:image/png;base64,")).length,
-            says: document.body.innerText.length,
+            says: document.body.textContent.length,
           };
         });
         assert.ok(found.says > 1000);
