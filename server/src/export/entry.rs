@@ -84,7 +84,7 @@ impl Session<'_> {
         let goes_on = matches!(kind, Kind::Assistant | Kind::Step)
             && matches!(above, Some(Kind::Assistant | Kind::Step | Kind::Tool));
         html! {
-            article.entry.{ (kind.name()) }.goes-on[goes_on] id=(node.anchor) {
+            article.entry.{ (kind.name()) }.goes-on[goes_on].labelled[node.label.is_some()] id=(node.anchor) {
                 (meta(node, &speaker(node.entry), goes_on))
                 div.body dir="auto" { (self.body(at)) }
             }

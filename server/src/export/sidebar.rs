@@ -27,16 +27,11 @@ pub(super) fn sidebar(session: &Session) -> Markup {
                 input #search type="search" placeholder="Search" aria-label="Search the session" autocomplete="off" spellcheck="false";
                 p #found role="status" {}
             }
-            fieldset.views {
-                legend.unseen { "Which entries are listed" }
-                @for (id, name, title) in views {
-                    label title=(title) {
-                        input type="radio" name="view" id=(id) checked[*id == "view-talk"];
-                        span { (name) }
-                    }
-                }
+            @for (id, ..) in views.clone() { input type="radio" name="view" id=(id) checked[*id == "view-talk"]; }
+            div.switch {
+                @for (id, name, title) in views { label for=(id) title=(title) { (name) } }
             }
-            ol {
+            ol.rows {
                 @for (depth, line) in session.tree.lines() {
                     @for (place, &at) in line.iter().enumerate() { (row(session, at, depth, place == 0)) }
                 }

@@ -62,15 +62,15 @@ const tests = {
     const all = await page.locator("nav li").count();
     assert.equal(all, 35);
     const usual = await shown();
-    await page.locator("label:has(#view-user)").click();
+    await page.locator("label[for=view-user]").click();
     assert.equal(await shown(), 6);
-    await page.locator("label:has(#view-words)").click();
+    await page.locator("label[for=view-words]").click();
     assert.equal(await page.locator("nav li.tool:visible").count(), 0);
-    await page.locator("label:has(#view-labels)").click();
+    await page.locator("label[for=view-labels]").click();
     assert.equal(await shown(), 1);
-    await page.locator("label:has(#view-all)").click();
+    await page.locator("label[for=view-all]").click();
     assert.equal(await shown(), all);
-    await page.locator("label:has(#view-talk)").click();
+    await page.locator("label[for=view-talk]").click();
     assert.equal(await shown(), usual);
 
     await page.keyboard.press("/");
@@ -98,14 +98,14 @@ const tests = {
   },
 
   async "light and dark"() {
-    const paper = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const paper = (page) => page.evaluate(() => getComputedStyle(document.querySelector(".page")).backgroundColor);
     const light = await openPage("sample.html", { colorScheme: "light" });
     const dark = await openPage("sample.html", { colorScheme: "dark" });
     const [white, black] = [await paper(light.page), await paper(dark.page)];
     assert.notEqual(white, black);
-    await light.page.locator("label:has(#theme-dark)").click();
+    await light.page.locator("label[for=theme-dark]").click();
     assert.equal(await paper(light.page), black);
-    await dark.page.locator("label:has(#theme-light)").click();
+    await dark.page.locator("label[for=theme-light]").click();
     assert.equal(await paper(dark.page), white);
     await light.close();
     await dark.close();
@@ -116,7 +116,7 @@ const tests = {
     assert.equal(await page.locator("#search").isVisible(), false);
     await page.locator("details.call > summary").first().click();
     assert.equal(await page.locator("details.call .result").first().isVisible(), true);
-    await page.locator("label:has(#view-user)").click();
+    await page.locator("label[for=view-user]").click();
     assert.equal(await page.locator("nav li:visible").count(), 6);
     assert.deepEqual(problems, []);
     await close();

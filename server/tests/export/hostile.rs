@@ -104,8 +104,6 @@ fn fm_f115_no_text_becomes_a_tag_or_an_attribute() {
         "a",
         "div",
         "button",
-        "fieldset",
-        "legend",
         "label",
         "input",
         "span",
