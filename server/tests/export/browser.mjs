@@ -18,6 +18,8 @@ const address = (name) => pathToFileURL(join(folder, name)).href;
 /** A page that notes down whatever an exported page must not do. */
 async function openPage(name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  // What is asked for is noted below, and never leaves the machine.
+  await context.route(/^https?:/, (route) => route.abort());
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const problems = [];
@@ -166,6 +168,15 @@ const tests = {
     console.log(`search in 2,000 entries: ${Date.now() - begun} ms`);
     assert.deepEqual(problems, []);
     await close();
+  },
+
+  async "what would run is noticed"() {
+    const noticed = await openPage("control.html");
+    await noticed.page.waitForFunction(() => globalThis.attributeRan);
+    for (const what of ["script ran: script", "script ran: attribute", "request https://h.example/", "dialog hello"]) {
+      assert.ok(noticed.problems.some((problem) => problem.startsWith(what)), what);
+    }
+    await noticed.close();
   },
 
   async "hostile sessions stay text"() {

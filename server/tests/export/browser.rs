@@ -52,6 +52,10 @@ fn fm_f115_nothing_executes_in_a_browser_and_the_page_is_usable() {
     std::fs::write(folder().join("sample.html"), html(&transcript)).unwrap();
     std::fs::write(folder().join("many.html"), page(&session.header, &size::long_session(2_000))).unwrap();
     let pages = hostile::write_pages();
+    // Not an export: shows that the test would see what must not happen.
+    let control = "<!DOCTYPE html><script>pwned('script'); alert('hello')</script><img src='https://h.example/a.png'>\
+                   <img src='data:,' onerror=\"pwned('attribute'); attributeRan = true\">";
+    std::fs::write(folder().join("control.html"), control).unwrap();
 
     let mut child = Command::new("node")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/browser.mjs"))

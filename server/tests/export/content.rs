@@ -114,7 +114,7 @@ fn sessions_of_any_version_and_with_anything_in_them_are_pages() {
             for value in &values {
                 let mut entry = entry.clone();
                 entry[member.as_str()] = value.clone();
-                page(&session.header, &[entry]);
+                assert!(page(&session.header, &[entry]).ends_with("</html>\n"));
             }
         }
         let Some(message) = entry["message"].as_object() else { continue };
@@ -122,7 +122,7 @@ fn sessions_of_any_version_and_with_anything_in_them_are_pages() {
             for value in &values {
                 let mut entry = entry.clone();
                 entry["message"][member.as_str()] = value.clone();
-                page(value, &[entry]);
+                assert!(page(value, &[entry]).ends_with("</html>\n"));
             }
         }
     }
