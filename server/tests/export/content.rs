@@ -1,6 +1,8 @@
 //! What a reader finds on the page.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use agentese_server::export::{Transcript, default_name, from_file, html, write};
 use serde_json::{Value, json};
@@ -173,5 +175,16 @@ fn a_file_becomes_a_file() {
     let output = directory.path().join(default_name(&input));
     let transcript = Transcript::new(&session.header, &session.entries);
     write(&transcript, &output).unwrap();
+    assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o7777, 0o600);
     assert_eq!(fs::read_to_string(output).unwrap(), html(&transcript));
+}
+
+/// The umask belongs to the process, so another one plays the test above.
+#[test]
+fn fm_f110_exports_are_private_whatever_the_umask() {
+    let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";
+    let played =
+        Command::new("sh").args(["-c", script]).arg(std::env::current_exe().unwrap()).output().unwrap();
+    let said = String::from_utf8_lossy(&played.stdout);
+    assert!(played.status.success() && said.contains("1 passed"), "{said}");
 }
