@@ -42,7 +42,7 @@ mod locks;
 mod ls;
 mod matching;
 mod normalize;
-mod os_error;
+pub(crate) mod os_error;
 mod output;
 mod paths;
 pub mod process;
