@@ -84,7 +84,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let Planned { plan, warnings } = Plan::new(run, &|name: &str| std::env::var_os(name), cwd)?;
+    let Planned { plan, warnings } = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
     for warning in warnings {
         stderr.warn(warning);
     }

@@ -82,7 +82,7 @@ pub(super) struct Planned {
 impl Plan {
     /// Reads settings, prompt and context files. Fails for options that contradict each other or mean
     /// nothing.
-    pub fn new(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
         let mut warnings = Vec::new();
@@ -268,7 +268,7 @@ mod tests {
             let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
             let run = super::super::parse::parse(arguments).unwrap().arguments.run;
             let home = self.path("home").into_os_string();
-            Plan::new(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
+            Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
         }
 
         fn refused(&self, line: &str) -> String {

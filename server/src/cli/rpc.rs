@@ -46,7 +46,8 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 /// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
 pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
-    let server = builder(plan, stderr)?.build();
+    let persist = persist(&plan, stderr);
+    let server = builder(plan, stderr)?.persist(persist.clone()).build();
     if let Some(reason) = server.no_model() {
         stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
     }
@@ -55,6 +56,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let code = runtime.block_on(serve(server, max_line));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();
+    persist.finish();
     code
 }
 
@@ -62,7 +64,6 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
     tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
-    let persist = persist(agent_dir.as_deref(), &settings, stderr);
     let mut builder: Builder = Server::builder()
         .with_provider(Arc::new(scripted(model.script.as_deref())?))
         .models(model.scope)
@@ -71,7 +72,6 @@ pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
-        .persist(persist)
         .cwd(cwd);
     if let Some(provider) = model.provider {
         builder = builder.provider(provider);
@@ -120,10 +120,9 @@ fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
 }
 
 /// Where what a client sets is kept: nowhere, unless the settings ask for it.
-fn persist(agent_dir: Option<&Path>, settings: &Settings, stderr: &Stderr) -> Arc<dyn Persist> {
-    let path =
-        agent_dir.filter(|_| settings.persist_defaults).map(|directory| directory.join("settings.json"));
-    match path.map(SettingsFile::new) {
+fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
+    let agent_dir = plan.agent_dir.as_ref().filter(|_| plan.settings.persist_defaults);
+    match agent_dir.map(|directory| SettingsFile::new(directory.join("settings.json"))) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {
             stderr.warn(format_args!("what a client sets will not be kept: {error}"));
