@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
-use agentese::types::{ModelScript, ThinkingLevel};
+use agentese::types::{Model, ModelScript, ThinkingLevel};
 
 use crate::config::{NotPersisted, Persist, Settings};
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
 use crate::prompt::SystemPrompt;
-use crate::providers::scripted::Scripted;
+use crate::providers::scripted::{self, Scripted};
 use crate::providers::{Catalog, Chosen, Provider};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
@@ -59,6 +59,7 @@ pub struct Builder {
     system_prompt: SystemPrompt,
     settings: Settings,
     persist: Arc<dyn Persist>,
+    embedded_by_default: bool,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -79,6 +80,7 @@ impl Default for Builder {
             system_prompt: SystemPrompt::default(),
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
+            embedded_by_default: true,
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -140,6 +142,12 @@ impl Builder {
     /// The models that cycling goes through, as patterns; all by default. Unknown ones are logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Whether the embedded model is the one to begin with where nobody names one; true by default.
+    pub fn embedded_by_default(mut self, yes: bool) -> Self {
+        self.embedded_by_default = yes;
         self
     }
 
@@ -221,7 +229,8 @@ impl Builder {
         for pattern in unknown {
             tracing::warn!(pattern, "no model matches");
         }
-        let any = || Some(Chosen { model: catalog.models().next()?.clone(), thinking: None });
+        let by_default = |model: &&Model| self.embedded_by_default || model.provider != scripted::NAME;
+        let any = || Some(Chosen { model: catalog.models().find(by_default)?.clone(), thinking: None });
         let model = match &wanted {
             Some(pattern) => catalog.find(pattern),
             None => scope.first().cloned().or_else(|| preferred(&catalog, &self.settings)).or_else(any),

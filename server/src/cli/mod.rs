@@ -42,6 +42,9 @@ enum Failure {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
+    /// The text is pi's, and stands alone there.
+    #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
+    NoSuchModel(String),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
 }
@@ -52,7 +55,10 @@ pub fn main() -> ExitCode {
     let stderr = Stderr::of_process();
     let code = match parse::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
-            stderr.say(format_args!("Error: {failure}"));
+            match failure {
+                Failure::NoSuchModel(_) => stderr.say(failure),
+                _ => stderr.say(format_args!("Error: {failure}")),
+            }
             ExitCode::FAILURE
         }),
         // Help and version are errors to clap, which end well and go to stdout.

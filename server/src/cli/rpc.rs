@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::plan::Plan;
+use super::plan::{ModelChoice, Plan};
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check};
@@ -47,9 +47,14 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
     let persist = persist(&plan, stderr);
+    let named = named(&plan);
     let server = builder(plan, stderr)?.persist(persist.clone()).build();
-    if let Some(reason) = server.no_model() {
-        stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
+    match (server.no_model(), named) {
+        (None, _) => {}
+        (Some(_), Some(name)) => return Err(Failure::NoSuchModel(name)),
+        (Some(reason), None) => {
+            stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
+        }
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
@@ -60,6 +65,15 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     code
 }
 
+/// The model that the command line names, as the user wrote it.
+fn named(plan: &Plan) -> Option<String> {
+    let ModelChoice { provider, model, .. } = &plan.model;
+    match (provider, model) {
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (provider, model) => model.as_ref().or(provider.as_ref()).cloned(),
+    }
+}
+
 /// The parts of the server that a plan asks for.
 pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
@@ -67,6 +81,7 @@ pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let mut builder: Builder = Server::builder()
         .with_provider(Arc::new(scripted(model.script.as_deref())?))
         .models(model.scope)
+        .embedded_by_default(model.embedded_by_default)
         .system_prompt(plan.system_prompt)
         .tools(tools(plan.tools, stderr))
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))

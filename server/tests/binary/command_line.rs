@@ -88,18 +88,37 @@ fn fm_f118_a_key_on_the_command_line_is_never_repeated() {
 }
 
 #[test]
-fn an_unknown_model_leaves_a_server_without_one() {
-    let place = Place::new();
-    for arguments in
-        [&["--mode", "rpc", "--model", "nosuch/model"][..], &["--mode", "rpc", "--provider", "anthropic"]]
-    {
-        let mut agent = Agent::start(place.command(arguments));
+fn an_unknown_model_is_refused() {
+    let cases = [
+        (&["--model", "nosuch/model"][..], "nosuch/model"),
+        (&["--provider", "nosuch"], "nosuch"),
+        (&["--provider", "nosuch", "--model", "scripted"], "nosuch/scripted"),
+        (&["--provider", "scripted", "--model", "nosuch"], "scripted/nosuch"),
+    ];
+    for (arguments, name) in cases {
+        let (status, stdout, stderr) = Place::new().output(&[&["--mode", "rpc"], arguments].concat());
+        assert_eq!((status.code(), stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert_eq!(
+            stderr,
+            format!("Model \"{name}\" not found. Use --list-models to see available models.\n")
+        );
+    }
+}
+
+#[test]
+fn without_any_model_the_server_starts_and_refuses_prompts() {
+    for (file, text) in [("models.json", r#"{"providers": {}}"#), ("models.json", "{ broken")] {
+        let place = Place::new();
+        place.put(&format!("home/.pi/agent/{file}"), text);
+        let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
         assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["model"], Value::Null);
         let refused = agent.ask(json!({"type": "prompt", "message": "hi"}));
         assert!(refused["error"].as_str().unwrap().starts_with("No model is selected: "), "{refused}");
         let (status, _, stderr) = agent.finish();
         assert_eq!(status.code(), Some(0));
-        assert!(stderr.starts_with("Warning: no model is selected"), "{stderr}");
+        assert!(stderr.contains("Warning: no model is selected"), "{stderr}");
+        let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
+        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["model"]["id"], "scripted");
     }
 }
 

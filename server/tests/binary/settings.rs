@@ -14,18 +14,30 @@ fn state(agent: &mut Agent) -> Value {
 #[test]
 fn they_count_from_the_start() {
     let place = Place::new();
-    let settings =
-        json!({"defaultThinkingLevel": "high", "steeringMode": "all", "defaultProvider": "elsewhere"});
+    let settings = json!({"defaultThinkingLevel": "high", "steeringMode": "all"});
     place.put(USER, settings.to_string());
     let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
     let found = state(&mut agent);
     assert_eq!((&found["thinkingLevel"], &found["steeringMode"]), (&json!("high"), &json!("all")));
-    assert_eq!(found["model"]["id"], "scripted", "a model that is not there is no reason to have none");
     assert_eq!(agent.finish().2, "");
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--thinking", "low"]));
     assert_eq!(state(&mut agent)["thinkingLevel"], "low");
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--model", "scripted:minimal"]));
     assert_eq!(state(&mut agent)["thinkingLevel"], "minimal");
+}
+
+#[test]
+fn the_model_of_the_settings_is_the_one_to_begin_with() {
+    let place = Place::new();
+    for (settings, id) in [
+        (json!({"defaultProvider": "scripted"}), json!("scripted")),
+        (json!({"defaultProvider": "scripted", "defaultModel": "scripted"}), json!("scripted")),
+        (json!({"defaultProvider": "elsewhere", "defaultModel": "scripted"}), Value::Null),
+    ] {
+        place.put(USER, settings.to_string());
+        let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
+        assert_eq!(state(&mut agent)["model"]["id"], id, "{settings}");
+    }
 }
 
 #[test]

@@ -49,10 +49,10 @@ fn a_filter_that_means_nothing_is_told() {
 #[test]
 fn fm_f124_a_terminal_obeys_nothing_of_it() {
     let place = Place::new();
-    let (_, _, stderr) =
-        place.output(&["--mode", "rpc", "--model", "\u{1b}[2J", "--tools", "\u{1b}]0;x\u{7}"]);
-    assert!(stderr.contains("\\u{1b}[2J") && stderr.contains("\\u{1b}]0;x\\u{7}"), "{stderr}");
-    assert!(!stderr.contains('\u{1b}'), "{stderr}");
+    let (_, _, stderr) = place.output(&["--mode", "rpc", "--tools", "\u{1b}]0;x\u{7}"]);
+    assert!(stderr.contains("\\u{1b}]0;x\\u{7}") && !stderr.contains('\u{1b}'), "{stderr}");
+    let (_, _, stderr) = place.output(&["--mode", "rpc", "--model", "\u{1b}[2J"]);
+    assert!(stderr.contains("\"\\u{1b}[2J\"") && !stderr.contains('\u{1b}'), "{stderr}");
 }
 
 #[test]
