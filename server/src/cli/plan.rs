@@ -142,7 +142,7 @@ impl Plan {
             agent_dir,
             settings: loaded.settings,
             system_prompt: parts.into(),
-            tools: run.tools.or(run.no_tools.then(Vec::new)),
+            tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
         };
@@ -208,6 +208,13 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// The tools that are named; `--tools ""` names none.
+fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
+    let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+    let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
+    named.or(none.then(Vec::new))
 }
 
 fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
@@ -386,6 +393,7 @@ mod tests {
         assert_eq!(place.plan("--models c").unwrap().plan.model.scope, ["c"]);
         assert_eq!(place.plan("--no-tools").unwrap().plan.tools, Some(Vec::new()));
         assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
+        assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
         assert!(place.plan("--offline").unwrap().plan.surroundings.offline);
     }
 
