@@ -43,8 +43,8 @@ enum Failure {
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
     /// The text is pi's, and stands alone there.
-    #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
-    NoSuchModel(String),
+    #[error(transparent)]
+    NoSuchModel(#[from] crate::providers::SelectError),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
 }
@@ -100,8 +100,8 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
-            let catalog = rpc::builder(plan, stderr)?.options().catalog;
-            list_models::print(catalog.models(), search.as_deref(), stderr)
+            let catalog = rpc::catalog(&plan, stderr)?;
+            list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
         Task::Export { .. } => Err(Failure::Usage("there is no export".to_owned())),
     }

@@ -55,9 +55,6 @@ pub(super) struct ModelChoice {
     /// The models that cycling goes through, as patterns; empty: all.
     pub scope: Vec<String>,
     pub script: Option<PathBuf>,
-    /// Whether the embedded model answers where nobody names a model. It does not for those who have set
-    /// up models of their own: they would take its answers for those of a real one.
-    pub embedded_by_default: bool,
 }
 
 /// Which session the agent begins with.
@@ -135,8 +132,6 @@ impl Plan {
                     (models, Some(enabled)) if models.is_empty() => enabled.clone(),
                     (models, _) => models,
                 },
-                embedded_by_default: run.script.is_some()
-                    || !has_models(agent_dir.as_deref(), &loaded.settings),
                 script: run.script,
             },
             agent_dir,
@@ -239,13 +234,6 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
             Ok(SessionChoice::Id(id.clone()))
         }
     }
-}
-
-/// Whether the user has set up models of their own, however that went.
-fn has_models(agent_dir: Option<&Path>, settings: &Settings) -> bool {
-    let files = ["models.json", "auth.json"];
-    let has_file = agent_dir.is_some_and(|directory| files.iter().any(|file| directory.join(file).exists()));
-    has_file || settings.default_provider.is_some() || settings.default_model.is_some()
 }
 
 /// One sentence about everything that would count if the working directory were trusted.
@@ -395,24 +383,6 @@ mod tests {
         assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
         assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
         assert!(place.plan("--offline").unwrap().plan.surroundings.offline);
-    }
-
-    #[test]
-    fn the_embedded_model_is_no_substitute_for_one_that_was_set_up() {
-        let embedded = |files: &[(&str, &str)], line: &str| {
-            let place = Place::new();
-            for (file, text) in files {
-                std::fs::write(place.path("home/.pi/agent").join(file), text).unwrap();
-            }
-            place.plan(line).unwrap().plan.model.embedded_by_default
-        };
-        assert!(embedded(&[("settings.json", r#"{"steeringMode":"all"}"#)], ""));
-        for files in
-            [("models.json", "{broken"), ("auth.json", "{}"), ("settings.json", r#"{"defaultModel":"m"}"#)]
-        {
-            assert!(!embedded(&[files], ""), "{files:?}");
-            assert!(embedded(&[files], "--script x"), "{files:?}");
-        }
     }
 
     #[test]

@@ -11,14 +11,19 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::plan::{ModelChoice, Plan};
+use super::arguments::Updates;
+use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
-use crate::providers::scripted::Scripted;
+use crate::fronts::pi;
+use crate::providers::scripted::{self, Scripted};
+use crate::providers::{Budgets, Catalog, SecretString, Sources, load};
 use crate::server::{Builder, Server};
+use crate::session::{Session, Start, Store};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
+use crate::world::{RandomIds, SystemClock};
 
 /// The pause before each piece of the built-in plan: fast, and still seen as a stream.
 const PACE: Duration = Duration::from_millis(2);
@@ -46,15 +51,14 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 /// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
 pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
+    let api_key = plan.model.api_key.clone();
     let persist = persist(&plan, stderr);
-    let named = named(&plan);
-    let server = builder(plan, stderr)?.persist(persist.clone()).build();
-    match (server.no_model(), named) {
-        (None, _) => {}
-        (Some(_), Some(name)) => return Err(Failure::NoSuchModel(name)),
-        (Some(reason), None) => {
-            stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
-        }
+    let server = builder(plan, stderr)?.persist(persist.clone()).try_build()?;
+    if let Some(key) = api_key {
+        server.give_key(SecretString::from(key.reveal()));
+    }
+    if let Some(reason) = server.no_model() {
+        stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
@@ -65,29 +69,31 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     code
 }
 
-/// The model that the command line names, as the user wrote it.
-fn named(plan: &Plan) -> Option<String> {
-    let ModelChoice { provider, model, .. } = &plan.model;
-    match (provider, model) {
-        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
-        (provider, model) => model.as_ref().or(provider.as_ref()).cloned(),
-    }
-}
-
 /// The parts of the server that a plan asks for.
-pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
+fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
+    let catalog = catalog(&plan, stderr)?;
+    let (store, session) = session(&plan)?;
     let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
     tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
     let mut builder: Builder = Server::builder()
-        .with_provider(Arc::new(scripted(model.script.as_deref())?))
+        .catalog(catalog)
         .models(model.scope)
-        .embedded_by_default(model.embedded_by_default)
         .system_prompt(plan.system_prompt)
         .tools(tools(plan.tools, stderr))
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
+        .updates(match plan.updates {
+            Updates::Snapshots => pi::Updates::Snapshots,
+            Updates::Delta => pi::Updates::Delta,
+        })
         .cwd(cwd);
+    if let Some(store) = store {
+        builder = builder.store(store);
+    }
+    if let Some(session) = session {
+        builder = builder.session(session);
+    }
     if let Some(provider) = model.provider {
         builder = builder.provider(provider);
     }
@@ -100,8 +106,77 @@ pub(super) fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     Ok(builder)
 }
 
+/// The models that there are. The embedded one is among them only where it was asked for by name.
+pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
+    let environment = Arc::new(|name: &str| std::env::var_os(name));
+    let mut sources = Sources::new(plan.agent_dir.clone(), environment);
+    sources.settings.budgets = budgets(&plan.settings);
+    let model = &plan.model;
+    let named = |name: &Option<String>| {
+        let name = name.as_deref().map(|name| name.split(['/', ':']).next().unwrap_or_default());
+        name == Some(scripted::NAME)
+    };
+    if model.script.is_some() || named(&model.provider) || named(&model.model) {
+        sources.others.push(Arc::new(embedded(model.script.as_deref())?));
+    }
+    let (catalog, complaints) = load(sources);
+    for complaint in complaints {
+        stderr.warn(complaint);
+    }
+    Ok(catalog)
+}
+
+fn budgets(settings: &Settings) -> Budgets {
+    let (asked, usual) = (settings.thinking_budgets, Budgets::default());
+    Budgets {
+        minimal: asked.minimal.unwrap_or(usual.minimal),
+        low: asked.low.unwrap_or(usual.low),
+        medium: asked.medium.unwrap_or(usual.medium),
+        high: asked.high.unwrap_or(usual.high),
+    }
+}
+
+pub(super) const NO_STORE: &str =
+    "there is no home directory to keep sessions in; say --session-dir or --no-session";
+
+/// Where sessions are kept, and the one to go on with.
+fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
+    if plan.session == SessionChoice::InMemory {
+        return Ok((None, None));
+    }
+    let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir.as_deref(), &plan.cwd) else {
+        return Err(Failure::Usage(NO_STORE.to_owned()));
+    };
+    let start = || Start::new(&plan.cwd, Arc::new(SystemClock), Arc::new(RandomIds));
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let session = match &plan.session {
+        SessionChoice::InMemory | SessionChoice::New => None,
+        SessionChoice::Newest => match store.latest() {
+            Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
+            None => None,
+        },
+        SessionChoice::File(path) => {
+            Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
+        }
+        SessionChoice::Id(id) => {
+            let path = store.resolve(id).map_err(|error| usage(&error))?;
+            Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
+        }
+    };
+    Ok((Some(store), session))
+}
+
+/// The sessions of a working directory; none without a place for them.
+pub(super) fn store(session_dir: Option<&Path>, agent_dir: Option<&Path>, cwd: &Path) -> Option<Store> {
+    match (session_dir, agent_dir) {
+        (Some(directory), _) => Some(Store::at(directory, cwd)),
+        (None, Some(agent_dir)) => Some(Store::new(agent_dir, cwd)),
+        (None, None) => None,
+    }
+}
+
 /// The embedded model, with a script where one is given.
-fn scripted(script: Option<&Path>) -> Result<Scripted, Failure> {
+fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
     let Some(path) = script else { return Ok(Scripted::built_in().paced(PACE)) };
     let context = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
@@ -118,7 +193,7 @@ fn tools(names: Option<Vec<String>>, stderr: &Stderr) -> ToolSet {
     let Some(names) = names else { return ToolSet::builtin() };
     let selection = ToolSet::select(names);
     for name in selection.unknown {
-        let known: Vec<_> = ToolSet::builtin().names().map(str::to_owned).collect();
+        let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
         stderr.warn(format_args!("there is no tool \"{name}\"; there is {}", known.join(", ")));
     }
     selection.tools

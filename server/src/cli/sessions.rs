@@ -1,33 +1,18 @@
 //! `agentese sessions`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use super::arguments::Sessions;
+use super::rpc::{NO_STORE, store};
 use super::table::{shortened, table};
 use super::{Failure, output};
+use crate::config::agent_dir;
+use crate::session::{Record, Scope};
 
 /// How much of a session's first message is shown to people, in characters.
 const FIRST: usize = 60;
-
-/// One session, as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
-    pub id: String,
-    /// Its file.
-    pub path: PathBuf,
-    /// The directory that it worked in.
-    pub cwd: String,
-    pub name: Option<String>,
-    /// Both as in the file: `2026-11-22T02:15:13.000Z`.
-    pub created: String,
-    pub modified: String,
-    pub messages: u64,
-    /// What the user said first.
-    pub first_message: Option<String>,
-}
 
 /// Prints the sessions that were asked for, newest first. Fails where there are none to be had.
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
@@ -37,42 +22,33 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
 }
 
 /// The sessions of the store.
-fn list(_options: &Sessions) -> Result<Vec<Listed>, Failure> {
-    let text = "sessions are not available in this version: they are kept in memory only";
-    Err(Failure::Usage(text.to_owned()))
+fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
+    let agent_dir = agent_dir(&|name: &str| std::env::var_os(name));
+    let store = store(options.session_dir.as_deref(), agent_dir.as_deref(), &cwd);
+    let store = store.ok_or_else(|| Failure::Usage(NO_STORE.to_owned()))?;
+    Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
 }
 
 /// One array, one session per line.
-fn as_json(listed: &[Listed]) -> String {
-    let line = |session: &Listed| {
-        json!({
-            "id": session.id,
-            "path": session.path.to_string_lossy(),
-            "cwd": session.cwd,
-            "name": session.name,
-            "created": session.created,
-            "modified": session.modified,
-            "messageCount": session.messages,
-            "firstMessage": session.first_message,
-        })
-        .to_string()
-    };
-    let lines: Vec<_> = listed.iter().map(line).collect();
+fn as_json(listed: &[Record]) -> String {
+    let lines: Vec<_> = listed.iter().map(|session| json!(session).to_string()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
 /// One session per line; the directory only where there are several.
-fn as_table(listed: &[Listed], all: bool) -> String {
+fn as_table(listed: &[Record], all: bool) -> String {
     let minute = |time: &str| match time.get(..16) {
         Some(start) => start.replace('T', " "),
         None => time.to_owned(),
     };
-    let title = |session: &Listed| {
+    let title = |session: &Record| {
         let title = session.name.as_ref().or(session.first_message.as_ref());
         title.map_or_else(|| "(nothing said)".to_owned(), |title| shortened(title, FIRST))
     };
-    let row = |session: &Listed| {
-        [minute(&session.modified), session.messages.to_string(), session.id.clone(), title(session)]
+    let row = |session: &Record| {
+        [minute(&session.modified), session.message_count.to_string(), session.id.clone(), title(session)]
     };
     if !all {
         let rows: Vec<_> = listed.iter().map(row).collect();
@@ -82,7 +58,7 @@ fn as_table(listed: &[Listed], all: bool) -> String {
         .iter()
         .map(|session| {
             let [modified, messages, id, title] = row(session);
-            [modified, messages, id, session.cwd.clone(), title]
+            [modified, messages, id, session.cwd.clone().unwrap_or_default(), title]
         })
         .collect();
     table(["modified (UTC)", "messages", "id", "directory", "name or first message"], &rows)
@@ -93,18 +69,20 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn listed() -> Vec<Listed> {
-        let session = Listed {
+    fn listed() -> Vec<Record> {
+        let session = Record {
             id: "0b8178".to_owned(),
             path: "/s/a.jsonl".into(),
-            cwd: "/w".to_owned(),
+            cwd: Some("/w".to_owned()),
+            parent_session: None,
             name: None,
             created: "2026-11-21T20:36:26.442Z".to_owned(),
             modified: "2026-11-22T02:15:13.000Z".to_owned(),
-            messages: 12,
+            message_count: 12,
             first_message: Some(format!("mend\nthe \u{1b}[2J {}", "x".repeat(90))),
         };
-        let named = Listed { name: Some("kettle".to_owned()), cwd: "/other".to_owned(), ..session.clone() };
+        let named =
+            Record { name: Some("kettle".to_owned()), cwd: Some("/other".to_owned()), ..session.clone() };
         vec![session, named]
     }
 
@@ -126,13 +104,10 @@ mod tests {
         let text = as_json(&listed());
         assert_eq!(text.lines().count(), 4);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value[0]["name"], Value::Null);
+        assert_eq!((value[0].get("name"), &value[1]["name"]), (None, &Value::from("kettle")));
         assert_eq!(value[1]["messageCount"], 12);
         let names: Vec<_> = value[0].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            ["id", "path", "cwd", "name", "created", "modified", "messageCount", "firstMessage"]
-        );
+        assert_eq!(names, ["path", "id", "cwd", "created", "modified", "messageCount", "firstMessage"]);
         assert_eq!(as_json(&[]), "[]\n");
     }
 }

@@ -13,8 +13,8 @@ use crate::providers::{
 };
 
 /// What an answer says whose stream just stops.
-const CUT_OFF: &str = "The stream ended before the answer was complete.";
-const PANICKED: &str = "The provider failed inside the agent.";
+pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
+pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
     /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
@@ -75,6 +75,7 @@ impl Run {
             messages: history::for_model(state.session.messages()),
             tools: tools.collect(),
             thinking: self.thinking,
+            max_tokens: None,
             session_id: state.session.id().to_owned(),
         }
     }

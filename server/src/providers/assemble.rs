@@ -145,6 +145,22 @@ impl Assembler {
                 self.message.usage = price::usage(counts, &self.prices);
                 None
             }
+            StreamEvent::Signature(signature) => {
+                let (_, block) = self.last(self.open?)?;
+                match block {
+                    AssistantBlock::Text(block) => block.text_signature = Some(signature),
+                    AssistantBlock::Thinking(block) => block.thinking_signature = Some(signature),
+                    AssistantBlock::ToolCall(call) => call.thought_signature = Some(signature),
+                    _ => {}
+                }
+                None
+            }
+            StreamEvent::Redacted => {
+                if let (_, AssistantBlock::Thinking(block)) = self.last(Open::Thinking)? {
+                    block.redacted = Some(true);
+                }
+                None
+            }
             StreamEvent::TextStart => {
                 let index = self.add(Open::Text, TextContent::new("").into());
                 Some(Update::TextStart { index })
@@ -154,6 +170,7 @@ impl Assembler {
                 Some(Update::ThinkingStart { index })
             }
             StreamEvent::ToolCallStart { id, name } => {
+                let id = self.unused(id);
                 let index = self.add(Open::ToolCall, ToolCall::new(id, name, Map::new()).into());
                 Some(Update::ToolCallStart { index })
             }
@@ -190,8 +207,8 @@ impl Assembler {
             }
             StreamEvent::ThinkingEnd { signature } => {
                 let (index, block) = self.last(Open::Thinking)?;
-                if let AssistantBlock::Thinking(block) = block {
-                    block.thinking_signature = signature;
+                if let (AssistantBlock::Thinking(block), Some(signature)) = (block, signature) {
+                    block.thinking_signature = Some(signature);
                 }
                 self.open = None;
                 Some(Update::ThinkingEnd { index })
@@ -238,6 +255,23 @@ impl Assembler {
         self.message.content.len() - 1
     }
 
+    /// The id, or one made from it where it is empty or another call of this message has it: results
+    /// are told apart by it, and providers refuse a conversation in which they cannot be.
+    fn unused(&self, id: String) -> String {
+        let taken = |id: &str| {
+            self.message
+                .content
+                .iter()
+                .any(|block| matches!(block, AssistantBlock::ToolCall(call) if call.id == id))
+        };
+        if !id.is_empty() && !taken(&id) {
+            return id;
+        }
+        let stem = if id.is_empty() { "call" } else { &id };
+        let numbered = (2..).map(|number| format!("{stem}_{number}"));
+        numbered.into_iter().find(|id| !taken(id)).unwrap_or_default()
+    }
+
     fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
         if self.open != Some(expected) {
             tracing::warn!(?expected, open = ?self.open, "the provider sent a part of a block that is not open");
@@ -254,7 +288,7 @@ impl Assembler {
         let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
         // A call without any argument may come as no text at all.
         let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        match serde_json::from_str(text) {
+        match agentese::wire::decode(text) {
             Ok(arguments) => call.arguments = arguments,
             Err(_) => self.broken.push(call.id.clone()),
         }

@@ -14,7 +14,7 @@ async fn the_state_of_a_fresh_agent() {
         json!({
             "model": state["model"], "thinkingLevel": "medium", "isStreaming": false, "isCompacting": false,
             "steeringMode": "one-at-a-time", "followUpMode": "one-at-a-time", "sessionId": state["sessionId"],
-            "autoCompactionEnabled": false, "messageCount": 0, "pendingMessageCount": 0,
+            "autoCompactionEnabled": true, "messageCount": 0, "pendingMessageCount": 0,
         })
     );
     assert_eq!(state["model"]["provider"], "scripted");
@@ -58,17 +58,7 @@ async fn models_and_levels() {
 #[tokio::test]
 async fn what_is_not_there_says_so_by_name() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
-    for command in [
-        json!({"type": "compact"}),
-        json!({"type": "set_auto_compaction", "enabled": true}),
-        json!({"type": "set_auto_retry", "enabled": true}),
-        json!({"type": "abort_retry"}),
-        json!({"type": "export_html"}),
-        json!({"type": "switch_session", "sessionPath": "/x"}),
-        json!({"type": "fork", "entryId": "x"}),
-        json!({"type": "get_fork_messages"}),
-        json!({"type": "get_commands"}),
-    ] {
+    for command in [json!({"type": "export_html"})] {
         let answer = link.ask(command.clone()).await;
         let name = command["type"].as_str().unwrap();
         assert_eq!((&answer["success"], &answer["command"]), (&json!(false), &json!(name)));
