@@ -19,7 +19,7 @@ agentese --mode rpc [OPTIONS]
 
 const EXAMPLES: &str = "\
 Examples:
-  agentese --mode rpc
+  agentese --mode rpc --provider scripted
       Serve the pi dialect with the embedded model, which needs no key and no network.
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
       Ask once. The agent finishes its work after the end of stdin, then exits with 0.

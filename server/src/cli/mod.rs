@@ -42,6 +42,9 @@ enum Failure {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
+    /// The text is pi's, and stands alone there.
+    #[error(transparent)]
+    NoSuchModel(#[from] crate::providers::SelectError),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
 }
@@ -52,7 +55,10 @@ pub fn main() -> ExitCode {
     let stderr = Stderr::of_process();
     let code = match parse::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
-            stderr.say(format_args!("Error: {failure}"));
+            match failure {
+                Failure::NoSuchModel(_) => stderr.say(failure),
+                _ => stderr.say(format_args!("Error: {failure}")),
+            }
             ExitCode::FAILURE
         }),
         // Help and version are errors to clap, which end well and go to stdout.
@@ -84,7 +90,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let Planned { plan, warnings } = Plan::new(run, &|name: &str| std::env::var_os(name), cwd)?;
+    let Planned { plan, warnings } = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
     for warning in warnings {
         stderr.warn(warning);
     }

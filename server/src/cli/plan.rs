@@ -82,7 +82,7 @@ pub(super) struct Planned {
 impl Plan {
     /// Reads settings, prompt and context files. Fails for options that contradict each other or mean
     /// nothing.
-    pub fn new(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
         let mut warnings = Vec::new();
@@ -121,7 +121,6 @@ impl Plan {
             session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
             task,
             cwd,
-            agent_dir,
             trusted: loaded.trusted,
             surroundings,
             model: ModelChoice {
@@ -135,9 +134,10 @@ impl Plan {
                 },
                 script: run.script,
             },
+            agent_dir,
             settings: loaded.settings,
             system_prompt: parts.into(),
-            tools: run.tools.or(run.no_tools.then(Vec::new)),
+            tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
         };
@@ -205,6 +205,13 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     }
 }
 
+/// The tools that are named; `--tools ""` names none.
+fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
+    let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+    let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
+    named.or(none.then(Vec::new))
+}
+
 fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
     let newest = run.continues || run.resume;
     match (&run.session, newest, run.no_session) {
@@ -268,7 +275,7 @@ mod tests {
             let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
             let run = super::super::parse::parse(arguments).unwrap().arguments.run;
             let home = self.path("home").into_os_string();
-            Plan::new(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
+            Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
         }
 
         fn refused(&self, line: &str) -> String {
@@ -374,6 +381,7 @@ mod tests {
         assert_eq!(place.plan("--models c").unwrap().plan.model.scope, ["c"]);
         assert_eq!(place.plan("--no-tools").unwrap().plan.tools, Some(Vec::new()));
         assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
+        assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
         assert!(place.plan("--offline").unwrap().plan.surroundings.offline);
     }
 

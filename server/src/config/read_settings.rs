@@ -388,6 +388,15 @@ mod tests {
             "images": {"autoResize": false, "blockImages": true},
             "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true},
         });
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for (key, value) in user.as_object().unwrap() {
+            let members =
+                value.as_object().map(|members| members.keys().map(|member| format!("{key}.{member}")));
+            for key in members.map_or_else(|| vec![key.clone()], Iterator::collect) {
+                assert!(page.contains(&format!("`{key}`")), "{key} is missing in docs/configuration.md");
+            }
+        }
         let loaded = Place::new(&user.to_string(), "").load(false);
         let text = |text: &str| Some(text.to_owned());
         let list = |text: &str| vec![text.to_owned()];

@@ -8,11 +8,16 @@ use crate::support::process::Place;
 #[test]
 fn models_are_listed() {
     let place = Place::new();
+    let models = r#"{"providers": {"acme": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions",
+        "apiKey": "sk-canary", "models": [{"id": "one"}, {"id": "\u001b[2J", "name": "Road Runner"}]}}}"#;
+    place.put("home/.pi/agent/models.json", models);
     let (status, stdout, stderr) = place.output(&["--list-models"]);
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
     assert!(stdout.starts_with("provider  model "), "{stdout}");
-    assert!(stdout.contains("\nscripted  scripted  "), "{stdout}");
-    assert_eq!(place.output(&["--list-models", "SCRIPT"]).1, stdout);
+    assert!(stdout.contains("\nacme      one "), "{stdout}");
+    assert!(stdout.contains("\\u{1b}[2J") && !stdout.contains('\u{1b}'), "{stdout}");
+    assert!(!stdout.contains("canary"), "{stdout}");
+    assert_eq!(place.output(&["--list-models", "runner ACME"]).1.lines().count(), 2);
     let (status, stdout, stderr) = place.output(&["--list-models", "nosuch"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
     assert_eq!(stderr, "No model's name has \"nosuch\" in it.\n");
