@@ -11,6 +11,7 @@
 mod api_key;
 mod arguments;
 mod completions;
+mod export;
 mod list_models;
 mod neutral;
 mod output;
@@ -23,7 +24,6 @@ mod sessions;
 mod stderr;
 mod stdout;
 mod table;
-mod unavailable;
 
 use std::process::ExitCode;
 
@@ -94,15 +94,12 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     for warning in warnings {
         stderr.warn(warning);
     }
-    if let Some(reason) = unavailable::unavailable(&plan) {
-        return Err(Failure::Usage(reason));
-    }
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
             let catalog = rpc::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
-        Task::Export { .. } => Err(Failure::Usage("there is no export".to_owned())),
+        Task::Export { session, page } => export::write_page(&plan.cwd, &session, page.as_deref()),
     }
 }

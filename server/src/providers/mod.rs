@@ -54,7 +54,7 @@ pub use levels::{levels, nearest_level};
 pub use load::{Complaint, Sources, load};
 pub use price::number;
 pub use request::{Request, ToolDescription};
-pub use secrecy::SecretString;
+pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{SelectError, Selected, Wanted};
 pub use settings::{Budgets, Cache, Settings};
 

@@ -73,6 +73,7 @@ pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use local::LocalSpawner;
 pub use ls::Ls;
 pub use output::{ToolContent, ToolOutput};
+pub(crate) use paths::resolve as resolve_path;
 pub use read::Read;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};

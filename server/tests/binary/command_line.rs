@@ -51,7 +51,7 @@ fn what_is_not_there_is_refused() {
         refused(&["--mode", "rpc", "--dialect", dialect], "does not speak it yet");
     }
     refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "no dialect");
-    refused(&["--export", "a.jsonl", "a.html"], "--export is not available");
+    refused(&["--export", "a.jsonl", "a.html"], "ENOENT: no such file or directory, open");
     refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
     let place = Place::new();
     let script = place.file("bad.json", r#"{"responses": [{"blocks": 7}]}"#);
