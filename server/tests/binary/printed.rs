@@ -30,7 +30,7 @@ fn sessions_are_kept_listed_and_exported() {
     let place = Place::new();
     let script = place.script(json!({"responses": [{"text": "An answer."}]}));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
-    agent.send(&json!({"type": "prompt", "message": "A question?"}));
+    agent.send(json!({"type": "prompt", "message": "A question?"}));
     agent.until_event("agent_end");
     assert_eq!(agent.finish().0.code(), Some(0));
 

@@ -68,7 +68,7 @@ async fn without_a_model_it_serves_and_refuses_prompts() {
     let refused = link.ask(json!({"type": "prompt", "message": "hi"})).await;
     assert_eq!(
         refused["error"],
-        "No model is selected: nothing matches \"nosuch/model\"; there is scripted/scripted"
+        "No model is selected: Model \"nosuch/model\" not found. Use --list-models to see available models."
     );
     assert!(link.messages().await.is_empty());
     // One can be chosen.
