@@ -74,6 +74,7 @@ impl Run {
             messages: history::for_model(state.session.messages()),
             tools: tools.collect(),
             thinking: self.thinking,
+            max_tokens: None,
             session_id: state.session.id().to_owned(),
         }
     }

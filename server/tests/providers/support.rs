@@ -306,6 +306,7 @@ pub fn question(model: Model, text: &str) -> Request {
             parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
         }],
         thinking: ThinkingLevel::Medium,
+        max_tokens: None,
         session_id: "session".to_owned(),
     }
 }

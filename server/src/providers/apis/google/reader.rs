@@ -137,7 +137,7 @@ mod tests {
 
     use super::super::Google;
     use super::*;
-    use crate::providers::apis::tests::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline};
 
     fn chunk(parts: Value) -> String {
         format!("data: {}\r\n\r\n", json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}))
