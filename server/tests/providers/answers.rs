@@ -51,10 +51,18 @@ async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_
         if early {
             assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
         }
-        let answered = tokio::select! {
-            event = stream.next() => event,
-            () = async { while server.received().is_empty() { tokio::task::yield_now().await } } => None,
+        let asked = async {
+            while server.received().is_empty() {
+                tokio::task::yield_now().await;
+            }
         };
+        let answered = soon(async {
+            tokio::select! {
+                event = stream.next() => event,
+                () = asked => None,
+            }
+        })
+        .await;
         assert_eq!(answered, None, "{api}");
     }
 }
@@ -101,6 +109,17 @@ async fn fm_f71_a_proxy_of_the_environment_is_used() {
     let events = ask(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
     assert!(proxy.received()[0].head.starts_with("POST http://model.example/v1/chat/completions "));
+}
+
+#[tokio::test]
+async fn fm_f71_what_is_on_this_machine_is_not_reached_through_a_proxy() {
+    for host in ["127.0.0.1", "localhost"] {
+        let server = Server::start([Reply::events(&hello("openai-completions"))]).await;
+        let address = server.url().replace("127.0.0.1", host);
+        let home = Home::with_models(definition("openai-completions", &address));
+        let (catalog, _) = home.set("http_proxy", "http://127.0.0.1:1").set("no_proxy", "x.example").load();
+        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{host}");
+    }
 }
 
 #[tokio::test]

@@ -102,7 +102,8 @@ enum Thinking {
 }
 
 /// Ids of the models that decide themselves how long they think; `compat.thinkingFormat` names others.
-const ADAPTIVE: &[&str] = &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6"];
+const ADAPTIVE: &[&str] =
+    &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6", "opus-5", "sonnet-5", "haiku-5", "fable-5"];
 
 fn thinking(asked: &Asked<'_>) -> Thinking {
     let Some(level) = asked.thinking() else { return Thinking::None };
@@ -296,6 +297,7 @@ mod tests {
             ("fake-opus-4-6", ThinkingLevel::Xhigh, "max"),
             ("fake-sonnet-4-6", ThinkingLevel::Xhigh, "high"),
             ("fake-sonnet-4-6", ThinkingLevel::Minimal, "low"),
+            ("claude-opus-5-5", ThinkingLevel::Medium, "medium"),
         ] {
             let body = body(|request| {
                 request.model.id = id.to_owned();
