@@ -12,3 +12,5 @@ mod failures;
 mod secrets;
 #[path = "providers/support.rs"]
 mod support;
+#[path = "providers/trust.rs"]
+mod trust;

@@ -76,6 +76,11 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
+    /// What goes over the wire.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Nothing at all.
     pub fn silence() -> Self {
         Self { bytes: Vec::new(), ending: Ending::Hang }
@@ -302,6 +307,7 @@ pub fn question(model: Model, text: &str) -> Request {
             parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
         }],
         thinking: ThinkingLevel::Medium,
+        max_tokens: None,
         session_id: "session".to_owned(),
     }
 }
