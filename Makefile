@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-rust test-typescript lint generate interop bench clean help
+.PHONY: demo test test-rust test-python test-typescript lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,10 +13,13 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-typescript ## Everything, in all languages.
+test: lint test-rust test-python test-typescript ## Everything, in all languages.
 
 test-rust: ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
+
+test-python: ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
+	./sdk-python/test --package
 
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test
@@ -37,4 +40,4 @@ bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf sdk-ts/node_modules sdk-ts/dist
+	rm -rf sdk-ts/node_modules sdk-ts/dist sdk-python/.venv

@@ -20,6 +20,9 @@ use crate::wait::{Bell, deadline};
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
+/// What ended a run, and its last event.
+type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>);
+
 /// The class of each event, and that of all others.
 #[pyclass(frozen)]
 pub struct EventTable {
@@ -210,7 +213,7 @@ impl Stream {
     }
 
     /// What ended the run and its last event; raises how it failed. Nothing before the end.
-    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<(&'static str, Option<Bound<'py, PyAny>>)>> {
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
         let over = shared.inner().stream.over().cloned();
         match over {
