@@ -43,6 +43,7 @@ impl Connection {
         open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
         let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        table.get().prepare(py, spec);
         let mut options = options.into_core()?;
         let ticket = dialogs.and_then(|number| Some(mailbox.as_ref()?.get().ticket(number)));
         let questions = Questions::new(ticket);
