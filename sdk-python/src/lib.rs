@@ -6,6 +6,7 @@
 mod connection;
 mod errors;
 mod framer;
+mod frames;
 mod home;
 mod json;
 mod kind;
