@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-rust test-typescript test-pages lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-rust test-python test-typescript test-pages lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,13 +13,16 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-typescript test-pages ## Everything, in all languages.
+test: lint test-rust test-python test-typescript test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
 
 test-providers-setup: ## The mock of the model APIs that the tests of the providers ask.
 	cd server/tests/aimock && npm ci --no-audit --no-fund
+
+test-python: ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
+	./sdk-python/test --package
 
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test
@@ -44,4 +47,4 @@ bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf sdk-ts/node_modules sdk-ts/dist
+	rm -rf sdk-ts/node_modules sdk-ts/dist sdk-python/.venv

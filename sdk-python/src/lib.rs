@@ -6,6 +6,7 @@
 mod connection;
 mod errors;
 mod framer;
+mod frames;
 mod home;
 mod json;
 mod kind;
@@ -20,6 +21,10 @@ mod serving;
 mod stream;
 mod transport;
 mod wait;
+
+/// Frames are allocated on the runtime's threads and freed on Python's, which the system's allocator does under a lock.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The native core; not part of the public interface.
 #[pyo3::pymodule]

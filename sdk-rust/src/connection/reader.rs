@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{RawAnswer, Shared, Waiter};
+use super::{EventFrame, RawAnswer, Shared, Waiter};
 use crate::dialog::{Misfit, answer_frame, policy_frame};
 use crate::error::{Error, Refused};
 use crate::framing::{FrameReader, FrameText, Incoming};
@@ -44,6 +44,7 @@ pub(super) async fn run(
         })
     });
     let mut batch = Vec::new();
+    let mut patient = true;
     let cause = loop {
         let read = tokio::select! {
             read = frames.next_batch(&mut batch) => read,
@@ -54,12 +55,19 @@ pub(super) async fn run(
             Ok(_) => {}
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
+        // Who listens is woken once for everything that one read brought, and before anything else that came
+        // with it is acted on.
+        let mut owed = false;
         for incoming in batch.drain(..) {
             match incoming {
-                Incoming::Frame(frame) => shared.take(frame).await,
+                Incoming::Frame(frame) => owed = shared.take(frame, owed).await,
                 Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
             }
         }
+        if owed {
+            shared.wake_listeners();
+        }
+        patient = shared.keep_pace(patient).await;
     };
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited {
@@ -72,22 +80,35 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    async fn take(self: &Arc<Self>, frame: FrameText) {
+    /// Takes a frame. `owed` says whether events were queued that nobody was woken for; gives whether that is
+    /// so now.
+    async fn take(self: &Arc<Self>, frame: FrameText, owed: bool) -> bool {
         if frame.as_str().trim_ascii().is_empty() {
-            return;
+            return owed;
         }
         self.tap_frame(Direction::Received, frame.as_str());
         let routed = match route(self.spec, &frame) {
             Ok(routed) => routed,
             Err(reason) => {
                 let text: String = frame.as_str().chars().take(200).collect();
-                return self
-                    .diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+                self.diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+                return owed;
             }
         };
-        self.state().recent.push(frame.as_str());
+        // What an answer or a question follows is told before it.
+        let before_others = || {
+            if owed {
+                self.wake_listeners();
+            }
+            self.state().recent.push(frame.as_str());
+        };
         match routed {
+            Routed::Event { kind, body, session } => {
+                self.event(EventFrame { kind, inner: body, frame }, session.as_deref()).await;
+                return true;
+            }
             Routed::Answer { id, command, success, data, error } => {
+                before_others();
                 let result = if success {
                     Ok(RawAnswer { data })
                 } else {
@@ -95,9 +116,12 @@ impl Shared {
                 };
                 self.answer(id.as_ref(), command, result);
             }
-            Routed::Event { kind, body, session } => self.event(kind, body, session, &frame).await,
-            Routed::Dialog { id, method, params } => self.dialog(id, method, params),
+            Routed::Dialog { id, method, params } => {
+                before_others();
+                self.dialog(id, method, params);
+            }
         }
+        false
     }
 
     /// Gives an answer to the call that it belongs to.

@@ -87,6 +87,12 @@ pub(super) trait Api: Send + Sync {
         false
     }
 
+    /// Whether a block that is open when a request is aborted is closed. Clients see the difference:
+    /// pi's own libraries differ in it.
+    fn closes_when_aborted(&self) -> bool {
+        false
+    }
+
     /// Writes a request. Fails where the conversation cannot be said in this format.
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;
 
