@@ -199,7 +199,8 @@ export class Connection {
     this.ended = end;
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.runs.finishAll(end);
-    for (const { queue } of this.#listeners) queue.close(end.isClosedByUs ? undefined : end);
+    // Who closes the connection knows that it ends: a loop over its events ends without a failure.
+    for (const { queue } of this.#listeners) queue.close(this.#closing === undefined ? end : undefined);
     this.#listeners = [];
     this.writer.end();
     this.#resolve(end);
