@@ -10,7 +10,12 @@ const ANSWERS = {
   "speak slowly": () => ({ text: Array.from({ length: 40 }, (_, at) => `word ${at} `), delay: 50 }),
   "be overloaded": () => ({ error: { status: 529, type: "overloaded_error", message: "Overloaded" } }),
   "fill the context": () => ({ text: ["It is full."], input: 190_000 }),
+  // For omp: its rule against the word interrupts the answer, its list of open tasks makes it remind.
+  "say the word": () => ({ text: ["The word ", "is ", "forbidden", ", so ", "I do ", "not say it."], delay: 50 }),
+  "leave things open": () => ({ text: ["Two tasks."], tool: { name: "todo_write", input: { _i: "planning", ops: TASKS } } }),
 };
+
+const TASKS = [{ op: "replace", phases: [{ name: "Work", tasks: ["one", "two"].map((content) => ({ content, status: "pending" })) }] }];
 
 /** A call of the agent's shell tool, in the words that its declaration asks for. */
 function shell(tools) {

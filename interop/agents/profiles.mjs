@@ -24,6 +24,15 @@ const models = (url) => ({
   },
 });
 
+/** A rule of omp that interrupts an answer. */
+const RULE = `---
+description: the word is not said
+condition: forbidden
+scope: text
+---
+Do not say that word.
+`;
+
 const settings = { compaction: { keepRecentTokens: 20 } };
 const arguments_ = ["--mode", "rpc", "--model", "scripted/one", "-e", EXTENSION];
 
@@ -41,9 +50,12 @@ export const PROFILES = {
     package: "@oh-my-pi/pi-coding-agent",
     dialect: "omp",
     command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
-    files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings }),
-    // What this version sends that the declared revision does not have yet.
-    unknown: { "event ready": "sent since 12.12; the declared revision is 12.7" },
+    files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
+    // What this version sends that the declared revision does not have.
+    unknown: {
+      ready: "the first frame of 13.19, which the declared revision, 12.7, does not have",
+      developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
+    },
   },
   agentese: {
     title: "agentese",

@@ -34,7 +34,7 @@ async function walk(profile, driver) {
     await mkdir(work, { recursive: true });
     for (const [name, content] of Object.entries(profile.files(model.url))) {
       await mkdir(dirname(join(home, name)), { recursive: true });
-      await writeFile(join(home, name), JSON.stringify(content));
+      await writeFile(join(home, name), typeof content === "string" ? content : JSON.stringify(content));
     }
     // Nothing of the caller's: no keys, no settings.
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL };
@@ -73,9 +73,21 @@ function problems(profile, { steps, end, code, errors }) {
   found.push(...declared.filter((name) => !walked.includes(name)).map((name) => `${name}: not walked`));
   found.push(...walked.filter((name) => !declared.includes(name)).map((name) => `${name}: not declared`));
   if (code !== 0 || end === undefined) found.push(`the driver ended with ${code}: ${errors.slice(-2000)}`);
-  found.push(...(end?.unknown ?? []).filter((name) => !(name in profile.unknown)).map((name) => `unknown: ${name}`));
+  const intended = (name) => name.split(" ").at(-1) in profile.unknown;
+  found.push(...(end?.unknown ?? []).filter((name) => !intended(name)).map((name) => `unknown: ${name}`));
   found.push(...(end?.misfits ?? []).map((misfit) => `does not fit: ${misfit}`));
   return found;
+}
+
+/** Commands that gave something else in another language. */
+function differences(walks) {
+  const [first, ...others] = Object.entries(walks);
+  return others.flatMap(([language, { steps }]) =>
+    steps.flatMap(({ command, ok, got }) => {
+      const there = first[1].steps.find((step) => step.command === command);
+      return !ok || there?.got === got ? [] : [`${command}: ${language} got ${got}, ${first[0]} got ${there?.got}`];
+    }),
+  );
 }
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
@@ -130,9 +142,18 @@ for (const agent of positionals) {
     console.log(`${agent}, ${language}: ${steps.filter(({ ok }) => ok).length} of ${steps.length} steps, ${count} events`);
     for (const problem of found) console.log(`  ${problem}`);
   }
-  const unknown = Object.entries(profile.unknown).map(([name, why]) => `Unknown by intent: ${name.replace(/ (.*)/, " `$1`")} (${why}).`);
+  for (const difference of differences(walks)) {
+    failed = true;
+    console.log(`  ${difference}`);
+  }
+  const unknown = Object.entries(profile.unknown).map(([name, why]) => `Unknown by intent: \`${name}\`, ${why}.`);
   sections.push([`## ${profile.title}: ${await versionOf(profile)}`, table(walks), [eventsOf(profile, walks), ...unknown].join(" ")].join("\n\n"));
 }
 console.log(`\n${sections.join("\n\n")}`);
-if (values.write) await writeFile(values.write, `${sections.join("\n\n")}\n`);
+if (values.write) {
+  // The tables stand at the end of the document, under this line.
+  const mark = "<!-- interop/agents/run writes what follows -->";
+  const [head] = (await readFile(values.write, "utf8")).split(mark);
+  await writeFile(values.write, `${head}${mark}\n\n${sections.join("\n\n")}\n`);
+}
 process.exitCode = failed ? 1 : 0;

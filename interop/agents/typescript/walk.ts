@@ -1,5 +1,5 @@
 // Walks every command of a dialect with the TypeScript client: `walk.js DIALECT PROGRAM ARGUMENTS…`.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { type pi, omp } from "agentese";
@@ -47,6 +47,14 @@ async function within<V>(promise: Promise<V>, what: string): Promise<V> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: nothing within a minute`)), 60_000)));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** Looks again and again until it is true, for ten seconds. */
+async function eventually(condition: () => boolean, what: string): Promise<void> {
+  for (let left = 1000; !condition(); left--) {
+    if (left === 0) throw new Error(`${what}: not within ten seconds`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 /** Follows a run to its end; `at` sees each event. */
@@ -99,7 +107,8 @@ await step("set_auto_compaction", () => client.setAutoCompaction({ enabled: fals
 await step("set_auto_retry", () => client.setAutoRetry({ enabled: true }), () => "taken");
 await step("set_session_name", () => client.setSessionName({ name: "a walk" }), async () => (await state()).sessionName ?? "none");
 await step("bash", () => client.bash({ command: "echo hello" }), ({ output, exitCode }) => `${output.trim()}, exit code ${exitCode}`);
-const sleeping = client.bash({ command: "sleep 3" });
+const sleeping = client.bash({ command: "touch sleeping; sleep 3" });
+await eventually(() => existsSync("sleeping"), "the command runs");
 await step("abort_bash", () => client.abortBash(), async () => `cancelled: ${(await sleeping).cancelled}`);
 
 await step("prompt", async (): Promise<Run> => client.prompt({ message: "use a tool" }), async (run) => {
@@ -161,6 +170,15 @@ await step("(extension error)", async () => {
   await follow(await client.prompt({ message: "/boom" }));
   return within(failed, "the error");
 }, (error) => error);
+if (client instanceof omp.Client) {
+  await step("(rule)", async () => follow(await client.prompt({ message: "say the word" })), (events) => {
+    const rules = events.flatMap((event) => (event.type === "ttsr_triggered" ? event.rules : []));
+    return `triggered: ${rules.map(({ name }) => String(name)).join(", ")}`;
+  });
+  await step("(reminders)", async () => follow(await client.prompt({ message: "leave things open" })), (events) => {
+    return `attempts: ${events.flatMap((event) => (event.type === "todo_reminder" ? [event.attempt] : [])).join(", ")}`;
+  });
+}
 await step("(automatic compaction)", async () => {
   await client.setAutoCompaction({ enabled: true });
   const events = await follow(await client.prompt({ message: "fill the context" }));
