@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use agentese::types::{
-    ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice, SetStatusNotice,
-    SetTitleNotice, SetWidgetNotice,
+    ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
+    SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 use agentese::{omp, pi};
 use tokio::sync::Notify;
