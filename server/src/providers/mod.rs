@@ -12,7 +12,6 @@
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
 //! | `keys`, `key`, `auth_file`, `value` | keys: where they come from, and how they stay hidden |
 //! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
-//! | `images` | images that providers would refuse |
 //! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
 

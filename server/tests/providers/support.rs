@@ -307,7 +307,6 @@ pub fn question(model: Model, text: &str) -> Request {
             parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
         }],
         thinking: ThinkingLevel::Medium,
-        max_tokens: None,
         session_id: "session".to_owned(),
     }
 }
