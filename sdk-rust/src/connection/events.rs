@@ -157,8 +157,11 @@ impl Shared {
             all.find(|sender| sender.queued_bytes() > AHEAD).cloned()
         };
         let Some(behind) = behind else { return true };
+        if !patient {
+            return false;
+        }
         let mut queued = behind.queued_bytes();
-        while patient {
+        loop {
             let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD / 2));
             if waiting.await.is_ok() || self.stop.is_cancelled() {
                 return true;
@@ -169,7 +172,6 @@ impl Shared {
             }
             queued = left;
         }
-        false
     }
 
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
