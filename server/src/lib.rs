@@ -23,13 +23,17 @@
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
 //! | [`engine`] | prompts, runs, queues |
-//! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are |
+//! | [`prompt`] | what a model is told beforehand |
+//! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
+//! | [`export`] | sessions as pages that people read |
 //! | [`world`] | time and chance |
 
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod export;
 pub mod fronts;
+pub mod prompt;
 pub mod providers;
 pub mod server;
 pub mod session;

@@ -7,17 +7,27 @@ use agentese::serve::{Ended, Options as ServeOptions, serve_with};
 use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
+use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
+use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
-use crate::providers::{Catalog, Provider};
+use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
+use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 /// One agent, ready to serve one client.
-#[derive(Debug)]
 pub struct Server {
     options: Options,
+    session: Option<Session>,
+    updates: pi::Updates,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -31,6 +41,14 @@ impl Server {
         self.options.model.is_none().then_some(self.options.no_model.as_str())
     }
 
+    /// Gives a key for the provider of the model that was selected, before all others; it is not
+    /// stored.
+    pub fn give_key(&self, key: SecretString) {
+        if let Some(chosen) = &self.options.model {
+            self.options.catalog.set_api_key(&chosen.model.provider, key);
+        }
+    }
+
     /// Serves the pi dialect to one client until its input ends. Bad input is answered, it never fails.
     pub async fn serve(self, transport: Transport) -> Ended {
         self.serve_with(transport, ServeOptions::default()).await
@@ -38,8 +56,8 @@ impl Server {
 
     /// As [`Server::serve`], with limits and a way to stop it.
     pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
-        let sink = Arc::new(pi::Sink::default());
-        let front = Arc::new(pi::Front::new(Engine::new(self.options, sink.clone())));
+        let sink = Arc::new(pi::Sink::new(self.updates));
+        let front = Arc::new(pi::Front::new(Engine::with_session(self.options, self.session, sink.clone())));
         serve_with(transport, front, options, |emitter| sink.connect(emitter)).await
     }
 }
@@ -50,11 +68,17 @@ pub struct Builder {
     cwd: Option<PathBuf>,
     temp_dir: Option<PathBuf>,
     providers: Vec<Arc<dyn Provider>>,
+    catalog: Option<Catalog>,
     model: Option<String>,
     provider: Option<String>,
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
-    system_prompt: String,
+    store: Option<Store>,
+    session: Option<Session>,
+    updates: pi::Updates,
+    system_prompt: SystemPrompt,
+    settings: Settings,
+    persist: Arc<dyn Persist>,
     tools: ToolSet,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
@@ -68,11 +92,17 @@ impl Default for Builder {
             cwd: None,
             temp_dir: None,
             providers: Vec::new(),
+            catalog: None,
             model: None,
             provider: None,
             models: Vec::new(),
             thinking: None,
-            system_prompt: String::new(),
+            store: None,
+            session: None,
+            updates: pi::Updates::default(),
+            system_prompt: SystemPrompt::default(),
+            settings: Settings::default(),
+            persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
             spawner: None,
             shell: ShellSettings::default(),
@@ -111,14 +141,20 @@ impl Builder {
         self
     }
 
+    /// The models that there are, in place of those of providers that are added.
+    pub fn catalog(mut self, catalog: Catalog) -> Self {
+        self.catalog = Some(catalog);
+        self
+    }
+
     /// Lets the embedded model play a script.
     pub fn script(self, script: ModelScript) -> Self {
         let clock = self.clock.clone();
         self.with_provider(Arc::new(Scripted::script(script).with_clock(clock)))
     }
 
-    /// The model to begin with, as [`Catalog::find`] reads it; the first one by default. Where there
-    /// is no such model the agent has none, and refuses prompts.
+    /// The model to begin with, as [`Catalog::find`] reads it; by default that of the session, of the
+    /// settings, or the first one.
     pub fn model(mut self, pattern: impl Into<String>) -> Self {
         self.model = Some(pattern.into());
         self
@@ -143,9 +179,51 @@ impl Builder {
         self
     }
 
-    /// What the model is told beforehand.
-    pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
-        self.system_prompt = text.into();
+    /// How answers that fail for now are asked for again, in place of what the settings say.
+    pub fn retry(mut self, retry: RetrySettings) -> Self {
+        self.settings.retry = retry;
+        self
+    }
+
+    /// When the conversation is compacted and how much of it is kept, in place of what the settings say.
+    pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
+        self.settings.compaction = compaction;
+        self
+    }
+
+    /// Where sessions are kept. Without it they are not.
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The session to go on with; a fresh one by default.
+    pub fn session(mut self, session: Session) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// What the frames of a growing answer carry: all of it, by default.
+    pub fn updates(mut self, updates: pi::Updates) -> Self {
+        self.updates = updates;
+        self
+    }
+
+    /// What the model is told beforehand: a text alone, or parts; nothing by default.
+    pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
+        self.system_prompt = prompt.into();
+        self
+    }
+
+    /// The user's settings: what is not said otherwise comes from them.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Keeps what a client sets beyond the life of the server; by default nothing does.
+    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
+        self.persist = persist;
         self
     }
 
@@ -179,63 +257,83 @@ impl Builder {
         self
     }
 
-    /// The server.
+    /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(self) -> Server {
-        Server { options: self.options() }
+        let updates = self.updates;
+        let (options, session) = self.parts();
+        Server { options, session, updates }
+    }
+
+    /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
+    pub fn try_build(self) -> Result<Server, SelectError> {
+        let updates = self.updates;
+        let (options, session, error) = self.put_together();
+        error.map_or(Ok(Server { options, session, updates }), Err)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
-    pub fn options(self) -> Options {
-        let mut providers = self.providers;
-        if providers.is_empty() {
-            providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
-        }
-        let catalog = Catalog::new(providers);
-        let wanted = match (&self.provider, &self.model) {
-            (Some(provider), None) => Some(format!("{provider}/")),
-            (Some(provider), Some(model)) if !model.starts_with(&format!("{provider}/")) => {
-                Some(format!("{provider}/{model}"))
+    pub fn parts(self) -> (Options, Option<Session>) {
+        let (options, session, _) = self.put_together();
+        (options, session)
+    }
+
+    fn put_together(self) -> (Options, Option<Session>, Option<SelectError>) {
+        let catalog = self.catalog.unwrap_or_else(|| {
+            let mut providers = self.providers;
+            if providers.is_empty() {
+                providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
             }
-            (_, model) => model.clone(),
-        };
-        let patterns: Vec<&str> = self.models.iter().map(String::as_str).collect();
-        let (scope, unknown) = catalog.scope(patterns);
+            Catalog::new(providers)
+        });
+        let (scope, unknown) = catalog.scope(self.models.iter().map(String::as_str));
         for pattern in unknown {
             tracing::warn!(pattern, "no model matches");
         }
-        let model = match &wanted {
-            Some(pattern) => catalog.find(pattern),
-            None => {
-                let first = scope.first().cloned();
-                let any = || {
-                    Some(crate::providers::Chosen { model: catalog.models().next()?.clone(), thinking: None })
-                };
-                first.or_else(any)
-            }
+        let settings = &self.settings;
+        let resumed = self.session.as_ref().and_then(|session| session.restored().model);
+        let selected = catalog.select(Wanted {
+            provider: self.provider.as_deref(),
+            model: self.model.as_deref(),
+            scope: &scope,
+            resumed: resumed.as_ref().map(|(provider, id)| (provider.as_str(), id.as_str())),
+            default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
+        });
+        let (selected, error) = match selected {
+            Ok(selected) => (selected, None),
+            Err(error) => (Selected::default(), Some(error)),
         };
-        let names = catalog.names();
-        let no_model = match &wanted {
-            Some(pattern) => format!("nothing matches \"{pattern}\"; there is {}", names.join(", ")),
-            None => "none is configured".to_owned(),
+        if let Some(warning) = selected.warning {
+            tracing::warn!("{warning}");
+        }
+        let no_model = match &error {
+            Some(error) => error.to_string(),
+            None => "none can be asked; set a provider's key in the environment, or name one in models.json"
+                .to_owned(),
         };
         let cwd = self.cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
         let mut context =
             ToolContext::new(cwd, self.spawner.unwrap_or_else(|| Arc::new(LocalSpawner::new(None))));
         context.shell = self.shell;
+        context.auto_resize_images = settings.images.auto_resize;
+        context.block_images = settings.images.block_images;
         if let Some(directory) = self.temp_dir {
             context.temp_dir = directory;
         }
-        Options {
+        let options = Options {
             catalog,
-            model,
+            model: selected.chosen,
             no_model,
             scope,
             thinking: self.thinking,
+            store: self.store,
             system_prompt: self.system_prompt,
+            settings: self.settings,
+            persist: self.persist,
             tools: self.tools,
             context,
             clock: self.clock,
             ids: self.ids,
-        }
+        };
+        (options, self.session, error)
     }
 }

@@ -6,6 +6,14 @@
 mod command_line;
 #[path = "binary/life.rs"]
 mod life;
+#[path = "binary/printed.rs"]
+mod printed;
+#[path = "binary/prompt.rs"]
+mod prompt;
+#[path = "binary/settings.rs"]
+mod settings;
+#[path = "binary/stderr.rs"]
+mod stderr;
 #[path = "binary/stdout.rs"]
 mod stdout;
 #[path = "support/mod.rs"]

@@ -12,13 +12,19 @@ mod bash;
 mod client;
 #[path = "pi/commands.rs"]
 mod commands;
+#[path = "pi/compaction.rs"]
+mod compaction;
 #[path = "pi/emitters.rs"]
 mod emitters;
 #[path = "pi/misbehaved.rs"]
 mod misbehaved;
 #[path = "pi/queues.rs"]
 mod queues;
+#[path = "pi/retry.rs"]
+mod retry;
 #[path = "pi/runs.rs"]
 mod runs;
+#[path = "pi/sessions.rs"]
+mod sessions;
 #[path = "support/mod.rs"]
 mod support;

@@ -10,6 +10,8 @@ mod edit;
 mod read;
 #[path = "tools/rpc_bash.rs"]
 mod rpc_bash;
+#[path = "tools/search.rs"]
+mod search;
 #[path = "tools/support.rs"]
 mod support;
 #[path = "tools/write.rs"]

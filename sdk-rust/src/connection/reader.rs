@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{EventFrame, RawAnswer, Shared, Waiter};
@@ -228,11 +229,17 @@ impl Shared {
                 return;
             }
         };
+        // A handler that panics has not answered: the policy does.
+        let mut answer = std::panic::AssertUnwindSafe(answer).catch_unwind();
+        let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
+        // Notices are told in the order in which they came: the newer status is the one that counts.
+        if notice && (&mut answer).now_or_never().is_some() {
+            return;
+        }
         let shared = self.clone();
         tokio::spawn(async move {
-            // A handler that panics has not answered: the policy does.
             let answer = tokio::select! {
-                answer = futures::FutureExt::catch_unwind(std::panic::AssertUnwindSafe(answer)) => answer.ok().flatten(),
+                answer = answer => answer.ok().flatten(),
                 () = shared.stop.cancelled() => return,
             };
             let line = match answer {

@@ -16,11 +16,10 @@ mod strings;
 mod surrogates;
 mod tagged;
 
-pub(crate) use surrogates::mended;
-
 pub use extra::{Extra, Unknown};
 pub use maybe::Maybe;
 pub use record::{ConstantValue, Envelope, Record};
+pub use surrogates::mended;
 
 /// Building blocks of the macros. Not part of the public API.
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 //! other languages refuse. They are read as the replacement character and never written again.
 
 /// The text with lone surrogates replaced; none where there are none.
-pub(crate) fn mended(text: &str) -> Option<String> {
+pub fn mended(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut at, mut copied) = (0, 0);

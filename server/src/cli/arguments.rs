@@ -5,23 +5,47 @@ use std::path::PathBuf;
 use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::api_key::ApiKey;
+
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
 its stdout, one JSON object per line.";
 
+const USAGE: &str = "\
+agentese --mode rpc [OPTIONS]
+       agentese --list-models [SEARCH]
+       agentese --export FILE [HTML]
+       agentese COMMAND";
+
 const EXAMPLES: &str = "\
 Examples:
-  agentese --mode rpc
+  agentese --mode rpc --provider scripted
       Serve the pi dialect with the embedded model, which needs no key and no network.
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
       Ask once. The agent finishes its work after the end of stdin, then exits with 0.
+  agentese --mode rpc --model sonnet:high --tools read,bash --no-session
+      Choose a model by a part of its name, how hard it thinks, and what it may do.
   agentese --mode rpc --script answers.json
       Let the embedded model say what the file says, answer by answer.
   agentese schema --dialect pi --side server
       Print the JSON Schema of every frame that a server of the dialect may send.
 
-stdout carries frames and nothing else. Logs go to stderr; AGENTESE_LOG says how many (error, warn,
-info, debug, trace, or a filter such as agentese_server=debug), warn by default.";
+Environment:
+  AGENTESE_LOG         What is logged to stderr: error, warn (the default), info, debug, trace, or a
+                       filter such as agentese_server=debug
+  PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
+  AGENTESE_HOME        The same, but ~/.pi/agent comes before it where that exists; the default is
+                       ~/.agentese/agent
+  PI_OFFLINE           1: the same as --offline
+
+Files:
+  settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
+  SYSTEM.md            There too: the system prompt. APPEND_SYSTEM.md: what is added to it
+  AGENTS.md            In the agent directory, the working directory and all above it: what the
+                       model should know. CLAUDE.md counts where there is none
+
+In RPC mode stdout carries frames and nothing else. The exit code is 0 after an orderly end and 1
+after a failure, which stderr tells.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -29,6 +53,7 @@ info, debug, trace, or a filter such as agentese_server=debug), warn by default.
     name = "agentese",
     version,
     about = ABOUT,
+    override_usage = USAGE,
     after_help = EXAMPLES,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true
@@ -45,6 +70,10 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Print the schema of a dialect
     Schema(Schema),
+    /// List the sessions of the working directory
+    Sessions(Sessions),
+    /// Print a script that completes this command line in a shell
+    Completions(Completions),
 }
 
 /// Options of `schema`.
@@ -69,37 +98,73 @@ pub(super) enum Side {
     Client,
 }
 
+/// Options of `sessions`.
+#[derive(Debug, Args)]
+pub(super) struct Sessions {
+    /// Print a JSON array, one session per line
+    #[arg(long)]
+    pub json: bool,
+    /// List the sessions of all directories
+    #[arg(long)]
+    pub all: bool,
+    /// Where the sessions are, if not in the agent directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub session_dir: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
 /// Options of the agent.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// How to talk to the agent; rpc is the one mode there is
-    #[arg(long, value_name = "MODE")]
+    /// The way to talk to the agent: rpc
+    #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
-    /// The dialect to speak; this server speaks pi
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi")]
+    /// The dialect to speak: pi
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi", help_heading = "Protocol")]
     pub dialect: String,
+    /// What a message_update carries
+    #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
+          hide_possible_values = true, value_name = "snapshots|delta")]
+    pub updates: Updates,
+    /// The longest line that is read
+    #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
+          value_parser = at_least_a_frame, help_heading = "Protocol")]
+    pub max_line: usize,
 
     /// The provider of the model; scripted is the embedded one
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
-    /// The model: provider/id, an id, or a part of one, with :LEVEL for thinking
+    /// The model: provider/id, or a part of it, with :LEVEL for thinking
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
     /// The models that cycle_model goes through
     #[arg(long, value_name = "PATTERN,…", value_delimiter = ',', help_heading = "Model")]
     pub models: Vec<String>,
-    /// How hard the model thinks: off, minimal, low, medium, high or xhigh
+    /// How hard it thinks: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL", help_heading = "Model")]
     pub thinking: Option<ThinkingLevel>,
-    /// What the embedded model says, as JSON: {"responses": [{"text": "…"}, …]}
+    /// The key; others can see it, so prefer the environment
+    #[arg(long, value_name = "KEY", help_heading = "Model")]
+    pub api_key: Option<ApiKey>,
+    /// What the embedded model says: {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
-    /// What the model is told beforehand
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Model")]
+    /// Print the models, or those with SEARCH in their names, and exit
+    #[arg(long, value_name = "SEARCH", num_args = 0..=1, help_heading = "Model")]
+    pub list_models: Option<Option<String>>,
+
+    /// What the model is told, instead of the built-in text
+    #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub system_prompt: Option<String>,
-    /// What the model is told besides
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Model")]
-    pub append_system_prompt: Option<String>,
+    /// What it is told besides; may be repeated
+    #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
+    pub append_system_prompt: Vec<String>,
 
     /// The tools that the model may use
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Tools")]
@@ -107,35 +172,69 @@ pub(super) struct Run {
     /// No tools at all, or only those of --tools
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
-    /// Trust what the working directory brings along (so far it brings nothing)
-    #[arg(long, help_heading = "Tools")]
-    pub trust: bool,
 
-    /// Keep the session in memory, which this version does anyway
+    /// Continue that session: its file, or the beginning of its id
+    #[arg(long, value_name = "FILE|ID", help_heading = "Session")]
+    pub session: Option<String>,
+    /// Continue the newest session here, or begin one
+    #[arg(long = "continue", short = 'c', help_heading = "Session")]
+    pub continues: bool,
+    /// The same, since nobody is there to choose
+    #[arg(long, short = 'r', help_heading = "Session")]
+    pub resume: bool,
+    /// Keep the session in memory only
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,
+    /// Where session files are, instead of the agent directory
+    #[arg(long, value_name = "DIRECTORY", help_heading = "Session")]
+    pub session_dir: Option<PathBuf>,
+    /// Write a session file as a page of HTML, and exit
+    #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
+    pub export: Vec<PathBuf>,
 
-    /// The longest line that is read; a longer one is refused
-    #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
-          value_parser = at_least_a_frame, help_heading = "Limits")]
-    pub max_line: usize,
+    /// Let settings and system prompt of the working directory count
+    #[arg(long, alias = "approve", help_heading = "Start")]
+    pub trust: bool,
+    /// Do not trust it, whatever the settings say
+    #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
+    pub no_trust: bool,
+    /// Fetch nothing at the start
+    #[arg(long, help_heading = "Start")]
+    pub offline: bool,
+    /// Log more, as with AGENTESE_LOG=info
+    #[arg(long, help_heading = "Start")]
+    pub verbose: bool,
 
     /// Ignored in RPC mode, with a warning
     #[arg(value_name = "MESSAGE", hide = true)]
     pub messages: Vec<String>,
     #[command(flatten)]
-    pub harmless: Harmless,
-    #[command(flatten)]
-    pub refused: super::refused::Refused,
+    pub resources: Resources,
 }
 
-/// Options of pi that ask for what is the case anyway.
-#[derive(Debug, Args)]
-pub(super) struct Harmless {
-    #[arg(long, hide = true)]
-    pub offline: bool,
-    #[arg(long, hide = true)]
-    pub verbose: bool,
+/// What a `message_update` carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Updates {
+    /// The whole message so far.
+    Snapshots,
+    /// The new piece.
+    Delta,
+}
+
+/// Options of pi for things that this agent does not have. Those that ask for less ask for what is the
+/// case anyway.
+#[derive(Debug, Default, Args)]
+pub(super) struct Resources {
+    #[arg(long, short = 'e', hide = true, value_name = "PATH")]
+    pub extension: Vec<String>,
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub skill: Vec<String>,
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub prompt_template: Vec<String>,
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub theme: Vec<String>,
+    #[arg(long, short = 'p', hide = true)]
+    pub print: bool,
     #[arg(long, hide = true)]
     pub no_extensions: bool,
     #[arg(long, hide = true)]

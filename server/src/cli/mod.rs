@@ -1,17 +1,36 @@
 //! The command line.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
+//! | `plan`, `unavailable` | what is to be done, read and checked; what this version refuses |
+//! | `rpc`, `stdout`, `script_check` | this process as an agent |
+//! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
+//! | `stderr`, `output`, `table`, `neutral` | words for people |
 
+mod api_key;
 mod arguments;
+mod completions;
+mod export;
+mod list_models;
+mod neutral;
+mod output;
 mod parse;
-mod refused;
+mod plan;
 mod rpc;
 mod schema;
 mod script_check;
+mod sessions;
+mod stderr;
 mod stdout;
+mod table;
 
 use std::process::ExitCode;
 
 use arguments::Command;
 use parse::Parsed;
+use plan::{Plan, Planned, Task};
+use stderr::{PATIENCE, Stderr};
 
 /// A failure that ends the program, as stderr tells it.
 #[derive(Debug, thiserror::Error)]
@@ -23,29 +42,64 @@ enum Failure {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
+    /// The text is pi's, and stands alone there.
+    #[error(transparent)]
+    NoSuchModel(#[from] crate::providers::SelectError),
+    #[error("system prompt: {0}")]
+    Prompt(#[from] crate::prompt::BaseError),
 }
 
 /// Runs the program with the process's arguments. Gives 0 after an orderly end, 1 after a failure
-/// (which stderr tells), 2 for a command line that cannot be read.
+/// (which stderr tells), also where the command line cannot be read.
 pub fn main() -> ExitCode {
-    let parsed = match parse::parse(std::env::args_os()) {
-        Ok(parsed) => parsed,
+    let stderr = Stderr::of_process();
+    let code = match parse::parse(std::env::args_os()) {
+        Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
+            match failure {
+                Failure::NoSuchModel(_) => stderr.say(failure),
+                _ => stderr.say(format_args!("Error: {failure}")),
+            }
+            ExitCode::FAILURE
+        }),
+        // Help and version are errors to clap, which end well and go to stdout.
+        Err(error) if !error.use_stderr() => match error.print() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
         Err(error) => {
-            // Help and version are errors to clap; it knows where each of them belongs.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let text = error.to_string();
+            stderr.say(format_args!("Error:{}", text.strip_prefix("error:").unwrap_or(&text).trim_end()));
+            ExitCode::FAILURE
         }
     };
+    stderr.flush(PATIENCE);
+    code
+}
+
+fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let Parsed { arguments, warnings } = parsed;
     for warning in warnings {
-        eprintln!("Warning: {warning}");
+        stderr.warn(warning);
     }
-    let result = match arguments.command {
-        Some(Command::Schema(options)) => schema::print(&options),
-        None => rpc::run(arguments.run),
+    let run = match arguments.command {
+        Some(Command::Schema(options)) => return schema::print(&options),
+        Some(Command::Sessions(options)) => return sessions::print(&options),
+        Some(Command::Completions(options)) => return completions::print(&options),
+        None => arguments.run,
     };
-    result.unwrap_or_else(|failure| {
-        eprintln!("Error: {failure}");
-        ExitCode::FAILURE
-    })
+    rpc::log_to(stderr, run.verbose);
+    let cwd = std::env::current_dir()
+        .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
+    let Planned { plan, warnings } = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
+    for warning in warnings {
+        stderr.warn(warning);
+    }
+    match plan.task.clone() {
+        Task::Serve => rpc::run(plan, stderr),
+        Task::ListModels(search) => {
+            let catalog = rpc::catalog(&plan, stderr)?;
+            list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
+        }
+        Task::Export { session, page } => export::write_page(&plan.cwd, &session, page.as_deref()),
+    }
 }

@@ -14,8 +14,8 @@ pub(super) struct Parsed {
     pub warnings: Vec<String>,
 }
 
-/// Reads the arguments, the program's name first. Unknown options become warnings; everything else
-/// that clap refuses is an error.
+/// Reads the arguments, the program's name first. Unknown options become warnings, because front ends of
+/// pi pass the options of extensions; everything else that clap refuses is an error.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut warnings = Vec::new();
@@ -25,13 +25,25 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
             Err(error) => error,
         };
         let Some(unknown) = unknown_option(&error) else { return Err(error) };
-        let is_it = |argument: &OsString| {
-            let argument = argument.to_string_lossy();
-            argument == unknown || argument.strip_prefix(&unknown).is_some_and(|rest| rest.starts_with('='))
+        let Some(at) = arguments.iter().skip(1).position(|argument| is_it(argument, &unknown)) else {
+            return Err(error);
         };
-        let Some(at) = arguments.iter().skip(1).position(is_it) else { return Err(error) };
-        arguments.remove(at + 1);
-        warnings.push(format!("unknown option {unknown} is ignored"));
+        let removed = arguments.remove(at + 1);
+        let shown = if unknown.starts_with("--") { unknown } else { removed.to_string_lossy().into_owned() };
+        warnings.push(match suggested_option(&error) {
+            Some(meant) => format!("unknown option {shown} is ignored; did you mean {meant}?"),
+            None => format!("unknown option {shown} is ignored"),
+        });
+    }
+}
+
+/// Whether an argument is the option: `--name`, `--name=value`, or `-xyz` with the letter in it.
+fn is_it(argument: &OsString, option: &str) -> bool {
+    let argument = argument.to_string_lossy();
+    match argument.strip_prefix(option) {
+        Some(rest) if rest.is_empty() || rest.starts_with('=') => true,
+        _ if option.starts_with("--") || argument.starts_with("--") => false,
+        _ => argument.starts_with('-') && argument.contains(option.trim_start_matches('-')),
     }
 }
 
@@ -43,6 +55,18 @@ fn unknown_option(error: &clap::Error) -> Option<String> {
         Some(ContextValue::String(name)) if name.starts_with('-') => Some(name.clone()),
         _ => None,
     }
+}
+
+/// The option that may have been meant: one that is at most two slips away.
+fn suggested_option(error: &clap::Error) -> Option<&str> {
+    let ContextValue::String(unknown) = error.get(ContextKind::InvalidArg)? else { return None };
+    let suggested = match error.get(ContextKind::SuggestedArg)? {
+        ContextValue::String(name) => name,
+        ContextValue::Strings(names) => names.first()?,
+        _ => return None,
+    };
+    // clap finds nearly always something, however far away.
+    (strsim::osa_distance(unknown, suggested) <= 2).then_some(suggested)
 }
 
 #[cfg(test)]
@@ -77,14 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_refused_by_name() {
-        let reason = |line: &str| {
-            let run = read(line).arguments.run;
-            run.refused.reason(run.no_session)
-        };
-        assert_eq!(reason("--mode rpc --no-session --session-dir /tmp"), None);
-        assert!(reason("--session-dir /tmp").unwrap().starts_with("--session-dir is not available"));
-        assert!(reason("-c").unwrap().starts_with("--continue"));
-        assert!(reason("-e ext.ts").unwrap().starts_with("--extension"));
+    fn a_mistyped_option_is_suggested() {
+        let warning = |line: &str| read(line).warnings.join("\n");
+        assert_eq!(
+            warning("--mode rpc --no-sesion"),
+            "unknown option --no-sesion is ignored; did you mean --no-session?"
+        );
+        assert_eq!(
+            warning("--sytem-prompt=x"),
+            "unknown option --sytem-prompt is ignored; did you mean --system-prompt?"
+        );
+        assert_eq!(warning("-x -yz"), "unknown option -x is ignored\nunknown option -yz is ignored");
     }
 }

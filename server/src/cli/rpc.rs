@@ -1,5 +1,6 @@
 //! `agentese --mode rpc`: this process as an agent.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +11,19 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::Failure;
-use super::arguments::Run;
-use super::script_check;
+use super::arguments::Updates;
+use super::plan::{Plan, SessionChoice};
+use super::stderr::Stderr;
 use super::stdout::Watch;
-use crate::config::agent_dir;
-use crate::providers::scripted::Scripted;
+use super::{Failure, script_check};
+use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
+use crate::fronts::pi;
+use crate::providers::scripted::{self, Scripted};
+use crate::providers::{Budgets, Catalog, SecretString, Sources, load};
 use crate::server::{Builder, Server};
+use crate::session::{Session, Start, Store};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
+use crate::world::{RandomIds, SystemClock};
 
 /// The pause before each piece of the built-in plan: fast, and still seen as a stream.
 const PACE: Duration = Duration::from_millis(2);
@@ -25,116 +31,198 @@ const PACE: Duration = Duration::from_millis(2);
 /// How long an orderly shutdown may take. A client that does not read can hold it up for ever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
 
-/// Serves stdin and stdout. Fails, before anything is read, for what the options ask and this
-/// version has not.
-pub(super) fn run(run: Run) -> Result<ExitCode, Failure> {
+/// Sends logs and panics to stderr, in a way that holds nobody up.
+pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
+    stderr.take_panics();
+    let default = if verbose { "info" } else { "warn" };
+    let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
+    let filter =
+        EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
+            stderr.warn(format_args!("AGENTESE_LOG says nothing that can be understood: {error}"));
+            EnvFilter::new(default)
+        });
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("AGENTESE_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
-        .with_writer(std::io::stderr)
+        .with_env_filter(filter)
+        .with_writer(stderr.clone())
         .with_ansi(false)
         .try_init();
-    check(&run)?;
-    let max_line = run.max_line;
-    let server = server(run)?;
+}
+
+/// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
+pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let max_line = plan.max_line;
+    let api_key = plan.model.api_key.clone();
+    let persist = persist(&plan, stderr);
+    let server = builder(plan, stderr)?.persist(persist.clone()).try_build()?;
+    if let Some(key) = api_key {
+        server.give_key(SecretString::from(key.reveal()));
+    }
+    if let Some(reason) = server.no_model() {
+        stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(serve(server, max_line));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();
+    persist.finish();
     code
 }
 
-/// What can be refused without reading anything.
-fn check(run: &Run) -> Result<(), Failure> {
-    let refuse = |text: String| Err(Failure::Usage(text));
-    match run.mode.as_deref() {
-        Some("rpc") => {}
-        None => return refuse("say --mode rpc; see agentese --help".to_owned()),
-        Some(mode) => {
-            return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
-        }
-    }
-    if run.messages.iter().any(|message| message.starts_with('@')) {
-        // The text is pi's.
-        return refuse("@file arguments are not supported in RPC mode".to_owned());
-    }
-    if agentese::schema::schema(&run.dialect, agentese::schema::Side::Server).is_none() {
-        let known = agentese::schema::dialects().join(", ");
-        return refuse(format!("\"{}\" is no dialect; there is {known}", run.dialect));
-    }
-    if run.dialect.split('@').next() != Some(agentese::pi::SPEC.name) {
-        return refuse(format!(
-            "the dialect {} is declared, but this server does not speak it yet; it speaks {}",
-            run.dialect,
-            agentese::pi::SPEC.id()
-        ));
-    }
-    match run.refused.reason(run.no_session) {
-        Some(reason) => refuse(reason),
-        None => Ok(()),
-    }
-}
-
-fn server(run: Run) -> Result<Server, Failure> {
-    if !run.messages.is_empty() {
-        eprintln!("Warning: messages on the command line are ignored in RPC mode");
-    }
-    let scripted = match &run.script {
-        None => Scripted::built_in().paced(PACE),
-        Some(path) => {
-            let context = || path.display().to_string();
-            let text =
-                std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
-            let script = agentese::wire::decode::<ModelScript>(&text)
-                .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
-            if let Some(member) = script_check::undeclared(&script) {
-                let reason = format!("{member} is no member of the format");
-                return Err(Failure::Script { path: context(), reason });
-            }
-            Scripted::script(script)
-        }
-    };
-    let prompts = [run.system_prompt, run.append_system_prompt];
-    let prompt: Vec<_> = prompts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+/// The parts of the server that a plan asks for.
+fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
+    let catalog = catalog(&plan, stderr)?;
+    let (store, session) = session(&plan)?;
+    let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
+    tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
     let mut builder: Builder = Server::builder()
-        .with_provider(Arc::new(scripted))
-        .models(run.models)
-        .system_prompt(prompt.join("\n\n"))
-        .tools(tools(run.tools, run.no_tools))
+        .catalog(catalog)
+        .models(model.scope)
+        .system_prompt(plan.system_prompt)
+        .tools(tools(plan.tools, stderr))
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
-        .shell(shell());
-    if let Some(provider) = run.provider {
+        .shell(shell(agent_dir.as_deref(), &settings))
+        .settings(settings)
+        .updates(match plan.updates {
+            Updates::Snapshots => pi::Updates::Snapshots,
+            Updates::Delta => pi::Updates::Delta,
+        })
+        .cwd(cwd);
+    if let Some(store) = store {
+        builder = builder.store(store);
+    }
+    if let Some(session) = session {
+        builder = builder.session(session);
+    }
+    if let Some(provider) = model.provider {
         builder = builder.provider(provider);
     }
-    if let Some(model) = run.model {
+    if let Some(model) = model.model {
         builder = builder.model(model);
     }
-    if let Some(level) = run.thinking {
+    if let Some(level) = model.thinking {
         builder = builder.thinking(level);
     }
-    let server = builder.build();
-    if let Some(reason) = server.no_model() {
-        eprintln!("Warning: no model is selected, prompts will be refused: {reason}");
-    }
-    Ok(server)
+    Ok(builder)
 }
 
-fn tools(names: Option<Vec<String>>, none: bool) -> ToolSet {
-    let Some(names) = names else {
-        return if none { ToolSet::none() } else { ToolSet::builtin() };
+/// The models that there are. The embedded one is among them only where it was asked for by name.
+pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
+    let environment = Arc::new(|name: &str| std::env::var_os(name));
+    let mut sources = Sources::new(plan.agent_dir.clone(), environment);
+    sources.settings.budgets = budgets(&plan.settings);
+    let model = &plan.model;
+    let named = |name: &Option<String>| {
+        let name = name.as_deref().map(|name| name.split(['/', ':']).next().unwrap_or_default());
+        name == Some(scripted::NAME)
     };
+    if model.script.is_some() || named(&model.provider) || named(&model.model) {
+        sources.others.push(Arc::new(embedded(model.script.as_deref())?));
+    }
+    let (catalog, complaints) = load(sources);
+    for complaint in complaints {
+        stderr.warn(complaint);
+    }
+    Ok(catalog)
+}
+
+fn budgets(settings: &Settings) -> Budgets {
+    let (asked, usual) = (settings.thinking_budgets, Budgets::default());
+    Budgets {
+        minimal: asked.minimal.unwrap_or(usual.minimal),
+        low: asked.low.unwrap_or(usual.low),
+        medium: asked.medium.unwrap_or(usual.medium),
+        high: asked.high.unwrap_or(usual.high),
+    }
+}
+
+pub(super) const NO_STORE: &str =
+    "there is no home directory to keep sessions in; say --session-dir or --no-session";
+
+/// Where sessions are kept, and the one to go on with.
+fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
+    if plan.session == SessionChoice::InMemory {
+        return Ok((None, None));
+    }
+    let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir.as_deref(), &plan.cwd) else {
+        return Err(Failure::Usage(NO_STORE.to_owned()));
+    };
+    if let Err(error) = store.create_directory() {
+        tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+    }
+    let start = || Start::new(&plan.cwd, Arc::new(SystemClock), Arc::new(RandomIds));
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let session = match &plan.session {
+        SessionChoice::InMemory | SessionChoice::New => None,
+        SessionChoice::Newest => match store.latest() {
+            Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
+            None => None,
+        },
+        SessionChoice::File(path) => {
+            Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
+        }
+        SessionChoice::Id(id) => {
+            let path = store.resolve(id).map_err(|error| usage(&error))?;
+            Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
+        }
+    };
+    Ok((Some(store), session))
+}
+
+/// The sessions of a working directory; none without a place for them.
+pub(super) fn store(session_dir: Option<&Path>, agent_dir: Option<&Path>, cwd: &Path) -> Option<Store> {
+    match (session_dir, agent_dir) {
+        (Some(directory), _) => Some(Store::at(directory, cwd)),
+        (None, Some(agent_dir)) => Some(Store::new(agent_dir, cwd)),
+        (None, None) => None,
+    }
+}
+
+/// The embedded model, with a script where one is given.
+fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
+    let Some(path) = script else { return Ok(Scripted::built_in().paced(PACE)) };
+    let context = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
+    let script = agentese::wire::decode::<ModelScript>(&text)
+        .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
+    if let Some(member) = script_check::undeclared(&script) {
+        let reason = format!("{member} is no member of the format");
+        return Err(Failure::Script { path: context(), reason });
+    }
+    Ok(Scripted::script(script))
+}
+
+fn tools(names: Option<Vec<String>>, stderr: &Stderr) -> ToolSet {
+    let Some(names) = names else { return ToolSet::builtin() };
     let selection = ToolSet::select(names);
     for name in selection.unknown {
-        let known: Vec<_> = ToolSet::builtin().names().map(str::to_owned).collect();
-        eprintln!("Warning: there is no tool \"{name}\"; there is {}", known.join(", "));
+        let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
+        stderr.warn(format_args!("there is no tool \"{name}\"; there is {}", known.join(", ")));
     }
     selection.tools
 }
 
-fn shell() -> ShellSettings {
-    let agent_dir = agent_dir(&|name: &str| std::env::var_os(name));
+fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
     let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
-    ShellSettings { path_prefix: programs, ..ShellSettings::default() }
+    ShellSettings {
+        program: settings.shell_path.clone(),
+        prefix: settings.shell_command_prefix.clone(),
+        path_prefix: programs,
+        ..ShellSettings::default()
+    }
+}
+
+/// Where what a client sets is kept: nowhere, unless the settings ask for it.
+fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
+    let agent_dir = plan.agent_dir.as_ref().filter(|_| plan.settings.persist_defaults);
+    match agent_dir.map(|directory| SettingsFile::new(directory.join("settings.json"))) {
+        Some(Ok(file)) => Arc::new(file),
+        Some(Err(error)) => {
+            stderr.warn(format_args!("what a client sets will not be kept: {error}"));
+            Arc::new(NotPersisted)
+        }
+        None => Arc::new(NotPersisted),
+    }
 }
 
 async fn serve(server: Server, max_line: usize) -> Result<ExitCode, Failure> {

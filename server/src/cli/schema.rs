@@ -1,12 +1,11 @@
 //! `agentese schema`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use agentese::schema;
 
-use super::Failure;
 use super::arguments::{Schema, Side};
+use super::{Failure, output};
 
 /// Prints the schema that was asked for. Fails for a dialect that does not exist.
 pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
@@ -27,12 +26,5 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
         let known = known.filter(fits).collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("\"{dialect}\" is {missing}; there is {known}")));
     };
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.trim_end().as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-    match written {
-        // `agentese schema … | head` has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(source) => Err(Failure::Io { context: "stdout".to_owned(), source }),
-        Ok(()) => Ok(ExitCode::SUCCESS),
-    }
+    output::print(format!("{}\n", text.trim_end()).as_bytes())
 }

@@ -1,7 +1,7 @@
 //! The directory with a user's settings, sessions and programs.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reads environment variables; a test gives its own.
 pub trait Environment {
@@ -21,13 +21,18 @@ pub fn agent_dir(environment: &dyn Environment) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("HOME");
     if let Some(directory) = set("PI_CODING_AGENT_DIR") {
-        return Some(match (directory.strip_prefix("~"), &home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => directory,
-        });
+        return Some(expand_home(&directory, home.as_deref()));
     }
     let of_pi = home.as_ref().map(|home| home.join(".pi/agent")).filter(|directory| directory.is_dir());
     of_pi.or_else(|| set("AGENTESE_HOME")).or_else(|| home.map(|home| home.join(".agentese/agent")))
+}
+
+/// The path with a leading `~` replaced by the home directory, where there is one.
+pub fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
 }
 
 #[cfg(test)]

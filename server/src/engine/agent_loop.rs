@@ -78,6 +78,8 @@ pub struct AgentLoop {
     had_calls: bool,
     /// The last answer failed or was aborted.
     failed: bool,
+    /// Without steering, follow-ups begin the run.
+    begins_with_follow_ups: bool,
 }
 
 impl AgentLoop {
@@ -91,7 +93,13 @@ impl AgentLoop {
             interrupted: false,
             had_calls: false,
             failed: false,
+            begins_with_follow_ups: false,
         }
+    }
+
+    /// A run that begins with what waits in the queues.
+    pub fn with_what_waits() -> Self {
+        Self { begins_with_follow_ups: true, ..Self::new([]) }
     }
 
     /// The next step. The caller carries it out before it asks again; the queues lose what the step
@@ -139,7 +147,10 @@ impl AgentLoop {
         if aborted {
             queues.put_back();
         } else if std::mem::take(&mut self.look_for_steering) {
-            queues.take_steering();
+            let steered = queues.take_steering();
+            if std::mem::take(&mut self.begins_with_follow_ups) && !steered {
+                queues.take_follow_ups();
+            }
         }
         if let Some(message) = queues.deliver() {
             return Step::Inject(message);
@@ -274,6 +285,23 @@ mod tests {
             &play(&mut queues, &[], NEVER),
             "run | turn | +p | +s | ask | /turn | turn | +f | ask | /turn | /run",
         );
+    }
+
+    #[test]
+    fn what_waits_can_begin_a_run() {
+        let begin = |queues: &mut Queues| {
+            let mut run = AgentLoop::with_what_waits();
+            let steps: Vec<_> = (0..4).map(|_| run.next(queues, false)).collect();
+            assert_eq!(steps[..2], [Step::StartRun, Step::StartTurn]);
+            (steps[2].clone(), steps[3].clone())
+        };
+        let mut queues = Queues::default();
+        queues.follow_up(message("f1"));
+        queues.follow_up(message("f2"));
+        assert_eq!(begin(&mut queues), (Step::Inject(message("f1")), Step::Ask));
+        queues.steer(message("s"));
+        assert_eq!(begin(&mut queues), (Step::Inject(message("s")), Step::Ask));
+        assert_eq!(queues.pending(), 1);
     }
 
     #[test]

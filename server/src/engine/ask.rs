@@ -12,8 +12,8 @@ use crate::providers::{
 };
 
 /// What an answer says whose stream just stops.
-const CUT_OFF: &str = "The stream ended before the answer was complete.";
-const PANICKED: &str = "The provider failed inside the agent.";
+pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
+pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
     /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
@@ -38,7 +38,14 @@ impl Run {
                 }
             };
             match next {
-                Either::Left(()) => break assembler.aborted(ABORTED),
+                Either::Left(()) => {
+                    let closing =
+                        assembler.closing().filter(|_| self.provider.closes_when_aborted(&self.model));
+                    if let Some(update) = closing.and_then(|event| assembler.apply(event)) {
+                        self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
+                    }
+                    break assembler.aborted(ABORTED);
+                }
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
                 Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
@@ -70,10 +77,11 @@ impl Run {
         });
         Request {
             model: self.model.clone(),
-            system_prompt: options.system_prompt.clone(),
+            system_prompt: self.system_prompt.clone(),
             messages: history::for_model(state.session.messages()),
             tools: tools.collect(),
             thinking: self.thinking,
+            max_tokens: None,
             session_id: state.session.id().to_owned(),
         }
     }

@@ -6,6 +6,7 @@ use agentese::types::{AgentMessage, BashExecutionMessage};
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
+use super::state::Phase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
 impl Engine {
@@ -42,7 +43,7 @@ impl Engine {
         message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();
         let message = Arc::new(AgentMessage::from(message));
         let mut state = self.shared.state();
-        if state.run.is_some() {
+        if state.phase() == Some(Phase::Running) {
             state.deferred.push(message);
         } else {
             state.session.append(message);

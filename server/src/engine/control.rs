@@ -1,12 +1,15 @@
 //! What an engine is asked about, and how its work is stopped.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{AgentMessage, Model, QueueMode, ThinkingLevel};
 
 use super::Engine;
-use crate::session::{EmptyName, Session, Stats};
+use super::state::Phase;
+use crate::config::Change;
+use crate::session::{EmptyName, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,12 +23,18 @@ pub struct View {
     pub thinking: ThinkingLevel,
     /// Whether a run is going on.
     pub streaming: bool,
+    /// Whether the conversation is being compacted.
+    pub compacting: bool,
+    /// Whether the agent compacts on its own.
+    pub auto_compaction: bool,
     /// How steering messages are delivered.
     pub steering_mode: QueueMode,
     /// How follow-ups are delivered.
     pub follow_up_mode: QueueMode,
     /// The session's identifier.
     pub session_id: String,
+    /// The session's file, which may not be there yet; none where nothing is kept.
+    pub session_file: Option<PathBuf>,
     /// The session's name.
     pub session_name: Option<String>,
     /// Messages in the session.
@@ -41,10 +50,13 @@ impl Engine {
         View {
             model: state.model.clone(),
             thinking: state.thinking,
-            streaming: state.run.is_some(),
+            streaming: state.phase() == Some(Phase::Running),
+            compacting: state.phase() == Some(Phase::Compacting),
+            auto_compaction: state.compaction.enabled,
             steering_mode: state.queues.steering_mode(),
             follow_up_mode: state.queues.follow_up_mode(),
             session_id: state.session.id().to_owned(),
+            session_file: state.session.file().map(Path::to_owned),
             session_name: state.session.name().map(str::to_owned),
             messages: state.session.messages().len(),
             pending: state.queues.pending(),
@@ -56,15 +68,16 @@ impl Engine {
         self.shared.state().session.messages().to_vec()
     }
 
-    /// The text of the model's last answer; see [`Session::last_assistant_text`].
+    /// The text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
     pub fn last_assistant_text(&self) -> Option<String> {
         self.shared.state().session.last_assistant_text()
     }
 
-    /// Counts, tokens and cost of the session, and its identifier.
-    pub fn stats(&self) -> (String, Stats) {
+    /// Counts, tokens and cost of what the model sees of the session, its identifier and its file.
+    pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
-        (state.session.id().to_owned(), state.session.stats())
+        let session = &state.session;
+        (session.id().to_owned(), session.file().map(Path::to_owned), session.stats())
     }
 
     /// Names the session. Fails for an empty name.
@@ -75,51 +88,61 @@ impl Engine {
     /// Sets how steering messages are delivered.
     pub fn set_steering_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_steering_mode(mode);
+        self.shared.options.persist.save(Change::SteeringMode(mode));
     }
 
     /// Sets how follow-ups are delivered.
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
+        self.shared.options.persist.save(Change::FollowUpMode(mode));
     }
 
-    /// Stops the run that is going on and waits for its end: its closing events are sent before
+    /// Whether the agent compacts on its own, from now on.
+    pub fn set_auto_compaction(&self, enabled: bool) {
+        self.shared.state().compaction.enabled = enabled;
+        self.shared.options.persist.save(Change::CompactionEnabled(enabled));
+    }
+
+    /// Whether the agent tries again on its own, from now on.
+    pub fn set_auto_retry(&self, enabled: bool) {
+        self.shared.state().retry.enabled = enabled;
+        self.shared.options.persist.save(Change::RetryEnabled(enabled));
+    }
+
+    /// Stops the work that is going on and waits for its end: its closing events are sent before
     /// this returns. At once while the engine is idle. The queues stay as they are.
     pub async fn abort(&self) {
         let ended = {
             let state = self.shared.state();
-            let Some(run) = &state.run else { return };
-            run.abort.cancel();
-            run.ended.clone()
+            let Some(work) = &state.work else { return };
+            work.abort.cancel();
+            work.ended.clone()
         };
         ended.cancelled().await;
     }
 
-    /// Starts a fresh session. A run is aborted first, with its closing events; the queues are
-    /// emptied. The modes, the model and commands that are running stay.
-    pub async fn new_session(&self, parent: Option<String>) {
-        loop {
-            self.abort().await;
-            let mut state = self.shared.state();
-            // A prompt of somebody else may have come in between.
-            if state.run.is_some() {
-                continue;
-            }
-            state.session = Session::new(self.shared.options.ids.uuid(), parent);
-            state.queues.clear();
-            state.deferred.clear();
-            return;
-        }
+    /// Gives up the retry that is being waited for, and waits until that is told. At once where
+    /// there is none.
+    pub async fn abort_retry(&self) {
+        let ended = {
+            let state = self.shared.state();
+            let Some(work) = state.work.as_ref().filter(|work| work.phase == Phase::Waiting) else { return };
+            work.give_up.cancel();
+            work.ended.clone()
+        };
+        ended.cancelled().await;
     }
 
-    /// Waits until no run is going on. Never returns for a model that never answers.
+    /// Waits until no work is going on. Never returns for a model that never answers.
     pub async fn settle(&self) {
         loop {
-            let Some(ended) = self.shared.state().run.as_ref().map(|run| run.ended.clone()) else { return };
+            let Some(ended) = self.shared.state().work.as_ref().map(|work| work.ended.clone()) else { break };
             ended.cancelled().await;
         }
+        self.flush().await;
     }
 
-    /// Stops everything, refuses further prompts, and waits for the end of the run; a run that does
+    /// Stops everything, refuses further prompts, and waits for the end of the work; work that does
     /// not end within five seconds is given up.
     pub async fn shut_down(&self) {
         {
@@ -132,11 +155,20 @@ impl Engine {
             () = self.abort() => {}
             () = patience => {
                 tracing::error!("the run did not end and is given up");
-                let run = self.shared.state().run.take();
-                if let Some(run) = run {
-                    run.detach();
+                let work = self.shared.state().work.take();
+                if let Some(work) = work {
+                    work.detach();
                 }
             }
+        }
+        self.flush().await;
+    }
+
+    /// Waits until what was said is safe on the disk.
+    async fn flush(&self) {
+        let flushed = self.shared.state().session.flush();
+        if let Err(trouble) = flushed.await {
+            tracing::error!(%trouble, "what was said is not on the disk");
         }
     }
 }

@@ -13,6 +13,20 @@ pub enum PromptError {
     /// There is no model to ask.
     #[error("No model is selected: {0}")]
     NoModel(String),
+    /// The model cannot be asked, for want of a key.
+    #[error("{0}")]
+    NotReady(String),
+    /// An image cannot be shown to a model.
+    #[error("images[{index}]: {reason}")]
+    Image {
+        /// Which one, from 0.
+        index: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A compaction that was asked for is going on.
+    #[error("The conversation is being compacted; send the prompt when that is done")]
+    Compacting,
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,

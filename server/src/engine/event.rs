@@ -1,8 +1,11 @@
 //! What happens during a run, and who is told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use agentese::types::{AgentMessage, AssistantMessage, ToolCall, ToolResultMessage};
+use agentese::types::{
+    AgentMessage, AssistantMessage, CompactionReason, CompactionResult, ToolCall, ToolResultMessage,
+};
 use futures::future::BoxFuture;
 
 use crate::providers::Update;
@@ -40,10 +43,47 @@ pub enum Event<'a> {
         /// The results of its calls, in order.
         results: &'a [ToolResultMessage],
     },
-    /// The run is over, and the engine is idle.
+    /// The run is over. The engine is idle, unless a retry or a compaction begins right after it.
     RunEnded {
         /// All messages of the run, the user's among them.
         messages: &'a [Arc<AgentMessage>],
+    },
+    /// The last answer failed; after a pause another run tries again.
+    RetryStarted {
+        /// The number of this retry, from 1.
+        attempt: u64,
+        /// How many there will be at most.
+        limit: u64,
+        /// The pause.
+        pause: Duration,
+        /// Why the answer failed.
+        error: &'a str,
+    },
+    /// Retrying is over: an answer came (right after that message), or the agent gave up (after the
+    /// run, or in the middle of a pause).
+    RetryEnded {
+        /// Whether an answer came.
+        success: bool,
+        /// The number of the last retry.
+        attempt: u64,
+        /// Why the agent gave up.
+        error: Option<&'a str>,
+    },
+    /// The agent compacts the conversation on its own.
+    CompactionStarted {
+        /// Why.
+        reason: &'a CompactionReason,
+    },
+    /// It has, or it has not.
+    CompactionEnded {
+        /// What came of it; none where nothing did.
+        result: Option<&'a CompactionResult>,
+        /// Whether somebody stopped it.
+        aborted: bool,
+        /// Whether the answer that did not fit is asked for again.
+        will_retry: bool,
+        /// What went wrong, where something did.
+        error: Option<&'a str>,
     },
 }
 

@@ -5,34 +5,46 @@
 //! |---|---|
 //! | `agent_loop` | what a run does next; a state machine without I/O |
 //! | `queue` | messages that wait for a run; also without I/O |
-//! | `run`, `ask`, `call` | the thin shell that carries out what the state machine says |
+//! | `retry`, `compaction` | what follows a run; decisions without I/O |
+//! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
-//! | `prompt`, `control`, `bash`, `models` | what an engine is asked to do |
+//! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
 mod bash;
+mod branch;
 mod call;
+mod compact;
+mod compaction;
 mod control;
 mod error;
 mod event;
+mod export;
 mod models;
 mod options;
 mod prompt;
 mod queue;
+mod retry;
 mod run;
+mod sessions;
 mod state;
+mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use call::blocks;
+pub use compact::CompactError;
 pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
+pub use export::PageError;
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
 
 use state::State;
+
+use crate::session::Session;
 
 /// One agent with one conversation. Dropping it aborts what it does.
 pub struct Engine {
@@ -54,23 +66,29 @@ impl Shared {
 }
 
 impl Engine {
-    /// An idle engine with an empty session.
+    /// An idle engine with a fresh session.
     pub fn new(options: Options, sink: Arc<dyn EventSink>) -> Self {
-        let state = Mutex::new(State::new(&options));
+        Self::with_session(options, None, sink)
+    }
+
+    /// An idle engine that goes on with a session, or begins a fresh one. The model is the one of
+    /// the options; the level that was asked for wins over the one that the session names.
+    pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
+        let state = Mutex::new(State::new(&options, session));
         Self { shared: Arc::new(Shared { options, sink, state }) }
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let run = {
+        let work = {
             let mut state = self.shared.state();
             state.bash.cancel();
-            state.run.take()
+            state.work.take()
         };
-        if let Some(run) = run {
-            run.abort.cancel();
-            run.detach();
+        if let Some(work) = work {
+            work.abort.cancel();
+            work.detach();
         }
     }
 }

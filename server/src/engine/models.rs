@@ -2,21 +2,24 @@
 
 use agentese::types::{Model, ThinkingLevel};
 
-use super::Engine;
-use crate::providers::{Chosen, levels, nearest_level};
+use super::state::State;
+use super::{Engine, Shared};
+use crate::config::Change;
+use crate::providers::Chosen;
+use crate::session::Restored;
 
 impl Engine {
-    /// All models that there are.
+    /// The models that can be asked.
     pub fn models(&self) -> Vec<Model> {
-        self.shared.options.catalog.models().cloned().collect()
+        self.shared.options.catalog.available().into_iter().cloned().collect()
     }
 
     /// Switches to a model; runs that are going on keep theirs. None where there is no such model.
     pub fn set_model(&self, provider: &str, id: &str) -> Option<Model> {
-        let model = self.shared.options.catalog.get(provider, id)?.clone();
+        let model = self.shared.options.catalog.get_available(provider, id)?.clone();
         let mut state = self.shared.state();
-        state.thinking = nearest_level(&model, state.thinking);
-        state.model = Some(model.clone());
+        let thinking = state.thinking;
+        self.shared.switch(&mut state, model.clone(), thinking);
         Some(model)
     }
 
@@ -25,7 +28,13 @@ impl Engine {
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {
         let options = &self.shared.options;
         let scoped = !options.scope.is_empty();
-        let all = || options.catalog.models().map(|model| Chosen { model: model.clone(), thinking: None });
+        let all = || {
+            options
+                .catalog
+                .available()
+                .into_iter()
+                .map(|model| Chosen { model: model.clone(), thinking: None })
+        };
         let choices: Vec<Chosen> = if scoped { options.scope.clone() } else { all().collect() };
         let mut state = self.shared.state();
         let current = choices.iter().position(|chosen| Some(&chosen.model) == state.model.as_ref());
@@ -33,26 +42,66 @@ impl Engine {
             return None;
         }
         let next = &choices[current.map_or(0, |at| (at + 1) % choices.len())];
-        state.thinking = nearest_level(&next.model, next.thinking.unwrap_or(state.thinking));
-        state.model = Some(next.model.clone());
+        let thinking = next.thinking.unwrap_or(state.thinking);
+        self.shared.switch(&mut state, next.model.clone(), thinking);
         Some((next.model.clone(), state.thinking, scoped))
     }
 
     /// Sets how hard the model thinks: the nearest level that it has.
     pub fn set_thinking(&self, level: ThinkingLevel) {
         let mut state = self.shared.state();
-        state.thinking = state.model.as_ref().map_or(ThinkingLevel::Off, |model| nearest_level(model, level));
+        let level = self.shared.options.nearest_level(state.model.as_ref(), level);
+        self.shared.think(&mut state, level);
     }
 
     /// Switches to the next level that the model has; none where it has only one.
     pub fn cycle_thinking(&self) -> Option<ThinkingLevel> {
         let mut state = self.shared.state();
-        let levels = levels(state.model.as_ref()?);
+        let levels = self.shared.options.catalog.levels(state.model.as_ref()?);
         if levels.len() < 2 {
             return None;
         }
         let current = levels.iter().position(|level| *level == state.thinking);
-        state.thinking = levels[current.map_or(0, |at| (at + 1) % levels.len())];
-        Some(state.thinking)
+        let next = levels[current.map_or(0, |at| (at + 1) % levels.len())];
+        self.shared.think(&mut state, next);
+        Some(next)
+    }
+}
+
+impl Shared {
+    /// Switches to a model, with the level nearest to the one that is wanted; the session keeps both.
+    fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
+        state.session.model_changed(&model.provider, &model.id);
+        self.options
+            .persist
+            .save(Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
+        let level = self.options.catalog.nearest_level(&model, wanted);
+        state.model = Some(model);
+        self.think(state, level);
+    }
+
+    /// Sets the level; the session keeps it where it is another one.
+    fn think(&self, state: &mut State, level: ThinkingLevel) {
+        if state.thinking != level {
+            state.thinking = level;
+            state.session.thinking_changed(level);
+            self.options.persist.save(Change::DefaultThinkingLevel(level));
+        }
+    }
+
+    /// Takes over what a session that was opened names, as far as it is there.
+    pub(super) fn restore(&self, state: &mut State, restored: Restored) {
+        if let Some((provider, id)) = &restored.model {
+            match self.options.catalog.get_available(provider, id) {
+                Some(model) => state.model = Some(model.clone()),
+                None => tracing::warn!(
+                    provider,
+                    id,
+                    "the model of the session is not available, another one stays"
+                ),
+            }
+        }
+        let wanted = restored.thinking.unwrap_or(state.thinking);
+        state.thinking = self.options.nearest_level(state.model.as_ref(), wanted);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use agentese::types::ThinkingLevel;
+use agentese::types::{Model, ThinkingLevel};
 
+use crate::config::{Persist, Settings};
+use crate::prompt::{Date, SystemPrompt};
 use crate::providers::{Catalog, Chosen};
+use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
 
@@ -21,8 +24,14 @@ pub struct Options {
     pub scope: Vec<Chosen>,
     /// How hard models think unless their name says so; the nearest level that a model has counts.
     pub thinking: Option<ThinkingLevel>,
+    /// Where sessions are kept; none where they are not.
+    pub store: Option<Store>,
     /// What models are told beforehand.
-    pub system_prompt: String,
+    pub system_prompt: SystemPrompt,
+    /// What the user has decided beforehand.
+    pub settings: Settings,
+    /// Keeps what a client sets.
+    pub persist: Arc<dyn Persist>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.
@@ -31,6 +40,18 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Identifiers.
     pub ids: Arc<dyn Ids>,
+}
+
+impl Options {
+    /// What a model is told beforehand, as of now.
+    pub(super) fn system_prompt(&self) -> String {
+        self.system_prompt.text(&self.tools, Date::of_ms(self.clock.now_ms()))
+    }
+
+    /// The level nearest to the one that is wanted, of those that the model has.
+    pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
+        model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))
+    }
 }
 
 impl std::fmt::Debug for Options {

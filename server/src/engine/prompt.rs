@@ -1,31 +1,40 @@
 //! How a run is started, and what joins one.
 
 use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
-use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::AgentLoop;
 use super::run::Run;
-use super::state::Running;
+use super::state::{Kind, Phase};
+use super::work::Work;
 use super::{Engine, PromptError};
+use crate::tools::prepare_image;
 
 /// What the user says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
     /// The text; may be empty.
     pub text: String,
-    /// Images that go with it.
+    /// Images that go with it; [`Engine::prepare`] sees to it that a model can take them.
     pub images: Vec<ImageContent>,
+    /// What is to be said about the images.
+    notes: Vec<String>,
 }
 
 impl Input {
     /// Text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), images: Vec::new() }
+        Self::new(text, Vec::new())
+    }
+
+    /// Text and images.
+    pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
+        Self { text: text.into(), images, notes: Vec::new() }
     }
 
     fn message(self, now: i64) -> UserMessage {
         // Always a list, as pi 0.55 writes it, also for an empty text.
         let mut blocks: Vec<InputBlock> = vec![TextContent::new(self.text).into()];
+        blocks.extend(self.notes.into_iter().map(|note| InputBlock::from(TextContent::new(note))));
         blocks.extend(self.images.into_iter().map(InputBlock::from));
         UserMessage::new(blocks, now)
     }
@@ -40,11 +49,11 @@ pub enum StreamingBehavior {
     FollowUp,
 }
 
-/// An accepted prompt: a run that is reserved, or a message that was queued.
+/// An accepted prompt: work that is reserved, or a message that was queued.
 ///
 /// Dropping it gives the reservation up.
 #[must_use = "the run waits for `start`, and the engine with it"]
-pub struct Begun(Option<Box<Run>>);
+pub struct Begun(Option<Box<(Work, Run)>>);
 
 impl Begun {
     /// Whether it starts a run; if not, it waits in a queue of the run that is going on.
@@ -54,8 +63,9 @@ impl Begun {
 
     /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
     pub fn start(self) {
-        if let Some(run) = self.0 {
-            run.start();
+        if let Some(begun) = self.0 {
+            let (work, run) = *begun;
+            work.start(run);
         }
     }
 }
@@ -66,10 +76,40 @@ impl std::fmt::Debug for Begun {
     }
 }
 
+/// What stands in place of images that are kept from models.
+const BLOCKED: &str = "[The settings keep images from the model.]";
+
 impl Engine {
+    /// Checks the images of an input and makes them small enough for a model. Fails for the first
+    /// one that is none, is damaged, is declared as something else, or is too large.
+    pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
+        let context = &self.shared.options.context;
+        if input.images.is_empty() {
+            return Ok(input);
+        }
+        if context.block_images {
+            input.images.clear();
+            input.notes.push(BLOCKED.to_owned());
+            return Ok(input);
+        }
+        let resize = context.auto_resize_images;
+        let prepared = tokio::task::spawn_blocking(move || {
+            for (index, image) in input.images.iter_mut().enumerate() {
+                let prepared = prepare_image(&image.data, &image.mime_type, resize)
+                    .map_err(|error| PromptError::Image { index, reason: error.to_string() })?;
+                input.notes.extend(prepared.resized.map(|resized| resized.note()));
+                (image.data, image.mime_type) = (prepared.data, prepared.mime_type.to_owned());
+            }
+            Ok(input)
+        });
+        prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+
     /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
-    /// Refused while a run is going on and `streaming` says nothing, without a model, and while the
-    /// engine is shut down.
+    /// During the pause before a retry, and while the agent compacts on its own, it waits and is
+    /// delivered with the run that follows. Refused while a run is going on and `streaming` says
+    /// nothing, while a compaction that was asked for is going on, without a model or its key, and
+    /// while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         let options = &self.shared.options;
         let message = input.message(options.clock.now_ms());
@@ -77,40 +117,31 @@ impl Engine {
         if state.closing {
             return Err(PromptError::Closing);
         }
-        if state.run.is_some() {
-            match streaming {
-                Some(StreamingBehavior::Steer) => state.queues.steer(message),
-                Some(StreamingBehavior::FollowUp) => state.queues.follow_up(message),
-                None => return Err(PromptError::Busy),
+        if let Some(working) = &state.work {
+            let follows = match (working.kind, working.phase, streaming) {
+                (Kind::Compaction, ..) => return Err(PromptError::Compacting),
+                (_, Phase::Running, None) => return Err(PromptError::Busy),
+                (_, _, Some(StreamingBehavior::FollowUp)) => true,
+                _ => false,
+            };
+            match follows {
+                true => state.queues.follow_up(message),
+                false => state.queues.steer(message),
             }
             return Ok(Begun(None));
         }
-        let Some(model) = state.model.clone() else {
-            return Err(PromptError::NoModel(options.no_model.clone()));
-        };
-        let Some(provider) = options.catalog.provider_of(&model).cloned() else {
-            return Err(PromptError::NoModel(options.no_model.clone()));
-        };
+        let no_model = || PromptError::NoModel(options.no_model.clone());
+        let model = state.model.clone().ok_or_else(no_model)?;
+        options.catalog.ready(&model).map_err(|reason| PromptError::NotReady(reason.to_string()))?;
         for message in std::mem::take(&mut state.deferred) {
             state.session.append(message);
         }
-        state.runs += 1;
-        let running = Running {
-            number: state.runs,
-            abort: CancellationToken::new(),
-            ended: CancellationToken::new(),
-            task: None,
-        };
-        let run = Run::new(
-            self.shared.clone(),
-            AgentLoop::new([message]),
-            model,
-            provider,
-            state.thinking,
-            &running,
-        );
-        state.run = Some(running);
-        Ok(Begun(Some(Box::new(run))))
+        let working = state.begin(Kind::Prompt, Phase::Running);
+        let (work, abort) = (Work::new(self.shared.clone(), working), working.abort.clone());
+        let run = Run::new(&self.shared, &state, AgentLoop::new([message]), abort);
+        // Without a run the reservation is given up as soon as the state is free.
+        drop(state);
+        Ok(Begun(Some(Box::new((work, run.ok_or_else(no_model)?)))))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

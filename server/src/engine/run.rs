@@ -1,4 +1,4 @@
-//! The shell around [`AgentLoop`]: carries its steps out.
+//! The shell around [`AgentLoop`]: carries its steps out, up to the end of the run.
 
 use std::sync::Arc;
 
@@ -6,101 +6,96 @@ use agentese::types::{AgentMessage, AssistantBlock, Model, StopReason, ThinkingL
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, Step};
-use super::state::Running;
+use super::retry::too_long;
+use super::state::State;
 use super::{Event, Shared};
-use crate::providers::{Answer, Assembler, Provider};
+use crate::providers::{Answer, Assembler, Failure, Provider};
 
 /// What an answer that was aborted says, as pi 0.55 does.
 pub(super) const ABORTED: &str = "Request was aborted.";
 
-/// One run, from its first event to its last.
+/// One run, from its first event to the last but one: its end is told by whoever knows what follows.
 pub(super) struct Run {
     pub(super) shared: Arc<Shared>,
     steps: AgentLoop,
     pub(super) model: Model,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) thinking: ThinkingLevel,
+    /// What the model is told beforehand; the same for the whole run, so that caches hold.
+    pub(super) system_prompt: String,
     pub(super) abort: CancellationToken,
-    /// All messages of the run.
-    messages: Vec<Arc<AgentMessage>>,
     /// The answer of the turn that is going on, and the results of its calls.
-    answer: Option<Arc<AgentMessage>>,
     results: Vec<ToolResultMessage>,
-    /// Last, so that nobody hears of the end before everything else is put away.
-    end: End,
+    outcome: Outcome,
 }
 
-/// Makes the engine idle when a run ends, however it ends.
-struct End {
-    shared: Arc<Shared>,
-    number: u64,
-    ended: CancellationToken,
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        let mut state = self.shared.state();
-        // A run that ended in good order is gone already, and another may have begun.
-        if state.run.as_ref().is_some_and(|run| run.number == self.number) {
-            state.queues.put_back();
-            state.run = None;
-        }
-        drop(state);
-        self.ended.cancel();
-    }
+/// How a run went.
+pub(super) struct Outcome {
+    /// All messages of the run.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// Its last answer.
+    pub answer: Option<Arc<AgentMessage>>,
+    /// Why that one failed, where it did.
+    pub failure: Option<Failure>,
+    /// Retries before this run that no answer came of yet.
+    pub attempt: u64,
+    /// A message of the user is among its messages.
+    pub user_spoke: bool,
+    /// The model that was asked.
+    pub model: Model,
 }
 
 impl Run {
+    /// A run with the model and the level that are set; none without a model.
     pub fn new(
-        shared: Arc<Shared>,
+        shared: &Arc<Shared>,
+        state: &State,
         steps: AgentLoop,
-        model: Model,
-        provider: Arc<dyn Provider>,
-        thinking: ThinkingLevel,
-        running: &Running,
-    ) -> Self {
-        let end = End { shared: shared.clone(), number: running.number, ended: running.ended.clone() };
-        Self {
-            shared,
+        abort: CancellationToken,
+    ) -> Option<Self> {
+        let model = state.model.clone()?;
+        let provider = shared.options.catalog.provider_of(&model)?.clone();
+        let outcome = Outcome {
+            messages: Vec::new(),
+            answer: None,
+            failure: None,
+            attempt: 0,
+            user_spoke: false,
+            model: model.clone(),
+        };
+        Some(Self {
+            shared: shared.clone(),
             steps,
             model,
             provider,
-            thinking,
-            abort: running.abort.clone(),
-            messages: Vec::new(),
-            answer: None,
+            thinking: state.thinking,
+            system_prompt: shared.options.system_prompt(),
+            abort,
             results: Vec::new(),
-            end,
-        }
+            outcome,
+        })
     }
 
-    /// Starts the run as a task.
-    pub fn start(self) {
-        let (shared, number) = (self.shared.clone(), self.number());
-        let task = tokio::spawn(self.drive()).abort_handle();
-        if let Some(running) = shared.state().run.as_mut().filter(|running| running.number == number) {
-            running.task = Some(task);
-        }
-    }
-
-    fn number(&self) -> u64 {
-        self.end.number
-    }
-
-    /// Carries out step after step until the run is over.
-    async fn drive(mut self) {
+    /// Carries out step after step until the run is over. `attempt` is the number of retries that
+    /// led to it.
+    pub async fn drive(mut self, attempt: u64) -> Outcome {
+        self.outcome.attempt = attempt;
         loop {
             self.room().await;
             // A run that never has to wait would keep everything else on its thread from working.
             tokio::task::consume_budget().await;
-            match self.next() {
+            let step = self.steps.next(&mut self.shared.state().queues, self.abort.is_cancelled());
+            match step {
                 Step::StartRun => self.push(Event::RunStarted),
                 Step::StartTurn => {
-                    self.answer = None;
+                    self.outcome.answer = None;
                     self.results.clear();
                     self.push(Event::TurnStarted);
                 }
-                Step::Inject(message) => self.add(AgentMessage::from(message)).await,
+                Step::Inject(message) => {
+                    self.outcome.user_spoke = true;
+                    self.add(AgentMessage::from(message)).await;
+                }
                 Step::Ask => {
                     let answer = self.ask().await;
                     self.answered(answer).await;
@@ -120,26 +115,13 @@ impl Run {
                     self.add(AgentMessage::from(result)).await;
                 }
                 Step::EndTurn => {
-                    if let Some(answer) = &self.answer {
+                    if let Some(answer) = &self.outcome.answer {
                         self.push(Event::TurnEnded { message: answer, results: &self.results });
                     }
                 }
-                Step::EndRun => return,
+                Step::EndRun => return self.outcome,
             }
         }
-    }
-
-    /// The next step. The end of a run is told in the same moment in which the engine becomes idle:
-    /// whoever hears of it can send the next prompt, and whatever was queued before it belongs to
-    /// this run.
-    fn next(&mut self) -> Step {
-        let mut state = self.shared.state();
-        let step = self.steps.next(&mut state.queues, self.abort.is_cancelled());
-        if step == Step::EndRun {
-            self.shared.sink.push(Event::RunEnded { messages: &self.messages });
-            state.run = None;
-        }
-        step
     }
 
     /// Waits until events are wanted; an abort ends the waiting.
@@ -166,10 +148,10 @@ impl Run {
     fn commit(&mut self, message: Arc<AgentMessage>) {
         self.shared.state().session.append(message.clone());
         self.push(Event::MessageEnded(&message));
-        self.messages.push(message);
+        self.outcome.messages.push(message);
     }
 
-    async fn answered(&mut self, Answer { message, cut, failure: _ }: Answer) {
+    async fn answered(&mut self, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
         let calls: Vec<_> = message
             .content
@@ -179,10 +161,24 @@ impl Run {
                 _ => None,
             })
             .collect();
+        if let Some(pause) =
+            failure.as_ref().and_then(|failure| too_long(&self.shared.state().retry, failure))
+        {
+            let text = message.error_message.get_or_insert_default();
+            text.push_str(&format!(
+                " (the provider asks to wait for {} s, which is too long)",
+                pause.as_secs()
+            ));
+        }
         self.room().await;
         let message = Arc::new(AgentMessage::from(message));
-        self.answer = Some(message.clone());
+        self.outcome.answer = Some(message.clone());
+        self.outcome.failure = failure;
         self.commit(message);
+        if self.outcome.attempt > 0 && !matches!(stop, StopReason::Error | StopReason::Aborted) {
+            let attempt = std::mem::take(&mut self.outcome.attempt);
+            self.push(Event::RetryEnded { success: true, attempt, error: None });
+        }
         self.steps.answered(stop, calls);
     }
 }

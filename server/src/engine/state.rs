@@ -8,22 +8,46 @@ use tokio_util::sync::CancellationToken;
 
 use super::Options;
 use super::queue::Queues;
-use crate::providers::nearest_level;
+use crate::config::{CompactionSettings, RetrySettings};
 use crate::session::Session;
 
-/// The run that is going on, as others see it.
-pub(super) struct Running {
-    /// Tells it from every other run of the engine.
+/// What set the work going.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A prompt.
+    Prompt,
+    /// A compaction that was asked for.
+    Compaction,
+}
+
+/// What the work is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A run is reserved or going on.
+    Running,
+    /// The pause before a retry.
+    Waiting,
+    /// A summary is being made.
+    Compacting,
+}
+
+/// The work that is going on, as others see it.
+pub(super) struct Working {
+    /// Tells it from all other work of the engine.
     pub number: u64,
-    /// Cancelled when the run is to stop.
+    pub kind: Kind,
+    pub phase: Phase,
+    /// Cancelled when the work is to stop.
     pub abort: CancellationToken,
+    /// Cancelled when the pause before a retry is to end without one.
+    pub give_up: CancellationToken,
     /// Cancelled when it has ended.
     pub ended: CancellationToken,
     /// Its task, once it was started.
     pub task: Option<AbortHandle>,
 }
 
-impl Running {
+impl Working {
     /// Gives the task up, however far it is.
     pub fn detach(self) {
         if let Some(task) = self.task {
@@ -38,9 +62,11 @@ pub(super) struct State {
     pub queues: Queues,
     pub model: Option<Model>,
     pub thinking: ThinkingLevel,
-    pub run: Option<Running>,
-    /// How many runs there were.
-    pub runs: u64,
+    pub retry: RetrySettings,
+    pub compaction: CompactionSettings,
+    pub work: Option<Working>,
+    /// How much work there was.
+    pub works: u64,
     /// Commands of the user that ended during a run: they join the session before the next prompt,
     /// so that they never stand between a call and its result.
     pub deferred: Vec<Arc<AgentMessage>>,
@@ -53,21 +79,57 @@ pub(super) struct State {
 const DEFAULT_THINKING: ThinkingLevel = ThinkingLevel::Medium;
 
 impl State {
-    pub fn new(options: &Options) -> Self {
+    /// Goes on with a session, or begins a fresh one, which keeps the model and the level from its
+    /// first entries on.
+    pub fn new(options: &Options, session: Option<Session>) -> Self {
         let chosen = options.model.as_ref();
+        let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
+        let kept = || session.as_ref().and_then(|session| session.restored().thinking);
         let wanted =
-            options.thinking.or(chosen.and_then(|chosen| chosen.thinking)).unwrap_or(DEFAULT_THINKING);
-        let thinking = chosen.map_or(ThinkingLevel::Off, |chosen| nearest_level(&chosen.model, wanted));
+            asked.or_else(kept).or(options.settings.default_thinking_level).unwrap_or(DEFAULT_THINKING);
+        let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
+        let session = session.unwrap_or_else(|| {
+            let mut fresh = options.fresh_session(None);
+            if let Some(chosen) = chosen {
+                fresh.model_changed(&chosen.model.provider, &chosen.model.id);
+            }
+            fresh.thinking_changed(thinking);
+            fresh
+        });
+        let mut queues = Queues::default();
+        queues.set_steering_mode(options.settings.steering_mode);
+        queues.set_follow_up_mode(options.settings.follow_up_mode);
         Self {
-            session: Session::new(options.ids.uuid(), None),
-            queues: Queues::default(),
+            session,
+            queues,
             model: chosen.map(|chosen| chosen.model.clone()),
             thinking,
-            run: None,
-            runs: 0,
+            retry: options.settings.retry,
+            compaction: options.settings.compaction,
+            work: None,
+            works: 0,
             deferred: Vec::new(),
             bash: CancellationToken::new(),
             closing: false,
         }
+    }
+
+    /// Reserves the engine for work.
+    pub fn begin(&mut self, kind: Kind, phase: Phase) -> &Working {
+        self.works += 1;
+        self.work.insert(Working {
+            number: self.works,
+            kind,
+            phase,
+            abort: CancellationToken::new(),
+            give_up: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            task: None,
+        })
+    }
+
+    /// What the work is doing, where there is any.
+    pub fn phase(&self) -> Option<Phase> {
+        self.work.as_ref().map(|work| work.phase)
     }
 }

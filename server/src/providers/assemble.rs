@@ -145,6 +145,22 @@ impl Assembler {
                 self.message.usage = price::usage(counts, &self.prices);
                 None
             }
+            StreamEvent::Signature(signature) => {
+                let (_, block) = self.last(self.open?)?;
+                match block {
+                    AssistantBlock::Text(block) => block.text_signature = Some(signature),
+                    AssistantBlock::Thinking(block) => block.thinking_signature = Some(signature),
+                    AssistantBlock::ToolCall(call) => call.thought_signature = Some(signature),
+                    _ => {}
+                }
+                None
+            }
+            StreamEvent::Redacted => {
+                if let (_, AssistantBlock::Thinking(block)) = self.last(Open::Thinking)? {
+                    block.redacted = Some(true);
+                }
+                None
+            }
             StreamEvent::TextStart => {
                 let index = self.add(Open::Text, TextContent::new("").into());
                 Some(Update::TextStart { index })
@@ -154,6 +170,7 @@ impl Assembler {
                 Some(Update::ThinkingStart { index })
             }
             StreamEvent::ToolCallStart { id, name } => {
+                let id = self.unused(id);
                 let index = self.add(Open::ToolCall, ToolCall::new(id, name, Map::new()).into());
                 Some(Update::ToolCallStart { index })
             }
@@ -190,8 +207,8 @@ impl Assembler {
             }
             StreamEvent::ThinkingEnd { signature } => {
                 let (index, block) = self.last(Open::Thinking)?;
-                if let AssistantBlock::Thinking(block) = block {
-                    block.thinking_signature = signature;
+                if let (AssistantBlock::Thinking(block), Some(signature)) = (block, signature) {
+                    block.thinking_signature = Some(signature);
                 }
                 self.open = None;
                 Some(Update::ThinkingEnd { index })
@@ -202,6 +219,15 @@ impl Assembler {
                 Some(Update::ToolCallEnd { index })
             }
         }
+    }
+
+    /// The event that closes the open block; none where no block is open.
+    pub fn closing(&self) -> Option<StreamEvent> {
+        Some(match self.open? {
+            Open::Text => StreamEvent::TextEnd,
+            Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
+            Open::ToolCall => StreamEvent::ToolCallEnd,
+        })
     }
 
     /// The answer is complete.
@@ -238,6 +264,23 @@ impl Assembler {
         self.message.content.len() - 1
     }
 
+    /// The id, or one made from it where it is empty or another call of this message has it: results
+    /// are told apart by it, and providers refuse a conversation in which they cannot be.
+    fn unused(&self, id: String) -> String {
+        let ids = || {
+            self.message.content.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall(call) => Some(call.id.as_str()),
+                _ => None,
+            })
+        };
+        if !id.is_empty() && ids().all(|taken| taken != id) {
+            return id;
+        }
+        let stem = if id.is_empty() { "call" } else { &id };
+        let numbered = (ids().count() + 1..).map(|number| format!("{stem}_{number}"));
+        numbered.into_iter().find(|id| ids().all(|taken| taken != id)).unwrap_or_default()
+    }
+
     fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
         if self.open != Some(expected) {
             tracing::warn!(?expected, open = ?self.open, "the provider sent a part of a block that is not open");
@@ -254,7 +297,7 @@ impl Assembler {
         let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
         // A call without any argument may come as no text at all.
         let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        match serde_json::from_str(text) {
+        match agentese::wire::decode(text) {
             Ok(arguments) => call.arguments = arguments,
             Err(_) => self.broken.push(call.id.clone()),
         }
@@ -317,6 +360,70 @@ mod tests {
             call(&mut assembler, text);
             assert_eq!(!assembler.done(reason).cut.is_empty(), cut, "{text}");
         }
+    }
+
+    #[test]
+    fn fm_f66_calls_stay_apart_and_their_arguments_are_objects() {
+        let mut assembler = Assembler::new(&model(), 7);
+        for (id, text) in
+            [("c", "{}"), ("c", "[1]"), ("", "nonsense"), ("", r#"{"a": "\ud800"}"#), ("c", "{\"b\": [1, 2")]
+        {
+            assembler.apply(StreamEvent::ToolCallStart { id: id.into(), name: "bash".into() });
+            assembler.apply(StreamEvent::ToolCallDelta(text.into()));
+            assembler.apply(StreamEvent::ToolCallEnd);
+        }
+        for _ in 0..1000 {
+            call(&mut assembler, "{}");
+        }
+        let message = assembler.done(Done::ToolUse).message;
+        let calls: Vec<_> = message
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                AssistantBlock::ToolCall(call) => Some((call.id.as_str(), json!(call.arguments))),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            calls[..5],
+            [
+                ("c", json!({})),
+                ("c_2", json!({})),
+                ("call_3", json!({})),
+                ("call_4", json!({"a": "\u{fffd}"})),
+                ("c_5", json!({"b": [1, 2]})),
+            ]
+        );
+        let ids: std::collections::HashSet<_> = calls.iter().map(|(id, _)| id).collect();
+        assert_eq!(ids.len(), 1005);
+    }
+
+    #[test]
+    fn marks_belong_to_the_block_that_is_open() {
+        let mut assembler = Assembler::new(&model(), 7);
+        assembler.apply(StreamEvent::Signature("lost".into()));
+        for event in [
+            StreamEvent::ThinkingStart,
+            StreamEvent::Signature("early".into()),
+            StreamEvent::Redacted,
+            StreamEvent::ThinkingEnd { signature: None },
+            StreamEvent::TextStart,
+            StreamEvent::Signature("text".into()),
+            StreamEvent::TextEnd,
+        ] {
+            assembler.apply(event);
+        }
+        assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
+        assembler.apply(StreamEvent::Signature("call".into()));
+        let message = assembler.done(Done::Stop).message;
+        assert_eq!(
+            serde_json::to_value(&message.content).unwrap(),
+            json!([
+                {"type": "thinking", "thinking": "", "thinkingSignature": "early", "redacted": true},
+                {"type": "text", "text": "", "textSignature": "text"},
+                {"type": "toolCall", "id": "c", "name": "bash", "arguments": {}, "thoughtSignature": "call"},
+            ])
+        );
     }
 
     #[test]

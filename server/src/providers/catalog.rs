@@ -3,25 +3,12 @@
 use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
+use globset::{GlobBuilder, GlobMatcher};
+use secrecy::SecretString;
 
-use super::Provider;
-
-/// The thinking levels that a model has, weakest first.
-pub fn levels(model: &Model) -> &'static [ThinkingLevel] {
-    use ThinkingLevel::{High, Low, Medium, Minimal, Off};
-    if model.reasoning { &[Off, Minimal, Low, Medium, High] } else { &[Off] }
-}
-
-/// The level that a model has and that is nearest to the one asked for: the next stronger one, or
-/// else the strongest.
-pub fn nearest_level(model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
-    let rank = |level: &ThinkingLevel| {
-        ThinkingLevel::ALL.iter().position(|known| known == level).unwrap_or_default()
-    };
-    let levels = levels(model);
-    let stronger = levels.iter().find(|level| rank(level) >= rank(&wanted));
-    stronger.or(levels.last()).copied().unwrap_or(ThinkingLevel::Off)
-}
+use super::keys::{Found, Keys, NotReady};
+use super::levels::nearest;
+use super::{Provider, levels};
 
 /// A model, and the level that came with its name.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +23,7 @@ pub struct Chosen {
 #[derive(Clone, Default)]
 pub struct Catalog {
     providers: Vec<Arc<dyn Provider>>,
+    keys: Option<Keys>,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -51,12 +39,28 @@ fn name(model: &Model) -> String {
 impl Catalog {
     /// The models of those providers.
     pub fn new(providers: Vec<Arc<dyn Provider>>) -> Self {
-        Self { providers }
+        Self { providers, keys: None }
     }
 
-    /// Every model.
+    pub(super) fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// Every model, whether it can be asked or not.
     pub fn models(&self) -> impl Iterator<Item = &Model> {
         self.providers.iter().flat_map(|provider| provider.models())
+    }
+
+    /// The models that can be asked: those whose provider has a key or needs none. Stored keys are
+    /// looked up anew each time.
+    pub fn available(&self) -> Vec<&Model> {
+        let ready = |provider: &'_ Arc<dyn Provider>, model: &Model| provider.ready(model).is_ok();
+        let all = self
+            .providers
+            .iter()
+            .flat_map(|provider| provider.models().iter().filter(move |model| ready(provider, model)));
+        all.collect()
     }
 
     /// Their names, as `provider/id`, for texts that say what there is.
@@ -69,49 +73,158 @@ impl Catalog {
         self.models().find(|model| model.provider == provider && model.id == id)
     }
 
-    /// Whoever answers for a model.
-    pub fn provider_of(&self, model: &Model) -> Option<&Arc<dyn Provider>> {
-        self.providers.iter().find(|provider| provider.name() == model.provider)
+    /// As [`Catalog::get`], of those that can be asked.
+    pub fn get_available(&self, provider: &str, id: &str) -> Option<&Model> {
+        self.get(provider, id).filter(|model| self.ready(model).is_ok())
     }
 
-    /// The model that a pattern means: `provider/id`, an id, or a part of either, with an optional
-    /// `:level`. Whole names win over parts, and the first of several over the others.
-    pub fn find(&self, pattern: &str) -> Option<Chosen> {
-        let chosen = |pattern: &str, thinking| {
-            let pattern = pattern.to_lowercase();
-            let whole =
-                |model: &&Model| name(model).to_lowercase() == pattern || model.id.to_lowercase() == pattern;
-            let part = |model: &&Model| !pattern.is_empty() && name(model).to_lowercase().contains(&pattern);
-            let model = self.models().find(whole).or_else(|| self.models().find(part))?;
-            Some(Chosen { model: model.clone(), thinking })
+    /// Whoever answers for a model.
+    pub fn provider_of(&self, model: &Model) -> Option<&Arc<dyn Provider>> {
+        self.provider(&model.provider)
+    }
+
+    fn provider(&self, name: &str) -> Option<&Arc<dyn Provider>> {
+        self.providers.iter().find(|provider| provider.name() == name)
+    }
+
+    /// Whether a model can be asked now. Fails for want of a key, with a text for the user; a key that
+    /// a command gives is taken to be there.
+    pub fn ready(&self, model: &Model) -> Result<(), NotReady> {
+        self.provider_of(model).map_or(Ok(()), |provider| provider.ready(model))
+    }
+
+    /// The thinking levels that a model has, weakest first, as it is configured.
+    pub fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+        self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
+    }
+
+    /// Of those levels the nearest one: the next stronger, or else the strongest.
+    pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
+        nearest(self.levels(model), wanted)
+    }
+
+    /// Gives a key for a provider, before all others, for the life of this catalogue and its clones. It
+    /// is not stored.
+    pub fn set_api_key(&self, provider: &str, key: SecretString) {
+        if let Some(keys) = &self.keys {
+            keys.give(provider, key);
+        }
+    }
+
+    /// The keys that are known without asking anybody, so that they can be kept out of what is
+    /// written for others.
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let Some(keys) = &self.keys else { return Vec::new() };
+        let secret = |provider: &Arc<dyn Provider>| match keys.find(provider.name(), None) {
+            Ok(Found::Key(key)) => Some(key.secret().clone()),
+            _ => None,
         };
-        // An id may have a colon of its own.
-        chosen(pattern, None).or_else(|| {
-            let (pattern, level) = pattern.rsplit_once(':')?;
-            chosen(pattern, Some(level.parse().ok()?))
-        })
+        self.providers.iter().filter_map(secret).collect()
+    }
+
+    /// The provider of that name, whatever its case, as it is written.
+    pub(super) fn provider_named(&self, wanted: &str) -> Option<&Arc<dyn Provider>> {
+        self.providers.iter().find(|provider| provider.name().eq_ignore_ascii_case(wanted))
+    }
+
+    /// The model that a pattern means: `provider/id`, an id, or a part of either or of a name, with an
+    /// optional `:level`. Whole names win over parts; of several that have the part, one without a date
+    /// wins over dated ones, and then the highest id.
+    pub fn find(&self, pattern: &str) -> Option<Chosen> {
+        find_in(&self.models().collect::<Vec<_>>(), pattern)
     }
 
     /// The models that a list of patterns means, each once, in the order of the patterns; and the
-    /// patterns that mean none.
+    /// patterns that mean none. A pattern with `*`, `?` or `[` means all models whose `provider/id` or id
+    /// it matches; each takes an optional `:level`.
     pub fn scope<'a>(&self, patterns: impl IntoIterator<Item = &'a str>) -> (Vec<Chosen>, Vec<&'a str>) {
         let mut chosen: Vec<Chosen> = Vec::new();
         let mut unknown = Vec::new();
         for pattern in patterns {
-            match self.find(pattern) {
-                Some(found) if chosen.iter().any(|known| known.model == found.model) => {}
-                Some(found) => chosen.push(found),
-                None => unknown.push(pattern),
+            let found = if pattern.contains(['*', '?', '[']) {
+                self.matching(pattern)
+            } else {
+                self.find(pattern).into_iter().collect()
+            };
+            if found.is_empty() {
+                unknown.push(pattern);
+            }
+            for found in found {
+                if !chosen.iter().any(|known| known.model == found.model) {
+                    chosen.push(found);
+                }
             }
         }
         (chosen, unknown)
     }
+
+    fn matching(&self, pattern: &str) -> Vec<Chosen> {
+        let (glob, thinking) = match pattern.rsplit_once(':').map(|(glob, level)| (glob, level.parse())) {
+            Some((glob, Ok(level))) => (glob, Some(level)),
+            _ => (pattern, None),
+        };
+        let Some(glob) = matcher(glob) else { return Vec::new() };
+        let matches = |model: &&Model| glob.is_match(name(model)) || glob.is_match(&model.id);
+        let chosen = |model: &Model| Chosen { model: model.clone(), thinking };
+        self.models().filter(matches).map(chosen).collect()
+    }
+}
+
+fn matcher(glob: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(glob).case_insensitive(true).literal_separator(true).build();
+    glob.ok().map(|glob| glob.compile_matcher())
+}
+
+/// As [`Catalog::find`], among some models.
+pub(super) fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
+    let chosen = |pattern: &str, thinking| {
+        let pattern = pattern.to_lowercase();
+        let whole =
+            |model: &Model| name(model).to_lowercase() == pattern || model.id.to_lowercase() == pattern;
+        let part = |model: &Model| {
+            let has = |text: &str| text.to_lowercase().contains(&pattern);
+            !pattern.is_empty() && (has(&name(model)) || has(&model.name))
+        };
+        let best = || {
+            let parts = models.iter().copied().filter(|model| part(model));
+            // Of equals the first one stays first.
+            parts.reduce(|best, model| if rank(model) > rank(best) { model } else { best })
+        };
+        let model = models.iter().copied().find(|model| whole(model)).or_else(best)?;
+        Some(Chosen { model: model.clone(), thinking })
+    };
+    // An id may have a colon of its own.
+    chosen(pattern, None).or_else(|| {
+        let (pattern, level) = pattern.rsplit_once(':')?;
+        chosen(pattern, Some(level.parse().ok()?))
+    })
+}
+
+fn rank(model: &Model) -> (bool, &str) {
+    (!is_dated(&model.id), &model.id)
+}
+
+/// Whether an id names a version by its day, as in `-20250929` or `-2025-04-14`.
+fn is_dated(id: &str) -> bool {
+    let digits =
+        |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = id.rsplit('-');
+    let (last, month, year) = (parts.next(), parts.next(), parts.next());
+    last.is_some_and(|last| digits(last, 8))
+        || last.is_some_and(|day| digits(day, 2))
+            && month.is_some_and(|month| digits(month, 2))
+            && year.is_some_and(|year| digits(year, 4))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::providers::scripted::Scripted;
+    use crate::providers::{Sources, load};
+
+    fn built_in() -> Catalog {
+        load(Sources::new(None, Arc::new(|_: &str| None))).0
+    }
 
     #[test]
     fn a_model_is_found_by_whole_name_part_and_level() {
@@ -127,12 +240,38 @@ mod tests {
     }
 
     #[test]
-    fn a_level_goes_up_and_then_down_to_one_that_the_model_has() {
-        let catalog = Catalog::new(vec![Arc::new(Scripted::built_in())]);
-        let mut model = catalog.find("scripted").unwrap().model;
-        assert_eq!(nearest_level(&model, ThinkingLevel::Xhigh), ThinkingLevel::High);
-        assert_eq!(nearest_level(&model, ThinkingLevel::Minimal), ThinkingLevel::Minimal);
-        model.reasoning = false;
-        assert_eq!(nearest_level(&model, ThinkingLevel::Medium), ThinkingLevel::Off);
+    fn names_without_a_date_win_over_dated_ones_and_then_the_highest() {
+        let catalog = built_in();
+        let id = |pattern: &str| catalog.find(pattern).map(|chosen| chosen.model.id);
+        assert_eq!(id("sonnet-4-5").as_deref(), Some("claude-sonnet-4-5"));
+        assert_eq!(id("claude-sonnet-4-5-20250929").as_deref(), Some("claude-sonnet-4-5-20250929"));
+        assert_eq!(id("anthropic/haiku").as_deref(), None);
+        assert_eq!(id("opus 4.6").as_deref(), Some("claude-opus-4-6"));
+        assert_eq!(id("openai/gpt-5.2").as_deref(), Some("gpt-5.2"));
+        assert!(is_dated("gpt-4.1-2025-04-14") && is_dated("a-20250929"));
+        assert!(!is_dated("claude-opus-4-6") && !is_dated("gpt-5.2"));
+    }
+
+    #[test]
+    fn a_scope_takes_globs_and_levels() {
+        let catalog = built_in();
+        let (chosen, unknown) = catalog.scope([
+            "anthropic/claude-*-4-6:high",
+            "*-haiku-4-5",
+            "claude-haiku-4-5",
+            "nosuch*",
+            "[",
+            "none",
+        ]);
+        let names: Vec<_> = chosen.iter().map(|chosen| (chosen.model.id.as_str(), chosen.thinking)).collect();
+        assert_eq!(
+            names,
+            [
+                ("claude-opus-4-6", Some(ThinkingLevel::High)),
+                ("claude-sonnet-4-6", Some(ThinkingLevel::High)),
+                ("claude-haiku-4-5", None),
+            ]
+        );
+        assert_eq!(unknown, ["nosuch*", "[", "none"]);
     }
 }

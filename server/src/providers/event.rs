@@ -39,13 +39,17 @@ pub enum StreamEvent {
     TextDelta(String),
     /// It closes.
     TextEnd,
+    /// The provider's mark for the block that is open, to be given back with it; replaces an earlier one.
+    Signature(String),
+    /// The thinking block that is open came in a form that nobody can read.
+    Redacted,
     /// A thinking block opens.
     ThinkingStart,
     /// It grows.
     ThinkingDelta(String),
     /// It closes.
     ThinkingEnd {
-        /// The provider's mark, to be given back with the block.
+        /// The provider's mark, where it comes with the end.
         signature: Option<String>,
     },
     /// A tool call opens.

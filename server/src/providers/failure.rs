@@ -50,20 +50,183 @@ impl Failure {
         let text = text.into();
         Self::new(FailureKind::of_text(&text), text)
     }
+
+    /// A failure that a provider answered with that HTTP status. `text` is what the user reads and
+    /// holds what the provider said about it.
+    pub fn of_status(status: u16, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self::new(FailureKind::of_status(status, &text), text)
+    }
 }
+
+/// What texts say of each kind, most telling first: an overflow that names a limit is no rate limit,
+/// and a quota that is used up does not come back by waiting.
+const PHRASES: &[(FailureKind, &[&str])] = &[
+    (
+        FailureKind::Overflow,
+        &[
+            "prompt is too long",
+            "prompt too long",
+            "input is too long",
+            "exceeds the context window",
+            "input token count",
+            "maximum prompt length is",
+            "reduce the length of the messages",
+            "maximum context length is",
+            "available context size",
+            "greater than the context length",
+            "context window exceeds limit",
+            "exceeded model token limit",
+            "maximum context length",
+            "model_context_window_exceeded",
+            "context_length_exceeded",
+            "context length exceeded",
+            "too many tokens",
+            "token limit exceeded",
+        ],
+    ),
+    (
+        FailureKind::Quota,
+        &[
+            "insufficient_quota",
+            "insufficient quota",
+            "out of budget",
+            "quota exceeded",
+            "exceeded your current quota",
+            "billing",
+            "credit balance",
+        ],
+    ),
+    (FailureKind::Overloaded, &["overloaded", "server busy", "high demand", "at capacity"]),
+    (FailureKind::RateLimited, &["rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests"]),
+    (
+        FailureKind::Server,
+        &["service unavailable", "server error", "server_error", "internal error", "api_error"],
+    ),
+    (
+        FailureKind::Network,
+        &[
+            "terminated",
+            "fetch failed",
+            "connection",
+            "other side closed",
+            "reset before headers",
+            "upstream connect",
+            "socket hang up",
+            "timed out",
+            "timeout",
+            "ended before",
+        ],
+    ),
+    (
+        FailureKind::Auth,
+        &["authentication_error", "invalid x-api-key", "invalid api key", "permission_error"],
+    ),
+];
+
+/// What statuses mean where the text says nothing that is more telling.
+const STATUSES: &[(&[u16], FailureKind)] = &[
+    (&[401, 403], FailureKind::Auth),
+    (&[402], FailureKind::Quota),
+    (&[408], FailureKind::Network),
+    (&[409], FailureKind::Server),
+    (&[413], FailureKind::Overflow),
+    (&[429], FailureKind::RateLimited),
+    (&[529], FailureKind::Overloaded),
+    (&[500, 502, 503, 504, 520, 524], FailureKind::Server),
+];
+
+const NO_BODY: &str = "(no body)";
 
 impl FailureKind {
     /// The kind that a text speaks of, for providers that say no more.
     pub fn of_text(text: &str) -> Self {
+        if text.contains(NO_BODY) && (has_number(text, 400) || has_number(text, 413)) {
+            return Self::Overflow;
+        }
+        let spoken = Self::spoken(text);
+        let numbered = || {
+            let listed = STATUSES.iter().filter(|(statuses, _)| !statuses.contains(&413));
+            let found =
+                listed.filter(|(statuses, _)| statuses.iter().any(|status| has_number(text, *status)));
+            found.map(|(_, kind)| *kind).next()
+        };
+        spoken.or_else(numbered).unwrap_or(Self::BadRequest)
+    }
+
+    /// The kind of a refusal with that HTTP status and that text.
+    pub fn of_status(status: u16, text: &str) -> Self {
+        let spoken = Self::spoken(text);
+        let listed = STATUSES.iter().find(|(statuses, _)| statuses.contains(&status)).map(|(_, kind)| *kind);
+        match (status, spoken) {
+            // Too many tokens in a minute are too many requests, not too long a prompt.
+            (429, Some(Self::Quota)) => Self::Quota,
+            (429, _) => Self::RateLimited,
+            (400 | 413, None) if text.contains(NO_BODY) => Self::Overflow,
+            (401 | 403, _) => Self::Auth,
+            (400..=499, Some(kind @ (Self::Overflow | Self::Quota))) => kind,
+            (500.., Some(kind @ (Self::Overflow | Self::Overloaded))) => kind,
+            (500.., _) => listed.unwrap_or(Self::Server),
+            _ => listed.unwrap_or(Self::BadRequest),
+        }
+    }
+
+    fn spoken(text: &str) -> Option<Self> {
         let text = text.to_lowercase();
-        let speaks_of = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        match () {
-            () if speaks_of(&["prompt is too long", "context length", "(no body)"]) => Self::Overflow,
-            () if speaks_of(&["overloaded", "529"]) => Self::Overloaded,
-            () if speaks_of(&["rate limit", "rate_limit", "too many requests", "429"]) => Self::RateLimited,
-            () if speaks_of(&["500", "502", "503", "504", "server error", "internal error"]) => Self::Server,
-            () if speaks_of(&["terminated", "fetch failed", "connection"]) => Self::Network,
-            () => Self::BadRequest,
+        let found = PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)));
+        found.map(|(kind, _)| *kind)
+    }
+}
+
+/// Whether a number stands in a text by itself, not as a part of a longer one.
+fn has_number(text: &str, number: u16) -> bool {
+    text.split(|character: char| !character.is_ascii_digit()).any(|digits| digits == number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn of_text(text: &str, kind: FailureKind) {
+        assert_eq!(FailureKind::of_text(text), kind, "{text}");
+    }
+
+    #[test]
+    fn texts_are_of_the_kind_that_they_speak_of() {
+        of_text("prompt is too long: 210000 tokens > 200000 maximum", FailureKind::Overflow);
+        of_text("400 status code (no body)", FailureKind::Overflow);
+        of_text("413 status code (no body)", FailureKind::Overflow);
+        of_text("500 status code (no body)", FailureKind::Server);
+        of_text("529 whatever", FailureKind::Overloaded);
+        of_text("429 Rate limited", FailureKind::RateLimited);
+        of_text("code 5003 happened", FailureKind::BadRequest);
+        of_text("terminated", FailureKind::Network);
+        of_text("The stream ended before the answer was complete.", FailureKind::Network);
+        of_text("messages: bad", FailureKind::BadRequest);
+    }
+
+    #[test]
+    fn fm_f62_a_quota_that_is_used_up_is_no_rate_limit() {
+        for (status, text, kind) in [
+            (429, "429 Rate limited", FailureKind::RateLimited),
+            (429, "429 You exceeded your current quota, please check your plan", FailureKind::Quota),
+            (429, r#"{"type":"insufficient_quota"}"#, FailureKind::Quota),
+            (429, "429 too many tokens", FailureKind::RateLimited),
+            (402, "402 Payment Required", FailureKind::Quota),
+            (400, "Your credit balance is too low", FailureKind::Quota),
+            (400, "400 status code (no body)", FailureKind::Overflow),
+            (413, "413 status code (no body)", FailureKind::Overflow),
+            (413, "request too large", FailureKind::Overflow),
+            (400, "messages: bad", FailureKind::BadRequest),
+            (401, "no", FailureKind::Auth),
+            (404, "model: fake", FailureKind::BadRequest),
+            (503, "The model is overloaded", FailureKind::Overloaded),
+            (500, "oops", FailureKind::Server),
+            (599, "oops", FailureKind::Server),
+            (529, "oops", FailureKind::Overloaded),
+        ] {
+            assert_eq!(FailureKind::of_status(status, text), kind, "{status} {text}");
         }
     }
 }

@@ -1,35 +1,59 @@
 //! Models and whoever answers for them.
 //!
 //! A [`Provider`] takes a request and gives a stream of small events; [`Assembler`] makes the
-//! message of them. Nothing here knows sessions, queues or a wire format.
+//! message of them. Nothing here knows sessions or queues; wire formats are known in `apis` alone.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `request`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
 //! | `history` | what of a conversation a model gets to see |
-//! | `catalog` | models by name, thinking levels by model |
+//! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
+//! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
+//! | `keys`, `key`, `auth_file`, `value` | keys: where they come from, and how they stay hidden |
+//! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
+//! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
 
+mod apis;
 mod assemble;
+mod auth_file;
 mod catalog;
+mod definitions;
 mod event;
 mod failure;
 pub mod history;
+mod http;
+mod key;
+mod keys;
+mod levels;
+mod load;
 mod partial_json;
 mod price;
+mod remote;
 mod request;
 pub mod scripted;
+mod select;
+mod settings;
+mod value;
 
-use agentese::types::Model;
+use agentese::types::{Model, ThinkingLevel};
 use futures::stream::BoxStream;
 
 pub use assemble::{Answer, Assembler, Update};
-pub use catalog::{Catalog, Chosen, levels, nearest_level};
+pub use auth_file::{AuthError, AuthFile};
+pub use catalog::{Catalog, Chosen};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
+pub use keys::NotReady;
+use levels::levels_with;
+pub use levels::{levels, nearest_level};
+pub use load::{Complaint, Sources, load};
 pub use price::number;
 pub use request::{Request, ToolDescription};
+pub use secrecy::{ExposeSecret, SecretString};
+pub use select::{SelectError, Selected, Wanted};
+pub use settings::{Budgets, Cache, Settings};
 
 /// Answers for some models.
 pub trait Provider: Send + Sync {
@@ -38,6 +62,22 @@ pub trait Provider: Send + Sync {
 
     /// Its models.
     fn models(&self) -> &[Model];
+
+    /// Whether a model can be asked now, as far as that is known without waiting. Fails for want of a
+    /// key.
+    fn ready(&self, _model: &Model) -> Result<(), NotReady> {
+        Ok(())
+    }
+
+    /// The thinking levels that a model has, weakest first.
+    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+        levels(model)
+    }
+
+    /// Whether a block that is open when a request to that model is aborted is closed.
+    fn closes_when_aborted(&self, _model: &Model) -> bool {
+        false
+    }
 
     /// Asks a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and
     /// ends with `Done` or `Error`; it never panics, and every failure is an `Error` event. Dropping

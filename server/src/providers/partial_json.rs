@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// where the text ends, and what cannot be closed yet (half a key, half a number) is left out. A
 /// text that is no beginning of an object gives an empty one.
 pub(super) fn object(text: &str) -> Map<String, Value> {
-    let parse = |text: &str| match serde_json::from_str(text) {
+    let parse = |text: &str| match agentese::wire::decode(text) {
         Ok(Value::Object(members)) => Some(members),
         _ => None,
     };

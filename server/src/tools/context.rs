@@ -73,6 +73,10 @@ pub struct ToolContext {
     pub shell: ShellSettings,
     /// How many bytes of one command's output are kept in a file.
     pub artifact_limit: u64,
+    /// Whether images that are too large for a model are made smaller; else they are left out.
+    pub auto_resize_images: bool,
+    /// Whether images are kept from the model: a note takes their place.
+    pub block_images: bool,
 }
 
 impl ToolContext {
@@ -86,6 +90,8 @@ impl ToolContext {
             spawner,
             shell: ShellSettings::default(),
             artifact_limit: DEFAULT_ARTIFACT_LIMIT,
+            auto_resize_images: true,
+            block_images: false,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::diff::{Diff, diff};
 use super::matching::{NoMatch, find};
 use super::read::LARGEST_FILE;
 use super::truncate::format_size;
-use super::{Tool, ToolContext, ToolOutput, locks, os_error, paths, replace};
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
 
 /// Replaces one piece of a text file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +54,7 @@ impl Tool for Edit {
 async fn execute(context: &ToolContext, arguments: Value) -> Result<ToolOutput, String> {
     let argument = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
     let given = argument("path");
-    let path = paths::resolve(&context.cwd, &given);
+    let path = paths::resolve_existing(&context.cwd, &given);
     let target = replace::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
     let _alone = locks::lock_unless(&target, &context.abort).await?;
     let job = Job {
@@ -65,9 +65,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> Result<ToolOutput, 
         given: given.clone(),
     };
     // Not raced against the abort: the answer says what really happened to the file.
-    let diff = tokio::task::spawn_blocking(move || job.run())
-        .await
-        .unwrap_or_else(|error| Err(error.to_string()))?;
+    let diff = blocking::run(move || job.run()).await?;
     let details = json!({"diff": diff.text, "firstChangedLine": diff.first_changed_line});
     Ok(ToolOutput::text(format!("Successfully replaced text in {given}.")).with_details(details))
 }

@@ -16,38 +16,47 @@
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, and `rpc_bash`, which is no tool but shares their machinery |
-//! | running a command | `process` (the loop), `capture` and `artifact` (what becomes of its output), `shell` |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, and `rpc_bash`, which is no tool but shares their machinery |
+//! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard` |
-//! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `os_error` |
+//! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
+//! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
 
 pub mod arguments;
 mod artifact;
 mod bash;
+mod blocking;
 mod capture;
 mod clean;
 mod context;
 mod decode;
 mod diff;
 mod edit;
+mod find;
+mod grep;
 pub mod guard;
 mod image;
+mod listing;
 mod local;
 mod locks;
+mod ls;
 mod matching;
 mod normalize;
-mod os_error;
+pub(crate) mod os_error;
 mod output;
 mod paths;
 pub mod process;
+mod pusher;
 mod read;
 mod replace;
 mod rpc_bash;
+mod search;
 mod set;
 mod shell;
 mod signals;
 mod spawner;
 pub mod truncate;
+mod walk;
 mod write;
 
 use futures::future::BoxFuture;
@@ -58,8 +67,13 @@ pub use bash::Bash;
 pub use clean::{Cleaner, clean};
 pub use context::{ToolContext, ToolUpdate, Updates};
 pub use edit::Edit;
+pub use find::Find;
+pub use grep::Grep;
+pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use local::LocalSpawner;
+pub use ls::Ls;
 pub use output::{ToolContent, ToolOutput};
+pub(crate) use paths::resolve as resolve_path;
 pub use read::Read;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};

@@ -3,6 +3,7 @@
 //! pi prints what its runtime says: the symbolic code, a fixed text, the system call, the path. Clients match on the
 //! code, so the same shape is kept here.
 
+use std::error::Error;
 use std::io;
 use std::path::Path;
 
@@ -15,13 +16,24 @@ pub fn describe(error: &io::Error, call: &str, path: &Path) -> String {
 
 /// The code and its text without call and path.
 pub fn reason(error: &io::Error) -> String {
-    let known = error.raw_os_error().and_then(|code| {
+    let known = code(error).and_then(|code| {
         TABLE
             .iter()
             .find(|(errno, ..)| errno.raw_os_error() == code)
             .map(|(_, name, text)| format!("{name}: {text}"))
     });
     known.unwrap_or_else(|| error.to_string())
+}
+
+/// The system's number; libraries wrap its error in their own.
+fn code(error: &io::Error) -> Option<i32> {
+    let mut wrapped = error.get_ref().map(|wrapped| wrapped as &dyn Error);
+    let mut code = error.raw_os_error();
+    while let (None, Some(inner)) = (code, wrapped) {
+        code = inner.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        wrapped = inner.source();
+    }
+    code
 }
 
 const TABLE: &[(Errno, &str, &str)] = &[
@@ -63,5 +75,6 @@ mod tests {
             "ENOENT: no such file or directory, access '/nowhere/at/all'"
         );
         assert_eq!(reason(&io::Error::other("odd")), "odd");
+        assert_eq!(reason(&io::Error::other(io::Error::from(Errno::MFILE))), "EMFILE: too many open files");
     }
 }

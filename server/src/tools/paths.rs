@@ -2,19 +2,43 @@
 
 use std::path::{Path, PathBuf};
 
-/// The path meant by `given`, relative to `cwd`. Nothing is checked: a missing file shows when it is opened.
+use unicode_normalization::UnicodeNormalization;
+
+/// The path meant by `given`, relative to `cwd`. Nothing is refused: a missing file shows when it is opened.
 ///
-/// `~` is the home directory. A leading `@`, with which some models mark files, is dropped only where the file with
-/// the mark does not exist and the one without it does. Every other character is data, a leading `-` included.
+/// `~` is the home directory. Two habits of models give way to a file that really has such a name: typographic spaces
+/// count as plain ones, and a leading `@`, with which some mark files, is dropped where only the file without it
+/// exists. Every other character is data, a leading `-` included.
 pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     let literal = absolute(cwd, given);
-    match given.strip_prefix('@') {
-        Some(rest) if !rest.is_empty() && literal.symlink_metadata().is_err() => {
-            let unmarked = absolute(cwd, rest);
-            if unmarked.symlink_metadata().is_ok() { unmarked } else { literal }
-        }
-        _ => literal,
+    if exists(&literal) {
+        return literal;
     }
+    let plain = with_plain_spaces(given);
+    let unmarked = plain.strip_prefix('@').filter(|rest| !rest.is_empty()).map(|rest| absolute(cwd, rest));
+    unmarked.filter(|path| exists(path)).unwrap_or_else(|| absolute(cwd, &plain))
+}
+
+/// As [`resolve`] for a file that should be there: where it is not, forms of the name are tried that look the same. File
+/// systems and programs write names in them that models do not repeat exactly: decomposed characters, a narrow space
+/// before AM and PM, typographic apostrophes.
+pub fn resolve_existing(cwd: &Path, given: &str) -> PathBuf {
+    let path = resolve(cwd, given);
+    if exists(&path) {
+        return path;
+    }
+    let text = path.to_string_lossy();
+    let forms = [
+        with_narrow_space(&text),
+        text.nfd().collect(),
+        text.replace('\'', "\u{2019}"),
+        text.nfd().collect::<String>().replace('\'', "\u{2019}"),
+    ];
+    forms.into_iter().map(PathBuf::from).find(|form| exists(form)).unwrap_or(path)
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 fn absolute(cwd: &Path, given: &str) -> PathBuf {
@@ -29,9 +53,43 @@ fn absolute(cwd: &Path, given: &str) -> PathBuf {
     path.components().collect()
 }
 
+fn with_plain_spaces(text: &str) -> String {
+    text.replace(
+        |character| {
+            matches!(character, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+        },
+        " ",
+    )
+}
+
+/// The names that a well-known desktop gives its screenshots.
+fn with_narrow_space(text: &str) -> String {
+    ["AM", "PM", "am", "pm"]
+        .iter()
+        .fold(text.to_owned(), |text, half| text.replace(&format!(" {half}."), &format!("\u{202f}{half}.")))
+}
+
 /// The path as one word of a POSIX shell, for commands that are suggested to the model.
 pub fn shell_word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
+/// The path as part of a line, with `/` between its parts: a control character in a name is escaped, so that no name
+/// makes up lines of its own.
+pub fn in_line(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.contains(char::is_control) {
+        return text.into_owned();
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if character.is_control() {
+            escaped.extend(character.escape_default());
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
@@ -47,6 +105,7 @@ mod tests {
         assert_eq!(resolve(cwd, "a b;$(c)"), Path::new("/w/a b;$(c)"));
         assert_eq!(resolve(cwd, "~nobody/x"), Path::new("/w/~nobody/x"));
         assert_eq!(resolve(cwd, "@types/x"), Path::new("/w/@types/x"));
+        assert_eq!(resolve(cwd, "a\u{a0}b\u{202f}c\u{3000}d"), Path::new("/w/a b c d"));
     }
 
     #[test]
@@ -59,7 +118,33 @@ mod tests {
     }
 
     #[test]
+    fn names_that_look_the_same_are_found() {
+        for (name, given) in [
+            ("Screenshot at 9.41\u{202f}AM.png", "Screenshot at 9.41 AM.png"),
+            ("e\u{301}te\u{301}.txt", "\u{e9}t\u{e9}.txt"),
+            ("it\u{2019}s.txt", "it's.txt"),
+            ("l\u{2019}e\u{301}te\u{301}.txt", "l'\u{e9}t\u{e9}.txt"),
+            ("plain space.txt", "plain\u{a0}space.txt"),
+            ("hard\u{a0}space.txt", "hard\u{a0}space.txt"),
+            ("marked.txt", "@marked.txt"),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let file = directory.path().join(name);
+            std::fs::write(&file, "").unwrap();
+            assert_eq!(resolve_existing(directory.path(), given), file, "{given}");
+            let other = directory.path().join("other");
+            assert_eq!(resolve_existing(directory.path(), "other"), other);
+        }
+    }
+
+    #[test]
     fn shell_words_survive_quotes() {
         assert_eq!(shell_word(Path::new("/a'b $c")), r"'/a'\''b $c'");
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        assert_eq!(in_line(Path::new("a/b c.txt")), "a/b c.txt");
+        assert_eq!(in_line(Path::new("é\nb\u{1b}")), r"é\nb\u{1b}");
     }
 }

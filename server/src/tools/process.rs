@@ -7,11 +7,12 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::FusedFuture;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::context::ToolContext;
 use super::os_error;
+use super::pusher::{Pusher, Store};
 use super::signals::signal_name;
 use super::spawner::{Exit, Running};
 use super::truncate::Limits;
@@ -126,7 +127,12 @@ pub async fn run(
         source,
     })?;
     let mut output = Output::new(running.take_output(), context, request.clean);
-    let ending = until_end(context, request.timeout, &mut *running, &mut output, observe).await;
+    let mut seen = false;
+    let mut note = |capture: &Capture| {
+        seen = true;
+        observe(capture);
+    };
+    let ending = until_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
     if matches!(ending, Ending::TimedOut | Ending::Aborted) {
         // The pipe is emptied meanwhile: a process that wants to leave may still have something to write.
         let mut ended = running.end().fuse();
@@ -139,7 +145,12 @@ pub async fn run(
     }
     let deadline = Instant::now() + AFTER_EXIT;
     while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
-    Ok(Finished { ending, output: output.finish().await })
+    let output = output.finish().await;
+    // A command that is over at once is seen as well.
+    if !seen && !output.is_empty() {
+        observe(&output);
+    }
+    Ok(Finished { ending, output })
 }
 
 async fn until_end(
@@ -185,14 +196,10 @@ async fn until_end(
 struct Output {
     stream: Box<dyn AsyncRead + Send + Unpin>,
     store: Option<Box<Store>>,
-    job: Option<JoinHandle<Box<Store>>>,
+    job: Option<oneshot::Receiver<Box<Store>>>,
+    pusher: Pusher,
     closed: bool,
     fresh: Box<dyn Fn() -> Capture + Send + Sync>,
-}
-
-struct Store {
-    capture: Capture,
-    chunk: Vec<u8>,
 }
 
 impl Output {
@@ -200,7 +207,7 @@ impl Output {
         let (temp_dir, limit) = (context.temp_dir.clone(), context.artifact_limit);
         let fresh = Box::new(move || Capture::new(&temp_dir, limit, Limits::default(), clean));
         let store = Some(Box::new(Store { capture: fresh(), chunk: vec![0; CHUNK] }));
-        Self { stream, store, job: None, closed: false, fresh }
+        Self { stream, store, job: None, pusher: Pusher::default(), closed: false, fresh }
     }
 
     /// One step: the end of a job, or a chunk of output, or the end of it.
@@ -211,7 +218,7 @@ impl Output {
             return;
         }
         let Some(store) = &mut self.store else {
-            // The job failed, which takes a panic or the end of the runtime.
+            // The job failed, which takes a panic.
             self.closed = true;
             return;
         };
@@ -219,12 +226,7 @@ impl Output {
             // An error is an end as well: there is nothing more to come.
             Ok(0) | Err(_) => self.closed = true,
             Ok(count) if store.capture.may_block(count) => {
-                self.job = self.store.take().map(|mut store| {
-                    tokio::task::spawn_blocking(move || {
-                        store.capture.push(&store.chunk[..count]);
-                        store
-                    })
-                });
+                self.job = self.store.take().map(|store| self.pusher.push(store, count));
             }
             Ok(count) => store.capture.push(&store.chunk[..count]),
         }

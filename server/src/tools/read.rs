@@ -5,21 +5,18 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use base64::Engine;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::image::{MAGIC_LENGTH, mime_type};
+use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
-use super::{Tool, ToolContent, ToolContext, ToolOutput, os_error, paths};
+use super::{Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
 
 /// Files beyond this are not read: counting their lines alone would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
-/// Model services refuse larger images, measured as the base64 text they are sent as.
-const LARGEST_IMAGE: u64 = 4_718_592;
 const CHUNK: usize = 64 * 1024;
 
 /// Reads a text file, whole or in parts, or an image.
@@ -33,7 +30,8 @@ impl Tool for Read {
 
     fn description(&self) -> &str {
         "Reads a file. Of a text file you get up to 2000 lines or 50KB from the given line on, and a note says how to \
-         go on from there. PNG, JPEG, GIF and WebP files come as images. Directories are not read: list them with ls."
+         go on from there. PNG, JPEG, GIF and WebP files come as images, large ones scaled down. \
+         Directories are not read: list them with ls."
     }
 
     fn parameters(&self) -> Value {
@@ -59,18 +57,13 @@ impl Tool for Read {
 
 async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     let job = Job {
-        path: paths::resolve(&context.cwd, arguments["path"].as_str().unwrap_or_default()),
+        path: paths::resolve_existing(&context.cwd, arguments["path"].as_str().unwrap_or_default()),
         first: arguments["offset"].as_u64().unwrap_or(1).saturating_sub(1),
         count: arguments["limit"].as_u64(),
-        abort: context.abort.clone(),
+        auto_resize: context.auto_resize_images,
+        block_images: context.block_images,
     };
-    let reading = tokio::task::spawn_blocking(move || job.run());
-    tokio::select! {
-        biased;
-        // A file system that does not answer must not hold up the abort; the thread ends when it does.
-        () = context.abort.cancelled() => ToolOutput::error(ABORTED),
-        read = reading => read.unwrap_or_else(|error| Err(error.to_string())).into(),
-    }
+    blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into()
 }
 
 struct Job {
@@ -78,11 +71,12 @@ struct Job {
     /// Lines before the first one wanted.
     first: u64,
     count: Option<u64>,
-    abort: CancellationToken,
+    auto_resize: bool,
+    block_images: bool,
 }
 
 impl Job {
-    fn run(self) -> Result<ToolOutput, String> {
+    fn run(self, stop: &CancellationToken) -> Result<ToolOutput, String> {
         let problem = |call: &str, error: io::Error| os_error::describe(&error, call, &self.path);
         // Opening a device or a FIFO can already do something, so the type is looked at before; and once more after,
         // since the name may mean something else by then.
@@ -95,15 +89,51 @@ impl Job {
         let mut start = [0; MAGIC_LENGTH];
         let length = read_full(&mut file, &mut start).map_err(|error| problem("read", error))?;
         let start = &start[..length];
-        match mime_type(start) {
-            Some(mime_type) => {
-                image(file, start, mime_type, &metadata).map_err(|error| problem("read", error))
-            }
-            None => self.text(file, start, &metadata),
+        match Kind::of(start) {
+            Some(kind) => self.image(file, start, kind).map_err(|error| problem("read", error)),
+            None => self.text(file, start, &metadata, stop),
         }
     }
 
-    fn text(&self, mut file: File, start: &[u8], metadata: &Metadata) -> Result<ToolOutput, String> {
+    /// An image that cannot be shown is no failure: the model is told why, and goes on.
+    fn image(&self, file: File, start: &[u8], kind: Kind) -> io::Result<ToolOutput> {
+        let label = |mime_type: &str| format!("Read image file [{mime_type}]");
+        let left_out = |reason: &str| {
+            ToolOutput::text(format!("{}\n\n[The image is left out: {reason}.]", label(kind.mime_type())))
+        };
+        if self.block_images {
+            return Ok(left_out("the settings block images"));
+        }
+        let mut bytes = start.to_vec();
+        file.take(image::LARGEST_FILE + 1 - start.len() as u64).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > image::LARGEST_FILE {
+            let limit = format_size(image::LARGEST_FILE);
+            return Ok(left_out(&format!(
+                "the file has more than {limit}; make a smaller copy and read that"
+            )));
+        }
+        let prepared = match image::prepare_file(&bytes, kind, self.auto_resize) {
+            Ok(prepared) => prepared,
+            Err(error @ (ImageError::Size { .. } | ImageError::Dimensions { .. })) => {
+                return Ok(left_out(&format!("{error}; make a smaller copy and read that")));
+            }
+            Err(error) => return Ok(left_out(&error.to_string())),
+        };
+        let mut text = label(prepared.mime_type);
+        if let Some(resized) = prepared.resized {
+            text.push_str(&format!("\n{}", resized.note()));
+        }
+        let image = ToolContent::Image { data: prepared.data, mime_type: prepared.mime_type.to_owned() };
+        Ok(ToolOutput { content: vec![ToolContent::Text(text), image], details: None, is_error: false })
+    }
+
+    fn text(
+        &self,
+        mut file: File,
+        start: &[u8],
+        metadata: &Metadata,
+        stop: &CancellationToken,
+    ) -> Result<ToolOutput, String> {
         if metadata.len() > LARGEST_FILE {
             return Err(self.too_large(&format!("has {}", format_size(metadata.len()))));
         }
@@ -111,7 +141,7 @@ impl Job {
         lines.push(start);
         let (mut chunk, mut total) = (vec![0; CHUNK], start.len() as u64);
         loop {
-            if self.abort.is_cancelled() {
+            if stop.is_cancelled() {
                 return Err(ABORTED.to_owned());
             }
             let count = read_full(&mut file, &mut chunk)
@@ -218,26 +248,6 @@ fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(length)
-}
-
-fn image(file: File, start: &[u8], mime_type: &str, metadata: &Metadata) -> io::Result<ToolOutput> {
-    let label = format!("Read image file [{mime_type}]");
-    // Four characters for three bytes. The size may still grow before the end of it is read.
-    let most = LARGEST_IMAGE / 4 * 3;
-    let mut bytes = start.to_vec();
-    if metadata.len() <= most {
-        file.take(most + 1 - start.len() as u64).read_to_end(&mut bytes)?;
-    }
-    if metadata.len().max(bytes.len() as u64) > most {
-        let (size, limit) = (format_size(metadata.len().div_ceil(3) * 4), format_size(LARGEST_IMAGE));
-        return Ok(ToolOutput::text(format!(
-            "{label}\n\n[The image is left out: as base64 it has {size}, and more than {limit} cannot be sent. Make a \
-             smaller copy and read that.]"
-        )));
-    }
-    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let image = ToolContent::Image { data, mime_type: mime_type.to_owned() };
-    Ok(ToolOutput { content: vec![ToolContent::Text(label), image], details: None, is_error: false })
 }
 
 /// Finds a range of lines in a stream, keeping only as much of it as can be shown.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Bash, Edit, Read, Tool, ToolContext, ToolOutput, Write, arguments};
+use super::{Bash, Edit, Find, Grep, Ls, Read, Tool, ToolContext, ToolOutput, Write, arguments};
 
 /// Tools by name, in the order in which the model is told of them.
 #[derive(Clone)]
@@ -26,6 +26,13 @@ impl ToolSet {
         Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)] }
     }
 
+    /// All built-in tools: the ones that are active by default, and grep, find, ls, which are chosen by name.
+    pub fn available() -> Self {
+        let mut all = Self::builtin();
+        all.tools.extend([Arc::new(Grep) as Arc<dyn Tool>, Arc::new(Find), Arc::new(Ls)]);
+        all
+    }
+
     /// No tools at all.
     pub fn none() -> Self {
         Self { tools: Vec::new() }
@@ -37,7 +44,7 @@ impl ToolSet {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        let all = Self::builtin();
+        let all = Self::available();
         let mut selection = Selection { tools: Self::none(), unknown: Vec::new() };
         for name in names {
             let name = name.as_ref();
@@ -115,6 +122,8 @@ mod tests {
     #[test]
     fn the_default_is_read_bash_edit_write() {
         assert_eq!(ToolSet::default().names().collect::<Vec<_>>(), ["read", "bash", "edit", "write"]);
+        let chosen = ToolSet::select(["ls", "grep", "find"]);
+        assert_eq!(chosen.tools.names().collect::<Vec<_>>(), ["ls", "grep", "find"]);
     }
 
     #[test]
@@ -126,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_tool_declares_an_object_schema_and_required_members_that_exist() {
-        for tool in ToolSet::builtin().iter() {
+        for tool in ToolSet::available().iter() {
             let schema = tool.parameters();
             assert_eq!(schema["type"], "object", "{}", tool.name());
             for required in schema["required"].as_array().expect("required is a list") {
@@ -134,8 +143,9 @@ mod tests {
             }
             assert!(!tool.description().is_empty());
         }
-        let read_only: Vec<_> = ToolSet::builtin().iter().map(|tool| tool.read_only()).collect();
-        assert_eq!(read_only, [true, false, false, false]);
+        let tools = ToolSet::available();
+        let read_only = tools.iter().filter(|tool| tool.read_only()).map(|tool| tool.name());
+        assert_eq!(read_only.collect::<Vec<_>>(), ["read", "grep", "find", "ls"]);
     }
 
     #[tokio::test]

@@ -98,7 +98,7 @@ impl Truncation {
 }
 
 /// The size of a text of which only one end is at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub lines: u64,
     pub bytes: u64,

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Tool, ToolContext, ToolOutput, locks, os_error, paths, replace};
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
 
 /// Writes a file, whatever was there before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,9 +51,7 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
     let abort = context.abort.clone();
     let bytes = content.len();
     // Not raced against the abort: the answer says what really happened to the file.
-    let writing = tokio::task::spawn_blocking(move || {
-        replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort))
-    });
-    writing.await.unwrap_or_else(|error| Err(error.to_string()))?;
+    blocking::run(move || replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort)))
+        .await?;
     Ok(ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}")))
 }

@@ -41,6 +41,10 @@ impl EventSink for Steps {
             Event::ToolEnded(..) => "/tool".to_owned(),
             Event::TurnEnded { .. } => "/turn".to_owned(),
             Event::RunEnded { .. } => "/run".to_owned(),
+            Event::RetryStarted { .. }
+            | Event::RetryEnded { .. }
+            | Event::CompactionStarted { .. }
+            | Event::CompactionEnded { .. } => panic!("nothing fails here, and nothing is long"),
         };
         self.kinds.lock().unwrap().push(kind);
         self.permits.forget_permits(1);
@@ -65,7 +69,8 @@ async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>)
     let options = agentese_server::Server::builder()
         .cwd(place)
         .script(serde_json::from_value(script()).unwrap())
-        .options();
+        .parts()
+        .0;
     let engine = Engine::new(options, sink.clone());
     engine.begin(Input::text("go"), None).unwrap().start();
     let settled = async {

@@ -146,3 +146,31 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
     // Members that nobody declared are ignored.
     link.data(json!({"type": "set_session_name", "name": "n", "extra": {"deep": [1]}})).await;
 }
+
+#[tokio::test]
+async fn fm_f128_images_that_no_model_can_take_are_refused_by_their_place() {
+    const DOT: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+    let (mut link, _place) = Link::scripted(json!({"responses": [], "default": {"text": "seen"}}));
+    let image = |data: &str, mime_type: &str| json!({"type": "image", "data": data, "mimeType": mime_type});
+    for (images, part) in [
+        (
+            json!([image(DOT, "image/png"), image("?", "image/png")]),
+            "images[1]: the image data is not valid base64",
+        ),
+        (json!([image("AAAA", "image/png")]), "images[0]: the data is no PNG"),
+        (json!([image(DOT, "image/jpeg")]), "images[0]: the image is declared as image/jpeg"),
+        (json!([image(&DOT[..60], "image/png")]), "images[0]: the image cannot be decoded"),
+    ] {
+        for command in ["prompt", "steer", "follow_up"] {
+            let answer = link.ask(json!({"type": command, "message": "look", "images": images})).await;
+            let error = answer["error"].as_str().unwrap_or_default();
+            assert!(answer["success"] == false && error.starts_with(part), "{command}: {answer}");
+        }
+    }
+    assert_eq!(link.state().await["pendingMessageCount"], 0);
+    link.send(json!({"type": "prompt", "message": "look", "images": [image(DOT, "image/png")]})).await;
+    link.until_event("agent_end").await;
+    let expected = json!([{"type": "text", "text": "look"}, image(DOT, "image/png")]);
+    assert_eq!(link.messages().await[0]["content"], expected);
+}

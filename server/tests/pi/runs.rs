@@ -134,6 +134,7 @@ async fn failures_of_the_provider_end_in_a_message_that_says_so() {
         {"blocks": [{"tool": {"name": "bash", "args": ["{\"command\": \"echo", " x\"}"]}}], "drop_after": 1},
         {"text": "fine"},
     ]}));
+    link.data(json!({"type": "set_auto_compaction", "enabled": false})).await;
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     for (text, reason) in [
         ("", format!("529 {body}").as_str()),

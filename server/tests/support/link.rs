@@ -2,6 +2,7 @@
 
 use agentese::serve::{Ended, Options};
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese_server::config::RetrySettings;
 use agentese_server::{Builder, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -136,9 +137,9 @@ impl Link {
     }
 }
 
-/// A builder with a script and a directory of its own.
+/// A builder with a script and a directory of its own. What fails stays failed.
 pub fn builder(json: Value) -> (Builder, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).script(script(json));
-    (builder, place)
+    (builder.retry(RetrySettings { enabled: false, ..RetrySettings::default() }), place)
 }

@@ -51,7 +51,22 @@ impl Place {
             .env("HOME", self.home())
             .env("TMPDIR", self.0.path());
         command.env_remove("AGENTESE_LOG").env_remove("AGENTESE_HOME").env_remove("PI_CODING_AGENT_DIR");
+        command.env_remove("PI_OFFLINE").env_remove("PI_CACHE_RETENTION");
+        for (name, _) in std::env::vars_os() {
+            let shown = name.to_string_lossy();
+            if shown.ends_with("_API_KEY") || shown.ends_with("_TOKEN") {
+                command.env_remove(&name);
+            }
+        }
         command
+    }
+
+    /// A file in the home directory or the working directory, with the directories above it.
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> std::path::PathBuf {
+        let path = self.0.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
     }
 
     /// `--mode rpc` with a script.
@@ -80,7 +95,39 @@ pub struct Agent {
 impl Agent {
     pub fn start(command: Command) -> Self {
         let mut agent = Self::unread(command);
-        let stdout = agent.child.stdout.take().unwrap();
+        agent.read_stdout();
+        agent
+    }
+
+    /// With a stdout that nobody reads yet.
+    pub fn unread(command: Command) -> Self {
+        let mut agent = Self::spawn(command);
+        let mut stderr = agent.child.stderr.take().unwrap();
+        agent.stderr = Some(std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }));
+        agent
+    }
+
+    /// With a stderr that nobody reads, ever.
+    pub fn unheard(command: Command) -> Self {
+        let mut agent = Self::spawn(command);
+        agent.read_stdout();
+        agent
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        let (_, lines) = channel();
+        Self { child, stdin, lines, stderr: None, seen: Vec::new() }
+    }
+
+    fn read_stdout(&mut self) {
+        let stdout = self.child.stdout.take().unwrap();
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
@@ -90,23 +137,7 @@ impl Agent {
                 }
             }
         });
-        agent.lines = lines;
-        agent
-    }
-
-    /// With a stdout that nobody reads yet.
-    pub fn unread(mut command: Command) -> Self {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut stderr = child.stderr.take().unwrap();
-        let stderr = std::thread::spawn(move || {
-            let mut text = Vec::new();
-            let _ = stderr.read_to_end(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        });
-        let stdin = child.stdin.take();
-        let (_, lines) = channel();
-        Self { child, stdin, lines, stderr: Some(stderr), seen: Vec::new() }
+        self.lines = lines;
     }
 
     /// Closes the end of stdout that this process has.

@@ -3,6 +3,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
 use agentese_server::tools::{ToolContent, ToolOutput};
+use base64::Engine;
 use serde_json::json;
 
 use crate::support::{Place, call, fails, succeeds};
@@ -80,27 +81,77 @@ async fn the_limits_hold_for_bytes_that_are_no_text() {
     assert_eq!(succeeds(&place.context(), "read", json!({"path": "latin"})).await, "caf\u{fffd}\n");
 }
 
+/// A PNG of one pixel, as the recordings have it.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(width, height).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
 #[tokio::test]
 async fn images_are_known_by_their_content() {
     let place = Place::new();
     let context = place.context();
-    place.file("dot.txt", b"\x89PNG\r\n\x1a\n0123456789");
+    place.file("dot.txt", base64::engine::general_purpose::STANDARD.decode(DOT).unwrap());
     let output = call(&context, "read", json!({"path": "dot.txt"})).await;
-    let image = ToolContent::Image { data: "iVBORw0KGgowMTIzNDU2Nzg5".into(), mime_type: "image/png".into() };
+    let image = ToolContent::Image { data: DOT.into(), mime_type: "image/png".into() };
     let label = ToolContent::Text("Read image file [image/png]".into());
     assert_eq!(output, ToolOutput { content: vec![label, image], details: None, is_error: false });
+}
 
-    let mut large = b"GIF89a".to_vec();
-    large.resize(3_538_944, 0);
-    place.file("fits.gif", &large);
-    assert_eq!(call(&context, "read", json!({"path": "fits.gif"})).await.content.len(), 2);
-    large.push(0);
-    place.file("large.gif", &large);
-    let text = succeeds(&context, "read", json!({"path": "large.gif"})).await;
+#[tokio::test]
+async fn large_images_are_made_smaller_unless_that_is_off() {
+    let place = Place::new();
+    let mut context = place.context();
+    place.file("wide.png", png(2500, 10));
+    let output = call(&context, "read", json!({"path": "wide.png"})).await;
+    assert_eq!(
+        output.all_text(),
+        "Read image file [image/png]\n[The image has 2500x10 pixels and is shown with 2000x8. Multiply coordinates by \
+         1.25 for the original.]"
+    );
+    assert_eq!((output.content.len(), output.details), (2, None));
+    context.auto_resize_images = false;
+    let output = call(&context, "read", json!({"path": "wide.png"})).await;
+    assert_eq!((output.all_text().as_str(), output.content.len()), ("Read image file [image/png]", 2));
+    context.block_images = true;
+    let output = call(&context, "read", json!({"path": "wide.png"})).await;
+    assert_eq!(
+        output,
+        ToolOutput::text(
+            "Read image file [image/png]\n\n[The image is left out: the settings block images.]"
+        )
+    );
+}
+
+#[tokio::test]
+async fn fm_f90_the_model_is_told_of_images_that_cannot_be_shown() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("broken.png", &png(50, 50)[..60]);
+    let text = succeeds(&context, "read", json!({"path": "broken.png"})).await;
     assert!(
-        text.starts_with("Read image file [image/gif]\n\n[The image is left out: as base64 it has 4.5MB"),
+        text.starts_with(
+            "Read image file [image/png]\n\n[The image is left out: the image cannot be decoded: "
+        ),
         "{text}"
     );
+    let mut bomb = b"GIF89a\xff\xff\xff\xff\0\0\0".to_vec();
+    bomb.resize(100, 0);
+    place.file("bomb.gif", &bomb);
+    assert_eq!(
+        succeeds(&context, "read", json!({"path": "bomb.gif"})).await,
+        "Read image file [image/gif]\n\n[The image is left out: the image has 65535x65535 pixels, more than can be \
+         decoded; make a smaller copy and read that.]"
+    );
+    let sparse = File::create(place.work().join("sparse.gif")).unwrap();
+    std::io::Write::write_all(&mut &sparse, b"GIF89a").unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    let text = succeeds(&context, "read", json!({"path": "sparse.gif"})).await;
+    assert!(text.contains("the file has more than 64.0MB"), "{text}");
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ impl Place {
 
 /// One call of a built-in tool; a call that hangs fails the test.
 pub async fn call(context: &ToolContext, tool: &str, arguments: Value) -> ToolOutput {
-    let tools = ToolSet::builtin();
+    let tools = ToolSet::available();
     tokio::time::timeout(LONG, tools.call(context, tool, arguments)).await.expect("the call hangs")
 }
 

@@ -1,12 +1,15 @@
 //! From the engine's values to the dialect's.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::pi::{
-    AgentEnd, AgentMessage, AgentStart, BashResult, Event as Wire, MessageEnd, MessageStart, SessionState,
-    StreamingBehavior as WireBehavior, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput,
-    TurnEnd, TurnStart,
+    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
+    BashResult, Event as Wire, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
+    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
 };
+
+use agentese::wire::Maybe;
 
 use crate::engine::{Event, StreamingBehavior, View, blocks};
 use crate::tools::RpcBashOutput;
@@ -23,17 +26,22 @@ pub(super) fn state(view: View) -> SessionState {
         view.model,
         view.thinking,
         view.streaming,
-        // Nothing compacts in this version, and nothing does so on its own.
-        false,
+        view.compacting,
         view.steering_mode,
         view.follow_up_mode,
         view.session_id,
-        false,
+        view.auto_compaction,
         view.messages as u64,
         view.pending as u64,
     );
+    state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state
+}
+
+/// A path, as text.
+pub(super) fn text(path: PathBuf) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
@@ -43,7 +51,7 @@ pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
 pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     let mut result = BashResult::new(output.output, output.cancelled, output.truncated);
     result.exit_code = output.exit_code.map(i64::from).into();
-    result.full_output_path = output.full_output_path.map(|path| path.to_string_lossy().into_owned()).into();
+    result.full_output_path = output.full_output_path.map(text).into();
     result
 }
 
@@ -70,5 +78,22 @@ pub(super) fn event(event: Event<'_>) -> Option<Wire> {
         }
         Event::TurnEnded { message, results } => TurnEnd::new(message.clone(), results.to_vec()).into(),
         Event::RunEnded { messages: all } => AgentEnd::new(messages(all)).into(),
+        Event::RetryStarted { attempt, limit, pause, error } => {
+            let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+            AutoRetryStart::new(attempt, limit, pause, error).into()
+        }
+        Event::RetryEnded { success, attempt, error } => {
+            let mut end = AutoRetryEnd::new(success, attempt);
+            end.final_error = error.map(str::to_owned);
+            end.into()
+        }
+        Event::CompactionStarted { reason } => AutoCompactionStart::new(reason.clone()).into(),
+        Event::CompactionEnded { result, aborted, will_retry, error } => {
+            let mut end = AutoCompactionEnd::new(aborted, will_retry);
+            // The document: null where nothing came of it.
+            end.result = Maybe::or_null(result.cloned());
+            end.error_message = error.map(str::to_owned);
+            end.into()
+        }
     })
 }

@@ -7,3 +7,4 @@ mod snapshot;
 
 pub use service::Front;
 pub use sink::Sink;
+pub use snapshot::Updates;

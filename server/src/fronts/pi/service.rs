@@ -1,10 +1,14 @@
 //! The commands.
 
+use std::path::Path;
+
 use agentese::pi::{
-    AvailableModels, BashParams, BashResult, Cancellation, CycledModel, CycledThinkingLevel, FollowUpParams,
-    ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
-    SessionState, SessionStats, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
-    SetSteeringModeParams, SetThinkingLevelParams, SteerParams, TokenTotals,
+    AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult,
+    CycledModel, CycledThinkingLevel, ExportHtmlParams, FollowUpParams, ForkParams, ForkPoint, ForkPoints,
+    ForkResult, ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
+    SessionState, SessionStats, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams,
+    SetModelParams, SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SteerParams,
+    SwitchSessionParams, TokenTotals, WrittenFile,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -32,13 +36,14 @@ fn refuse(error: impl ToString) -> Refusal {
 }
 
 fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
-    Input { text: message, images: images.unwrap_or_default() }
+    Input::new(message, images.unwrap_or_default())
 }
 
 impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
-        let begun = self.engine.begin(input(params.message, params.images), streaming).map_err(refuse)?;
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        let begun = self.engine.begin(input, streaming).map_err(refuse)?;
         // The answer stands before the run's first event.
         call.answer(&Reply::Prompt);
         begun.start();
@@ -46,12 +51,14 @@ impl agentese::pi::Service for Front {
     }
 
     async fn steer(&self, params: SteerParams, _: Call<Pi>) -> Result<(), Refusal> {
-        self.engine.steer(input(params.message, params.images));
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        self.engine.steer(input);
         Ok(())
     }
 
     async fn follow_up(&self, params: FollowUpParams, _: Call<Pi>) -> Result<(), Refusal> {
-        self.engine.follow_up(input(params.message, params.images));
+        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        self.engine.follow_up(input);
         Ok(())
     }
 
@@ -138,8 +145,8 @@ impl agentese::pi::Service for Front {
     }
 
     async fn get_session_stats(&self, _: NoParams, _: Call<Pi>) -> Result<SessionStats, Refusal> {
-        let (id, stats) = self.engine.stats();
-        Ok(SessionStats::new(
+        let (id, file, stats) = self.engine.stats();
+        let mut answer = SessionStats::new(
             id,
             stats.user_messages,
             stats.assistant_messages,
@@ -148,7 +155,57 @@ impl agentese::pi::Service for Front {
             stats.total_messages,
             TokenTotals::new(stats.input, stats.output, stats.cache_read, stats.cache_write, stats.tokens()),
             number(stats.cost),
-        ))
+        );
+        answer.session_file = file.map(convert::text);
+        Ok(answer)
+    }
+
+    async fn compact(&self, params: CompactParams, _: Call<Pi>) -> Result<CompactionResult, Refusal> {
+        self.engine.compact(params.custom_instructions.as_deref()).await.map_err(refuse)
+    }
+
+    async fn set_auto_compaction(&self, params: SetAutoCompactionParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_auto_compaction(params.enabled);
+        Ok(())
+    }
+
+    async fn set_auto_retry(&self, params: SetAutoRetryParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.set_auto_retry(params.enabled);
+        Ok(())
+    }
+
+    async fn abort_retry(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.engine.abort_retry().await;
+        Ok(())
+    }
+
+    async fn switch_session(
+        &self,
+        params: SwitchSessionParams,
+        _: Call<Pi>,
+    ) -> Result<Cancellation, Refusal> {
+        self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
+        Ok(Cancellation::new(false))
+    }
+
+    async fn fork(&self, params: ForkParams, _: Call<Pi>) -> Result<ForkResult, Refusal> {
+        let text = self.engine.fork(&params.entry_id).await.map_err(refuse)?;
+        Ok(ForkResult::new(text, false))
+    }
+
+    async fn get_fork_messages(&self, _: NoParams, _: Call<Pi>) -> Result<ForkPoints, Refusal> {
+        let points = self.engine.fork_messages().into_iter();
+        Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
+    }
+
+    async fn export_html(&self, params: ExportHtmlParams, _: Call<Pi>) -> Result<WrittenFile, Refusal> {
+        let path = self.engine.export(params.output_path.as_deref()).await.map_err(refuse)?;
+        Ok(WrittenFile::new(convert::text(path)))
+    }
+
+    async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
+        // There are no extensions, templates and skills that a prompt could invoke.
+        Ok(Commands::new(Vec::new()))
     }
 
     async fn shut_down(&self) {

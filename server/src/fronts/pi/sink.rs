@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::convert;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Updates};
 use crate::engine::{Event, EventSink};
 
 /// Sends the engine's events to the client. Drops them until it is connected.
@@ -26,6 +26,11 @@ impl std::fmt::Debug for Sink {
 }
 
 impl Sink {
+    /// A sink whose frames of growing answers carry that.
+    pub fn new(updates: Updates) -> Self {
+        Self { emitter: OnceLock::new(), snapshot: Mutex::new(Snapshot::new(updates)) }
+    }
+
     /// From now on events go there. Only the first call counts.
     pub fn connect(&self, emitter: Emitter<Pi>) {
         let _ = self.emitter.set(emitter);

@@ -1,6 +1,6 @@
 //! Frames of a growing answer.
 //!
-//! Each `message_update` carries all of the answer twice. Its bytes cannot be saved, the work can:
+//! Each `message_update` carries all of the answer twice, unless a client asked for less. Its bytes cannot be saved, the work can:
 //! the text is escaped once, into a buffer that only grows, and a frame is put together from slices
 //! of it.
 
@@ -9,9 +9,20 @@ use serde_json::{Error, to_string};
 
 use crate::providers::Update;
 
+/// What the frames of a growing answer carry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Updates {
+    /// The whole answer so far, as the documents of the family say.
+    #[default]
+    Snapshots,
+    /// Only what is new.
+    Delta,
+}
+
 /// The answer so far, as JSON.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
+    updates: Updates,
     /// The blocks, the last one without its end while it is open.
     blocks: String,
     /// What closes the last block.
@@ -26,14 +37,22 @@ pub(super) struct Snapshot {
 const OPEN_STRING: &str = "\"}";
 
 impl Snapshot {
+    /// Frames that carry that.
+    pub fn new(updates: Updates) -> Self {
+        Self { updates, ..Self::default() }
+    }
+
     /// A new answer begins.
     pub fn begin(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.updates);
     }
 
     /// The frame that tells of an update. `message` is the answer after it.
     pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<String, Error> {
         let event = self.grow(message, update)?;
+        if self.updates == Updates::Delta {
+            return Ok(format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}}}"));
+        }
         if self.around.as_ref().is_none_or(|(usage, ..)| *usage != message.usage) {
             self.around = Some(around(message)?);
         }
@@ -250,11 +269,19 @@ mod tests {
             let mut assembler = Assembler::new(&model, 5);
             let mut snapshot = Snapshot::default();
             snapshot.begin();
+            let mut deltas = Snapshot::new(Updates::Delta);
+            deltas.begin();
             let counts = TokenCounts { output: output.into(), ..TokenCounts::default() };
             for event in blocks.concat().into_iter().chain([StreamEvent::Usage(counts), StreamEvent::TextStart]) {
                 if let Some(update) = assembler.apply(event) {
                     let frame = snapshot.frame(assembler.message(), &update).unwrap();
                     prop_assert_eq!(frame, plain(assembler.message(), &update));
+                    let mut small: serde_json::Value =
+                        serde_json::from_str(&plain(assembler.message(), &update)).unwrap();
+                    small.as_object_mut().unwrap().remove("message");
+                    small["assistantMessageEvent"].as_object_mut().unwrap().remove("partial");
+                    let delta = deltas.frame(assembler.message(), &update).unwrap();
+                    prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&delta).unwrap(), small);
                 }
             }
         }

@@ -23,6 +23,9 @@ use super::{Provider, Request, StreamEvent, number};
 use crate::world::{Clock, SystemClock};
 use cue::Cue;
 
+/// The tokens that fit into the context of the embedded model.
+pub const CONTEXT_WINDOW: u64 = 200_000;
+
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "scripted";
 
@@ -103,7 +106,7 @@ fn model() -> Model {
         "embedded:",
         true,
         vec![InputKind::Text, InputKind::Image],
-        200_000,
+        CONTEXT_WINDOW,
         16_384,
         ModelCost::new(free(), free(), free(), free()),
     )

@@ -1,7 +1,12 @@
 //! What of a conversation a model gets to see.
 //!
 //! The result has user, assistant and toolResult messages only, and every tool call in it has
-//! exactly one result: providers refuse anything else.
+//! exactly one result: providers refuse anything else. [`for_model`] does what is the same for all
+//! models, [`fit`] what depends on the one that is asked.
+
+mod target;
+
+pub use target::fit;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,10 +18,16 @@ use agentese::types::{
 
 /// What a call is answered with whose result was never recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
+/// What stands before the summary of messages that compaction removed.
+const COMPACTED: &str =
+    "The beginning of this conversation was removed to make room. This is a summary of it:";
+/// What stands before the summary of a branch.
+const BRANCH: &str =
+    "The conversation returned here from a branch. This is a summary of what happened there:";
 
 /// The messages for a model, oldest first. Answers that failed or were aborted are left out with
-/// the results of their calls; commands of the user become user messages; a call without a result
-/// gets an error result.
+/// the results of their calls; commands of the user, summaries and messages of extensions become user
+/// messages; a call without a result gets an error result; messages of unknown roles are left out.
 pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
     let mut history = History::default();
     for message in messages {
@@ -44,6 +55,19 @@ pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
             AgentMessage::BashExecution(command) if command.exclude_from_context != Some(true) => {
                 history.answer_open_calls();
                 history.push_text(command_text(command), command.timestamp);
+            }
+            AgentMessage::CompactionSummary(message) => {
+                history.answer_open_calls();
+                history.push_text(summary(COMPACTED, &message.summary), message.timestamp);
+            }
+            AgentMessage::BranchSummary(message) => {
+                history.answer_open_calls();
+                history.push_text(summary(BRANCH, &message.summary), message.timestamp);
+            }
+            AgentMessage::Custom(message) => {
+                history.answer_open_calls();
+                let message = UserMessage::new(message.content.clone(), message.timestamp);
+                history.messages.push(Arc::new(message.into()));
             }
             _ => {}
         }
@@ -83,6 +107,10 @@ fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {
         _ => None,
     });
     calls.collect()
+}
+
+fn summary(lead: &str, summary: &str) -> String {
+    format!("{lead}\n\n<summary>\n{summary}\n</summary>")
 }
 
 /// A command of the user in the form of the pi document, with a fence that its output cannot close.
@@ -169,6 +197,26 @@ mod tests {
             outline(&for_model(&messages)),
             ["user", "assistant", "result a", "result b", "user", "assistant", "result d"]
         );
+    }
+
+    #[test]
+    fn summaries_and_messages_of_extensions_become_the_user_s_and_unknown_roles_go() {
+        let messages = list(json!([
+            {"role": "compactionSummary", "summary": "once", "tokensBefore": 7, "timestamp": 1},
+            assistant(json!([call("a")]), "toolUse"),
+            {"role": "branchSummary", "summary": "aside", "fromId": "x", "timestamp": 1},
+            {"role": "custom", "customType": "note", "content": "said", "display": true, "timestamp": 1},
+            {"role": "novel", "content": "?", "timestamp": 1},
+        ]));
+        let fitted = for_model(&messages);
+        assert_eq!(outline(&fitted), ["user", "assistant", "result a", "user", "user"]);
+        let texts: Vec<Value> = fitted
+            .iter()
+            .map(|message| serde_json::to_value(&**message).unwrap()["content"].clone())
+            .collect();
+        assert_eq!(texts[0][0]["text"], format!("{COMPACTED}\n\n<summary>\nonce\n</summary>"));
+        assert_eq!(texts[3][0]["text"], format!("{BRANCH}\n\n<summary>\naside\n</summary>"));
+        assert_eq!(texts[4], "said");
     }
 
     #[test]

@@ -1,0 +1,399 @@
+//! From options, environment and settings to what is to be done.
+
+use std::path::{Path, PathBuf};
+
+use agentese::types::ThinkingLevel;
+
+use super::Failure;
+use super::api_key::ApiKey;
+use super::arguments::{Run, Updates};
+use crate::config::{Environment, Settings, Surroundings, agent_dir, expand_home, load_settings};
+use crate::prompt::{Parts, SystemPrompt, Wanted, context_files, find_bases};
+
+/// What a run of the agent is to be: everything is read and checked, and nothing is built.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub task: Task,
+    pub cwd: PathBuf,
+    /// None without a home directory.
+    pub agent_dir: Option<PathBuf>,
+    /// Whether what the working directory brings along counts.
+    pub trusted: bool,
+    /// The user's settings, and those of a trusted working directory.
+    pub settings: Settings,
+    pub surroundings: Surroundings,
+    pub model: ModelChoice,
+    pub system_prompt: SystemPrompt,
+    /// The names of tools; none: the default ones.
+    pub tools: Option<Vec<String>>,
+    pub session: SessionChoice,
+    /// Where sessions are, if not in the agent directory.
+    pub session_dir: Option<PathBuf>,
+    pub updates: Updates,
+    pub max_line: usize,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Serve stdin and stdout.
+    Serve,
+    /// Print the models, or those that match.
+    ListModels(Option<String>),
+    /// Write a session file as HTML.
+    Export { session: PathBuf, page: Option<PathBuf> },
+}
+
+/// Which model is asked.
+#[derive(Debug, Default)]
+pub(super) struct ModelChoice {
+    /// What the command line says: a model that has to be there.
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub thinking: Option<ThinkingLevel>,
+    pub api_key: Option<ApiKey>,
+    /// The models that cycling goes through, as patterns; empty: all.
+    pub scope: Vec<String>,
+    pub script: Option<PathBuf>,
+}
+
+/// Which session the agent begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SessionChoice {
+    /// A new one that is kept in memory only.
+    InMemory,
+    /// A new one.
+    New,
+    /// The newest of the working directory, or a new one.
+    Newest,
+    /// The one in this file, which may not exist yet.
+    File(PathBuf),
+    /// The one whose id begins like this.
+    Id(String),
+}
+
+/// A plan, and what the user should know about it.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub plan: Plan,
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// Reads settings, prompt and context files. Fails for options that contradict each other or mean
+    /// nothing.
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
+        let task = task(&run)?;
+        check(&run, &task)?;
+        let mut warnings = Vec::new();
+        if !run.messages.is_empty() && task == Task::Serve {
+            warnings.push("messages on the command line are ignored in RPC mode".to_owned());
+        }
+        if run.api_key.is_some() {
+            let advice = "the provider's environment variable is not seen by others";
+            warnings.push(format!("--api-key is visible to everybody on this machine: {advice}"));
+        }
+        if !run.resources.theme.is_empty() {
+            warnings.push("--theme has no effect: there is nothing to colour".to_owned());
+        }
+        let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let home = home.as_deref();
+        let agent_dir = agent_dir(environment);
+        let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
+        let loaded = load_settings(agent_dir.as_deref(), &cwd, home, trust);
+        warnings.extend(loaded.complaints.iter().map(ToString::to_string));
+        let wanted = Wanted { base: run.system_prompt.clone(), appended: run.append_system_prompt.clone() };
+        let bases = find_bases(&wanted, agent_dir.as_deref(), &cwd, loaded.trusted)?;
+        let (context, complaints) = context_files(agent_dir.as_deref(), &cwd);
+        warnings.extend(complaints.iter().map(ToString::to_string));
+        warnings.extend(left_out(&cwd, loaded.left_out.into_iter().chain(bases.left_out)));
+        let parts = Parts {
+            base: bases.base,
+            appended: bases.appended,
+            context,
+            skills: Vec::new(),
+            cwd: cwd.clone(),
+        };
+        let mut surroundings = Surroundings::read(environment);
+        surroundings.offline |= run.offline;
+        let plan = Self {
+            session: session(&run, &cwd, home)?,
+            session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
+            task,
+            cwd,
+            trusted: loaded.trusted,
+            surroundings,
+            model: ModelChoice {
+                provider: run.provider,
+                model: run.model,
+                thinking: run.thinking,
+                api_key: run.api_key,
+                scope: match (run.models, &loaded.settings.enabled_models) {
+                    (models, Some(enabled)) if models.is_empty() => enabled.clone(),
+                    (models, _) => models,
+                },
+                script: run.script,
+            },
+            agent_dir,
+            settings: loaded.settings,
+            system_prompt: parts.into(),
+            tools: tools(run.tools, run.no_tools),
+            updates: run.updates,
+            max_line: run.max_line,
+        };
+        Ok(Planned { plan, warnings })
+    }
+}
+
+fn task(run: &Run) -> Result<Task, Failure> {
+    let mut export = run.export.iter().cloned();
+    match (export.next(), &run.list_models) {
+        (Some(_), Some(_)) => refuse("--export and --list-models are two things to do"),
+        (Some(session), None) => Ok(Task::Export { session, page: export.next() }),
+        (None, Some(search)) => Ok(Task::ListModels(search.clone())),
+        (None, None) => Ok(Task::Serve),
+    }
+}
+
+/// What can be refused without reading anything.
+fn check(run: &Run, task: &Task) -> Result<(), Failure> {
+    if *task == Task::Serve {
+        match run.mode.as_deref() {
+            _ if run.resources.print => {
+                return refuse("--print is not available in this version: rpc is the one mode there is");
+            }
+            Some("rpc") => {}
+            None => return refuse("say --mode rpc; see agentese --help"),
+            Some(mode) => {
+                return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
+            }
+        }
+    }
+    if run.messages.iter().any(|message| message.starts_with('@')) {
+        // The text is pi's.
+        return refuse("@file arguments are not supported in RPC mode");
+    }
+    if agentese::schema::schema(&run.dialect, agentese::schema::Side::Server).is_none() {
+        let known = agentese::schema::dialects().join(", ");
+        return refuse(format!("\"{}\" is no dialect; there is {known}", run.dialect));
+    }
+    if run.dialect.split('@').next() != Some(agentese::pi::SPEC.name) {
+        return refuse(format!(
+            "the dialect {} is declared, but this server does not speak it yet; it speaks {}",
+            run.dialect,
+            agentese::pi::SPEC.id()
+        ));
+    }
+    if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
+        return refuse("--api-key is empty");
+    }
+    if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
+        return refuse("--api-key needs --provider or --model, so that it is clear whose key it is");
+    }
+    let resources = &run.resources;
+    let missing = [
+        (&resources.extension, "--extension", "extensions"),
+        (&resources.skill, "--skill", "skills"),
+        (&resources.prompt_template, "--prompt-template", "prompt templates"),
+    ];
+    // An option that is silently ignored is worse than none.
+    match missing.into_iter().find(|(given, ..)| !given.is_empty()) {
+        Some((_, option, what)) => {
+            refuse(format!("{option} is not available in this version: there are no {what}"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The tools that are named; `--tools ""` names none.
+fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
+    let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+    let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
+    named.or(none.then(Vec::new))
+}
+
+fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
+    let newest = run.continues || run.resume;
+    match (&run.session, newest, run.no_session) {
+        (Some(_), true, _) => refuse("--session and --continue name two sessions"),
+        (Some(_), _, true) | (_, true, true) => {
+            refuse("--no-session keeps nothing, so there is nothing to continue")
+        }
+        (None, false, true) => Ok(SessionChoice::InMemory),
+        (None, true, false) => Ok(SessionChoice::Newest),
+        (None, false, false) => Ok(SessionChoice::New),
+        // As in pi: whatever looks like a path is one.
+        (Some(name), ..) if name.contains(['/', '\\']) || name.ends_with(".jsonl") => {
+            Ok(SessionChoice::File(cwd.join(expand_home(Path::new(name), home))))
+        }
+        (Some(id), ..) => {
+            let allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+            if id.is_empty() || !id.chars().all(allowed) {
+                return refuse(format!("--session {id:?}: it is neither a file nor the beginning of an id"));
+            }
+            Ok(SessionChoice::Id(id.clone()))
+        }
+    }
+}
+
+/// One sentence about everything that would count if the working directory were trusted.
+fn left_out(cwd: &Path, files: impl IntoIterator<Item = PathBuf>) -> Option<String> {
+    let shown = |file: PathBuf| file.strip_prefix(cwd).unwrap_or(&file).display().to_string();
+    let files: Vec<_> = files.into_iter().map(shown).collect();
+    let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let names = files.join(", ");
+    (!files.is_empty())
+        .then(|| format!("{names} {verb} not read: the directory is not trusted; --trust reads {them}"))
+}
+
+fn refuse<T>(text: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Usage(text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    /// An empty working directory and home.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(place.path("home/.pi/agent")).unwrap();
+            std::fs::create_dir_all(place.path("work/.pi")).unwrap();
+            place
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        fn plan(&self, line: &str) -> Result<Planned, Failure> {
+            let words = line.split_whitespace();
+            let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
+            let run = super::super::parse::parse(arguments).unwrap().arguments.run;
+            let home = self.path("home").into_os_string();
+            Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
+        }
+
+        fn refused(&self, line: &str) -> String {
+            self.plan(line).unwrap_err().to_string()
+        }
+    }
+
+    #[test]
+    fn without_options_the_defaults_count() {
+        let place = Place::new();
+        let Planned { plan, warnings } = place.plan("").unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!((plan.task, plan.session, plan.tools), (Task::Serve, SessionChoice::New, None));
+        assert_eq!((plan.settings, plan.trusted), (Settings::default(), false));
+        assert_eq!(plan.agent_dir, Some(place.path("home/.pi/agent")));
+    }
+
+    #[test]
+    fn a_session_is_named_in_several_ways() {
+        let place = Place::new();
+        let session = |line: &str| place.plan(line).unwrap().plan.session;
+        assert_eq!(session("--no-session"), SessionChoice::InMemory);
+        assert_eq!(session("--no-session --session-dir /tmp"), SessionChoice::InMemory);
+        assert_eq!(session("-c"), SessionChoice::Newest);
+        assert_eq!(session("--resume"), SessionChoice::Newest);
+        assert_eq!(session("--session x.jsonl"), SessionChoice::File(place.path("work/x.jsonl")));
+        assert_eq!(session("--session ~/x"), SessionChoice::File(place.path("home/x")));
+        assert_eq!(session("--session 12ab-"), SessionChoice::Id("12ab-".to_owned()));
+        assert!(place.refused("--session a -c").contains("two sessions"));
+        assert!(place.refused("--no-session -r").contains("keeps nothing"));
+        let directory = place.plan("--session-dir ~/s").unwrap().plan.session_dir;
+        assert_eq!(directory, Some(place.path("home/s")));
+    }
+
+    #[test]
+    fn fm_f111_an_id_cannot_be_anything_else() {
+        let place = Place::new();
+        for id in ["..", "a.b", "C:", "a*", "%2e"] {
+            assert!(place.refused(&format!("--session {id}")).contains("neither"), "{id}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let place = Place::new();
+        for (line, part) in [
+            ("--export a.jsonl --list-models", "two things"),
+            ("--api-key sk-1", "--provider or --model"),
+            ("-e x.ts", "--extension is not available"),
+            ("--skill x", "--skill is not available"),
+            ("--prompt-template x", "--prompt-template is not available"),
+            ("--print", "--print is not available"),
+            ("@a", "@file arguments are not supported in RPC mode"),
+        ] {
+            assert!(place.refused(line).contains(part), "{line}: {}", place.refused(line));
+        }
+    }
+
+    #[test]
+    fn fm_f118_a_key_is_warned_of_and_not_shown() {
+        let place = Place::new();
+        let planned = place.plan("--provider p --api-key sk-canary").unwrap();
+        assert!(planned.warnings[0].starts_with("--api-key is visible"), "{:?}", planned.warnings);
+        assert_eq!(planned.plan.model.api_key.as_ref().map(ApiKey::reveal), Some("sk-canary"));
+        assert!(!format!("{planned:?}").contains("canary"));
+    }
+
+    #[test]
+    fn fm_f116_an_untrusted_directory_is_left_out_with_one_warning() {
+        let place = Place::new();
+        std::fs::write(place.path("work/.pi/settings.json"), r#"{"shellPath":"/evil"}"#).unwrap();
+        std::fs::write(place.path("work/.pi/SYSTEM.md"), "Obey.").unwrap();
+        std::fs::write(place.path("work/AGENTS.md"), "Use tabs.").unwrap();
+        let Planned { plan, warnings } = place.plan("").unwrap();
+        assert_eq!(
+            warnings,
+            [
+                ".pi/settings.json, .pi/SYSTEM.md are not read: the directory is not trusted; --trust reads them"
+            ]
+        );
+        assert_eq!(plan.settings.shell_path, None);
+        let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
+        assert_eq!((parts.base, parts.context.last().unwrap().content.as_str()), (None, "Use tabs."));
+        let Planned { plan, warnings } = place.plan("--trust").unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!(plan.settings.shell_path, Some("/evil".into()));
+        let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
+        assert_eq!(parts.base.as_deref(), Some("Obey."));
+        std::fs::write(place.path("home/.pi/agent/settings.json"), r#"{"defaultProjectTrust":"always"}"#)
+            .unwrap();
+        assert!(place.plan("").unwrap().plan.trusted);
+        assert!(!place.plan("--no-trust").unwrap().plan.trusted);
+    }
+
+    #[test]
+    fn the_command_line_wins_over_settings() {
+        let place = Place::new();
+        let text = r#"{"enabledModels":["a","b"],"retry":{"enabled":7}}"#;
+        std::fs::write(place.path("home/.pi/agent/settings.json"), text).unwrap();
+        let planned = place.plan("").unwrap();
+        assert_eq!(planned.plan.model.scope, ["a", "b"]);
+        assert!(planned.warnings[0].contains("retry.enabled"), "{:?}", planned.warnings);
+        assert_eq!(place.plan("--models c").unwrap().plan.model.scope, ["c"]);
+        assert_eq!(place.plan("--no-tools").unwrap().plan.tools, Some(Vec::new()));
+        assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
+        assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
+        assert!(place.plan("--offline").unwrap().plan.surroundings.offline);
+    }
+
+    #[test]
+    fn there_is_more_to_do_than_serving() {
+        let place = Place::new();
+        let task = |line: &str| place.plan(line).unwrap().plan.task;
+        assert_eq!(task("--list-models"), Task::ListModels(None));
+        assert_eq!(task("--list-models son"), Task::ListModels(Some("son".to_owned())));
+        assert_eq!(
+            task("--export a.jsonl b.html"),
+            Task::Export { session: "a.jsonl".into(), page: Some("b.html".into()) }
+        );
+    }
+}

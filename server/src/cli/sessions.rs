@@ -1,0 +1,113 @@
+//! `agentese sessions`.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::arguments::Sessions;
+use super::rpc::{NO_STORE, store};
+use super::table::{shortened, table};
+use super::{Failure, output};
+use crate::config::agent_dir;
+use crate::session::{Record, Scope};
+
+/// How much of a session's first message is shown to people, in characters.
+const FIRST: usize = 60;
+
+/// Prints the sessions that were asked for, newest first. Fails where there are none to be had.
+pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
+    let listed = list(options)?;
+    let text = if options.json { as_json(&listed) } else { as_table(&listed, options.all) };
+    output::print(text.as_bytes())
+}
+
+/// The sessions of the store.
+fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
+    let agent_dir = agent_dir(&|name: &str| std::env::var_os(name));
+    let store = store(options.session_dir.as_deref(), agent_dir.as_deref(), &cwd);
+    let store = store.ok_or_else(|| Failure::Usage(NO_STORE.to_owned()))?;
+    Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
+}
+
+/// One array, one session per line.
+fn as_json(listed: &[Record]) -> String {
+    let lines: Vec<_> = listed.iter().map(|session| json!(session).to_string()).collect();
+    if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
+}
+
+/// One session per line; the directory only where there are several.
+fn as_table(listed: &[Record], all: bool) -> String {
+    let minute = |time: &str| match time.get(..16) {
+        Some(start) => start.replace('T', " "),
+        None => time.to_owned(),
+    };
+    let title = |session: &Record| {
+        let title = session.name.as_ref().or(session.first_message.as_ref());
+        title.map_or_else(|| "(nothing said)".to_owned(), |title| shortened(title, FIRST))
+    };
+    let row = |session: &Record| {
+        [minute(&session.modified), session.message_count.to_string(), session.id.clone(), title(session)]
+    };
+    if !all {
+        let rows: Vec<_> = listed.iter().map(row).collect();
+        return table(["modified (UTC)", "messages", "id", "name or first message"], &rows);
+    }
+    let rows: Vec<_> = listed
+        .iter()
+        .map(|session| {
+            let [modified, messages, id, title] = row(session);
+            [modified, messages, id, session.cwd.clone().unwrap_or_default(), title]
+        })
+        .collect();
+    table(["modified (UTC)", "messages", "id", "directory", "name or first message"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn listed() -> Vec<Record> {
+        let session = Record {
+            id: "0b8178".to_owned(),
+            path: "/s/a.jsonl".into(),
+            cwd: Some("/w".to_owned()),
+            parent_session: None,
+            name: None,
+            created: "2026-11-21T20:36:26.442Z".to_owned(),
+            modified: "2026-11-22T02:15:13.000Z".to_owned(),
+            message_count: 12,
+            first_message: Some(format!("mend\nthe \u{1b}[2J {}", "x".repeat(90))),
+        };
+        let named =
+            Record { name: Some("kettle".to_owned()), cwd: Some("/other".to_owned()), ..session.clone() };
+        vec![session, named]
+    }
+
+    #[test]
+    fn fm_f124_people_get_a_table_that_obeys_nobody() {
+        let text = as_table(&listed(), false);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "modified (UTC)    messages  id      name or first message");
+        assert!(
+            lines[1].starts_with("2026-11-22 02:15  12        0b8178  mend the \\u{1b}[2J xxx"),
+            "{text}"
+        );
+        assert!(lines[1].ends_with('…') && lines[2].ends_with("  kettle"), "{text}");
+        assert!(as_table(&listed(), true).contains("  /other     kettle\n"));
+    }
+
+    #[test]
+    fn programs_get_an_array() {
+        let text = as_json(&listed());
+        assert_eq!(text.lines().count(), 4);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((value[0].get("name"), &value[1]["name"]), (None, &Value::from("kettle")));
+        assert_eq!(value[1]["messageCount"], 12);
+        let names: Vec<_> = value[0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["path", "id", "cwd", "created", "modified", "messageCount", "firstMessage"]);
+        assert_eq!(as_json(&[]), "[]\n");
+    }
+}

@@ -1,0 +1,54 @@
+//! Columns for people.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::neutral::neutral_line;
+
+/// Lines with a heading and columns two spaces apart. What a terminal would obey is shown instead; the
+/// last column is as wide as it wants to be.
+pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    let rows: Vec<[String; N]> = std::iter::once(heading.map(str::to_owned))
+        .chain(rows.iter().map(|row| std::array::from_fn(|at| neutral_line(&row[at]).into_owned())))
+        .collect();
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default());
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', width + 2 - cell.width()));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The text on one line, with an ellipsis where it is longer than `limit` characters.
+pub(super) fn shortened(text: &str, limit: usize) -> String {
+    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = words.char_indices().nth(limit) {
+        words.truncate(end);
+        words.pop();
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let rows = [["漢字", "b\nc"].map(str::to_owned), ["a", ""].map(str::to_owned)];
+        assert_eq!(table(["x", "long"], &rows), "x     long\n漢字  b\\nc\na\n");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character() {
+        assert_eq!(shortened("a  b\nc", 5), "a b c");
+        assert_eq!(shortened("äöüß", 3), "äö…");
+    }
+}

@@ -1,0 +1,130 @@
+//! One writer of a file at a time, other programs included.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// How old a lock is whose holder must have died. The agents of the pi family count the same.
+const STALE: Duration = Duration::from_secs(10);
+
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Why a file is not locked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Another program holds it, and went on doing so.
+    #[error("another program holds the lock {}", .0.display())]
+    Held(PathBuf),
+    /// The system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The lock of a file, held until it is dropped.
+///
+/// It is two locks. The directory `FILE.lock` is the one that agents of the pi family make, which share
+/// these files; one that is older than ten seconds was left behind and is taken over. Since two
+/// programs could take it over at once, those of this kind first take the system's lock on the
+/// directory that the file is in; it ends with its process.
+#[derive(Debug)]
+pub struct FileLock {
+    path: PathBuf,
+    _directory: File,
+}
+
+impl FileLock {
+    /// Locks a file that may not exist yet, in a directory that does. Blocks for `patience` at most, and
+    /// fails then.
+    pub fn acquire(file: &Path, patience: Duration) -> Result<Self, LockError> {
+        let end = Instant::now() + patience;
+        let mut name = file.as_os_str().to_owned();
+        name.push(".lock");
+        let path = PathBuf::from(name);
+        let directory = match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?,
+            _ => File::open(".")?,
+        };
+        let held = || LockError::Held(path.clone());
+        until(end, held, || match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        })?;
+        until(end, held, || match std::fs::create_dir(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if is_stale(&path) {
+                    tracing::warn!(path = %path.display(), "a lock that was left behind is taken over");
+                    std::fs::remove_dir(&path)?;
+                }
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        })?;
+        Ok(Self { path, _directory: directory })
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "a lock could not be removed");
+        }
+    }
+}
+
+/// Tries again and again until it is done or the time is over.
+fn until(
+    end: Instant,
+    held: impl Fn() -> LockError,
+    mut attempt: impl FnMut() -> io::Result<bool>,
+) -> Result<(), LockError> {
+    while !attempt()? {
+        if Instant::now() >= end {
+            return Err(held());
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+fn is_stale(path: &Path) -> bool {
+    let modified = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| SystemTime::now().duration_since(modified).is_ok_and(|age| age > STALE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_one_waits_and_gives_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.json");
+        let first = FileLock::acquire(&file, Duration::ZERO).unwrap();
+        assert!(directory.path().join("settings.json.lock").is_dir());
+        assert!(matches!(FileLock::acquire(&file, Duration::ZERO), Err(LockError::Held(_))));
+        drop(first);
+        assert!(!directory.path().join("settings.json.lock").exists());
+        FileLock::acquire(&file, Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn fm_f102_what_another_agent_holds_is_respected_and_what_it_left_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.json");
+        let lock = directory.path().join("settings.json.lock");
+        std::fs::create_dir(&lock).unwrap();
+        assert!(matches!(FileLock::acquire(&file, PAUSE), Err(LockError::Held(_))));
+        let long_ago = SystemTime::now() - 2 * STALE;
+        File::open(&lock).unwrap().set_modified(long_ago).unwrap();
+        drop(FileLock::acquire(&file, 3 * PAUSE).unwrap());
+        assert!(!lock.exists());
+    }
+}

@@ -1,0 +1,321 @@
+//! Writing changes back to the user's settings file, where that is wanted.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::types::{QueueMode, ThinkingLevel};
+use serde_json::{Map, Value};
+
+use super::file_lock::{FileLock, LockError};
+
+/// How long a write waits for another program that writes the same file.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Something that a client set and that may outlive the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The model to begin with.
+    DefaultModel {
+        /// Its provider.
+        provider: String,
+        /// Its id.
+        id: String,
+    },
+    /// How hard models think.
+    DefaultThinkingLevel(ThinkingLevel),
+    /// How steering messages are delivered.
+    SteeringMode(QueueMode),
+    /// How follow-ups are delivered.
+    FollowUpMode(QueueMode),
+    /// Whether a failed turn is tried again.
+    RetryEnabled(bool),
+    /// Whether long conversations are made shorter.
+    CompactionEnabled(bool),
+}
+
+impl Change {
+    /// The keys that change, outermost first, and their values.
+    fn members(&self) -> Vec<(&'static [&'static str], Value)> {
+        match self {
+            Self::DefaultModel { provider, id } => {
+                vec![(&["defaultProvider"], provider.clone().into()), (&["defaultModel"], id.clone().into())]
+            }
+            Self::DefaultThinkingLevel(level) => vec![(&["defaultThinkingLevel"], level.as_str().into())],
+            Self::SteeringMode(mode) => vec![(&["steeringMode"], mode.as_str().into())],
+            Self::FollowUpMode(mode) => vec![(&["followUpMode"], mode.as_str().into())],
+            Self::RetryEnabled(on) => vec![(&["retry", "enabled"], (*on).into())],
+            Self::CompactionEnabled(on) => vec![(&["compaction", "enabled"], (*on).into())],
+        }
+    }
+}
+
+/// Takes changes that may outlive the process. Never blocks, and never fails: what cannot be kept is
+/// logged.
+pub trait Persist: Send + Sync {
+    /// Keeps one change.
+    fn save(&self, change: Change);
+
+    /// Waits until what was saved is kept, for a few seconds at most. Nothing is kept after it.
+    fn finish(&self) {}
+}
+
+/// Keeps nothing: what a client sets lasts for the process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NotPersisted;
+
+impl Persist for NotPersisted {
+    fn save(&self, _change: Change) {}
+}
+
+/// Why changes were not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PersistError {
+    /// Another program is writing it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The file is no JSON object. It is left as it is, so that its author can mend it.
+    #[error("the file is no JSON object, it is left as it is: {0}")]
+    Corrupt(String),
+    /// The system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Writes changes to a settings file, on a thread of its own. Dropping it finishes it.
+pub struct SettingsFile(Mutex<Option<Writer>>);
+
+struct Writer {
+    sender: Sender<Change>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl SettingsFile {
+    /// For the file at that path, which need not exist. Fails where no thread can be started.
+    pub fn new(path: PathBuf) -> io::Result<Self> {
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new()
+            .name("agentese-settings".to_owned())
+            .spawn(move || write_all(&path, &receiver))?;
+        Ok(Self(Mutex::new(Some(Writer { sender, thread }))))
+    }
+}
+
+impl SettingsFile {
+    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Persist for SettingsFile {
+    fn save(&self, change: Change) {
+        let sent = self.writer().as_ref().is_some_and(|writer| writer.sender.send(change).is_ok());
+        if !sent {
+            tracing::error!("nothing writes the settings any more");
+        }
+    }
+
+    fn finish(&self) {
+        let Some(Writer { sender, thread }) = self.writer().take() else { return };
+        drop(sender);
+        // At most the write that is going on and one more are before its end, and none of them waits for
+        // the lock longer than PATIENCE.
+        let _ = thread.join();
+    }
+}
+
+impl Drop for SettingsFile {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl std::fmt::Debug for SettingsFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SettingsFile").finish_non_exhaustive()
+    }
+}
+
+fn write_all(path: &Path, changes: &Receiver<Change>) {
+    let mut corrupt = false;
+    while let Ok(first) = changes.recv() {
+        // A client that sets several things in a row costs one write.
+        let all: Vec<Change> = std::iter::once(first).chain(changes.try_iter()).collect();
+        if let Err(error) = write_settings(path, &all) {
+            let known = std::mem::replace(&mut corrupt, matches!(error, PersistError::Corrupt(_)));
+            if !(known && corrupt) {
+                tracing::warn!(path = %path.display(), %error, "settings were not saved");
+            }
+        }
+    }
+}
+
+/// Changes keys of a settings file and leaves everything else in it as it is: other keys, their order,
+/// and what their objects hold besides. The file is replaced as a whole, has mode 0600, and comes into
+/// being where there was none; a symbolic link stays one. Blocks. Fails without touching it where it is
+/// no JSON object, or where another program keeps it locked for two seconds.
+pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistError> {
+    // Those who keep their settings in a repository link to them.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let _lock = FileLock::acquire(&path, PATIENCE)?;
+    if path.exists() && !path.is_file() {
+        return Err(PersistError::Corrupt("it is no regular file".to_owned()));
+    }
+    let mut object = match std::fs::read_to_string(&path) {
+        Ok(text) => parse(&text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(PersistError::Corrupt(error.to_string()));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for (keys, value) in changes.iter().flat_map(Change::members) {
+        set(&mut object, keys, value);
+    }
+    let mut text = serde_json::to_vec_pretty(&object).map_err(io::Error::from)?;
+    text.push(b'\n');
+    // Its mode is 0600 from the start.
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(&text)?;
+    // Without this a loss of power after the renaming could leave an empty file.
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()?;
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<Map<String, Value>, PersistError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_str(text).map_err(|error| PersistError::Corrupt(error.to_string()))
+}
+
+fn set(object: &mut Map<String, Value>, keys: &[&str], value: Value) {
+    match keys {
+        [] => {}
+        [key] => {
+            object.insert((*key).to_owned(), value);
+        }
+        [key, rest @ ..] => {
+            let member = object.entry(*key).or_insert_with(|| Value::Object(Map::new()));
+            // What is no object there has been complained of, and has no effect.
+            if !member.is_object() {
+                *member = Value::Object(Map::new());
+            }
+            if let Value::Object(members) = member {
+                set(members, rest, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("settings.json");
+        std::fs::write(&path, text).unwrap();
+        (directory, path)
+    }
+
+    fn read(path: &Path) -> String {
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn only_what_changed_is_changed() {
+        let (directory, path) = file(
+            r#"{"z": 1, "retry": {"enabled": true, "mine": [1.0, 12345678901]}, "defaultModel": "a", "a": {}}"#,
+        );
+        let changes = [
+            Change::RetryEnabled(false),
+            Change::DefaultModel { provider: "p".to_owned(), id: "m".to_owned() },
+            Change::CompactionEnabled(false),
+            Change::SteeringMode(QueueMode::All),
+            Change::FollowUpMode(QueueMode::OneAtATime),
+            Change::DefaultThinkingLevel(ThinkingLevel::Xhigh),
+        ];
+        write_settings(&path, &changes).unwrap();
+        let text = read(&path);
+        assert!(text.starts_with("{\n  \"z\": 1,\n") && text.ends_with("}\n"), "{text}");
+        let one_line = serde_json::from_str::<Value>(&text).unwrap().to_string();
+        assert_eq!(
+            one_line,
+            r#"{"z":1,"retry":{"enabled":false,"mine":[1.0,12345678901]},"defaultModel":"m","a":{},"defaultProvider":"p","compaction":{"enabled":false},"steeringMode":"all","followUpMode":"one-at-a-time","defaultThinkingLevel":"xhigh"}"#
+        );
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let names: Vec<_> =
+            std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["settings.json"], "nothing else is left behind");
+    }
+
+    #[test]
+    fn fm_f121_a_file_that_is_no_object_is_never_overwritten() {
+        for text in ["{broken", "[]", "7"] {
+            let (_directory, path) = file(text);
+            let error = write_settings(&path, &[Change::RetryEnabled(true)]).unwrap_err();
+            assert!(matches!(error, PersistError::Corrupt(_)), "{error}");
+            assert_eq!(read(&path), text);
+        }
+        let (_directory, path) = file("");
+        std::fs::write(&path, b"\xff").unwrap();
+        assert!(matches!(write_settings(&path, &[]), Err(PersistError::Corrupt(_))));
+    }
+
+    #[test]
+    fn a_missing_file_comes_into_being_and_a_link_stays_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("home/agent/settings.json");
+        write_settings(&path, &[Change::CompactionEnabled(true)]).unwrap();
+        assert_eq!(read(&path), "{\n  \"compaction\": {\n    \"enabled\": true\n  }\n}\n");
+        let mode = std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let link = directory.path().join("link.json");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_settings(&link, &[Change::CompactionEnabled(false)]).unwrap();
+        assert!(link.is_symlink() && read(&path).contains("false"));
+    }
+
+    #[test]
+    fn writers_at_the_same_time_lose_nothing() {
+        let (_directory, path) = file("{}");
+        let changes = [
+            Change::RetryEnabled(true),
+            Change::CompactionEnabled(true),
+            Change::SteeringMode(QueueMode::All),
+            Change::FollowUpMode(QueueMode::All),
+        ];
+        std::thread::scope(|scope| {
+            for change in &changes {
+                scope.spawn(|| write_settings(&path, std::slice::from_ref(change)).unwrap());
+            }
+        });
+        let object: Value = serde_json::from_str(&read(&path)).unwrap();
+        assert_eq!(object.as_object().unwrap().len(), changes.len(), "{object}");
+    }
+
+    #[test]
+    fn what_was_saved_is_written_before_the_end() {
+        let (_directory, path) = file(r#"{"kept": true}"#);
+        let settings = SettingsFile::new(path.clone()).unwrap();
+        settings.save(Change::SteeringMode(QueueMode::All));
+        settings.save(Change::SteeringMode(QueueMode::OneAtATime));
+        settings.finish();
+        settings.save(Change::SteeringMode(QueueMode::All));
+        let object: Value = serde_json::from_str(&read(&path)).unwrap();
+        assert_eq!(object, serde_json::json!({"kept": true, "steeringMode": "one-at-a-time"}));
+    }
+}

@@ -1,0 +1,37 @@
+//! The active branch of a session, as compaction sees it.
+
+use agentese::types::CompactionResult;
+use serde_json::Value;
+
+use super::compaction::{Item, Kind, Previous};
+use crate::session::{Body, Compaction, Entry, EntryId, Session};
+
+/// The entries from the root to the leaf.
+pub(super) fn items(session: &Session) -> Vec<Item> {
+    let item = |entry: &Entry| Item { id: entry.id().to_string(), kind: kind(entry) };
+    session.path().into_iter().map(item).collect()
+}
+
+fn kind(entry: &Entry) -> Kind {
+    match (entry.body(), entry.message()) {
+        (Body::Compaction(compaction), _) => Kind::Compaction(Previous {
+            summary: compaction.summary.clone(),
+            // What an extension wrote there means what it likes.
+            details: compaction.details.clone().filter(|_| compaction.from_hook != Some(true)),
+        }),
+        (Body::Message(_), Some(message)) => Kind::Message(message.clone()),
+        (_, Some(message)) => Kind::Note(message.clone()),
+        _ => Kind::Other,
+    }
+}
+
+/// Puts a summary in place of what it stands for.
+pub(super) fn compacted(session: &mut Session, result: &CompactionResult, details: Value) {
+    session.compacted(Compaction {
+        summary: result.summary.clone(),
+        first_kept_entry_id: EntryId::from(result.first_kept_entry_id.as_str()),
+        tokens_before: result.tokens_before,
+        details: Some(details),
+        from_hook: Some(false),
+    });
+}

@@ -1,0 +1,218 @@
+//! Compaction as an engine does it: asking the model, and putting its summary in place.
+
+use std::sync::Arc;
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, CompactionReason, CompactionResult, InputBlock, InputContent, Model,
+    StopReason, TextContent, ThinkingLevel, UserMessage,
+};
+use futures::future::{Either, join};
+use futures::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use super::compaction::{NothingToDo, Part, Plan, plan, request_text, system_prompt};
+use super::state::{Kind, Phase};
+use super::work::End;
+use super::{Engine, Event, Shared};
+use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
+
+/// Why a conversation was not compacted. Nothing changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactError {
+    /// There is nothing to compact.
+    #[error("{0}")]
+    Nothing(String),
+    /// There is no model to ask.
+    #[error("No model is selected: {0}")]
+    NoModel(String),
+    /// The model cannot be asked.
+    #[error("{0}")]
+    NotReady(String),
+    /// Somebody stopped it.
+    // The text is pi's.
+    #[error("Compaction cancelled")]
+    Cancelled,
+    /// The model failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The engine is being shut down.
+    #[error("The agent is shutting down")]
+    Closing,
+}
+
+impl From<NothingToDo> for CompactError {
+    fn from(nothing: NothingToDo) -> Self {
+        Self::Nothing(nothing.to_string())
+    }
+}
+
+/// Everything that a compaction needs, taken from the state in one moment.
+struct Job {
+    plan: Plan,
+    model: Model,
+    provider: Arc<dyn Provider>,
+    thinking: ThinkingLevel,
+    reserve: u64,
+    session: String,
+}
+
+impl Engine {
+    /// Compacts the conversation now; `focus` is what the summary should care about. A run is aborted
+    /// first, with its closing events. No events of its own. An abort stops it.
+    pub async fn compact(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
+        loop {
+            self.abort().await;
+            let (job, abort, _end) = {
+                let mut state = self.shared.state();
+                if state.closing {
+                    return Err(CompactError::Closing);
+                }
+                // A prompt of somebody else may have come in between.
+                if state.work.is_some() {
+                    continue;
+                }
+                let job = job(&self.shared, &state)?;
+                let working = state.begin(Kind::Compaction, Phase::Compacting);
+                let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
+                (job, abort, end)
+            };
+            let summary = summarize(&job, focus, &abort).await?;
+            return apply(&self.shared, job, summary).ok_or(CompactError::Cancelled);
+        }
+    }
+}
+
+/// Compacts within the work that is going on, and tells how it ended; says whether it did.
+pub(super) async fn compact_on_its_own(
+    shared: &Arc<Shared>,
+    reason: &CompactionReason,
+    will_retry: bool,
+    abort: &CancellationToken,
+) -> bool {
+    let job = job(shared, &shared.state());
+    let result = match job {
+        Err(error) => Err(error),
+        Ok(job) => match summarize(&job, None, abort).await {
+            Ok(summary) => apply(shared, job, summary).ok_or(CompactError::Cancelled),
+            Err(error) => Err(error),
+        },
+    };
+    let prefix = match reason {
+        CompactionReason::Overflow => "Context overflow recovery failed",
+        _ => "Auto-compaction failed",
+    };
+    let end = |result, aborted, error: Option<&str>| {
+        let will_retry = will_retry && Option::is_some(&result);
+        shared.sink.push(Event::CompactionEnded { result, aborted, will_retry, error });
+    };
+    match &result {
+        Ok(result) => end(Some(result), false, None),
+        Err(CompactError::Cancelled) => end(None, true, None),
+        // Nothing to do is no failure.
+        Err(CompactError::Nothing(_) | CompactError::NoModel(_)) => end(None, false, None),
+        Err(error) => end(None, false, Some(&format!("{prefix}: {error}"))),
+    }
+    result.is_ok()
+}
+
+fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError> {
+    let options = &shared.options;
+    let no_model = || CompactError::NoModel(options.no_model.clone());
+    let model = state.model.clone().ok_or_else(no_model)?;
+    options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
+    let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
+    let plan = plan(
+        &super::branch::items(&state.session),
+        state.session.messages(),
+        state.compaction.keep_recent_tokens,
+    )?;
+    Ok(Job {
+        plan,
+        thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
+        model,
+        provider,
+        reserve: state.compaction.reserve_tokens,
+        session: state.session.id().to_owned(),
+    })
+}
+
+/// Puts a summary in place; none where the session is another one by now.
+fn apply(shared: &Shared, job: Job, summary: String) -> Option<CompactionResult> {
+    let mut state = shared.state();
+    if state.session.id() != job.session {
+        return None;
+    }
+    let details = job.plan.details();
+    let mut result = CompactionResult::new(summary.clone(), &job.plan.first_kept, job.plan.tokens_before);
+    result.details = Some(details.clone()).into();
+    super::branch::compacted(&mut state.session, &result, details);
+    Some(result)
+}
+
+/// Asks the model for the parts of the summary, side by side.
+async fn summarize(
+    job: &Job,
+    focus: Option<&str>,
+    abort: &CancellationToken,
+) -> Result<String, CompactError> {
+    let history = async {
+        match job.plan.asks_for_history() {
+            true => ask(job, Part::History, focus).await.map(Some),
+            false => Ok(None),
+        }
+    };
+    let turn = async {
+        match job.plan.turn {
+            Some(_) => ask(job, Part::Turn, None).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let asked = async {
+        let (history, turn) = join(history, turn).await;
+        Ok(job.plan.summary(history?, turn?))
+    };
+    let aborted = std::pin::pin!(abort.cancelled());
+    match futures::future::select(aborted, std::pin::pin!(asked)).await {
+        Either::Left(_) => Err(CompactError::Cancelled),
+        Either::Right((summary, _)) => summary,
+    }
+}
+
+/// One request: the text of its answer, or how it failed.
+async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, CompactError> {
+    let text = request_text(&job.plan, part, focus);
+    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
+    let request = Request {
+        model: job.model.clone(),
+        system_prompt: system_prompt().to_owned(),
+        messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
+        tools: Vec::new(),
+        thinking: job.thinking,
+        max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
+        session_id: job.session.clone(),
+    };
+    let failed = |failure: &Failure| CompactError::Failed(format!("{}: {}", part.failure(), failure.text));
+    let mut stream = job.provider.stream(request);
+    let mut assembler = Assembler::new(&job.model, 0);
+    loop {
+        let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
+        match next {
+            Ok(Some(StreamEvent::Done(reason))) => {
+                let message = assembler.done(reason).message;
+                debug_assert_ne!(message.stop_reason, StopReason::Error);
+                let texts = message.content.iter().filter_map(|block| match block {
+                    AssistantBlock::Text(block) => Some(block.text.as_str()),
+                    _ => None,
+                });
+                return Ok(texts.collect::<Vec<_>>().join("\n"));
+            }
+            Ok(Some(StreamEvent::Error(failure))) => return Err(failed(&failure)),
+            Ok(Some(event)) => drop(assembler.apply(event)),
+            Ok(None) => {
+                return Err(failed(&Failure::new(FailureKind::Network, super::ask::CUT_OFF)));
+            }
+            Err(_) => return Err(failed(&Failure::new(FailureKind::Protocol, super::ask::PANICKED))),
+        }
+    }
+}

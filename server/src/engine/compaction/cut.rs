@@ -1,0 +1,109 @@
+//! Where the kept part of a conversation begins.
+
+use agentese::types::AgentMessage;
+
+use super::estimate::message_tokens;
+use super::plan::{Item, Kind};
+
+/// A place between two entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// The first entry that is kept.
+    pub kept: usize,
+    /// Where the turn begins in whose middle the cut is.
+    pub turn: Option<usize>,
+}
+
+/// Finds the cut among the entries after the last compaction: the newest entries that together take
+/// `keep_recent` tokens are kept. A call never loses its result: a cut stands before a message of
+/// the user, an answer, or a note, never before a result.
+pub(super) fn find(items: &[Item], start: usize, keep_recent: u64) -> Cut {
+    let places: Vec<usize> = (start..items.len()).filter(|index| may_begin(&items[*index].kind)).collect();
+    let Some(first) = places.first().copied() else { return Cut { kept: start, turn: None } };
+    let mut tokens = 0;
+    let mut cut = first;
+    for index in (start..items.len()).rev() {
+        let Kind::Message(message) = &items[index].kind else { continue };
+        tokens += message_tokens(message);
+        if tokens >= keep_recent {
+            cut = places.iter().copied().find(|place| *place >= index).unwrap_or(first);
+            break;
+        }
+    }
+    let turn = if begins_a_request(&items[cut].kind) {
+        None
+    } else {
+        (start..=cut).rev().find(|index| begins_a_turn(&items[*index].kind))
+    };
+    // What was set right before the cut belongs to what comes after it.
+    let settings = items[start..cut].iter().rev().take_while(|item| matches!(item.kind, Kind::Other)).count();
+    Cut { kept: cut - settings, turn: turn.filter(|turn| *turn < cut) }
+}
+
+fn may_begin(kind: &Kind) -> bool {
+    match kind {
+        Kind::Message(message) => {
+            !matches!(&**message, AgentMessage::ToolResult(_) | AgentMessage::Unknown(_))
+        }
+        Kind::Note(_) => true,
+        Kind::Compaction(_) | Kind::Other => false,
+    }
+}
+
+fn begins_a_request(kind: &Kind) -> bool {
+    matches!(kind, Kind::Message(message) if matches!(**message, AgentMessage::User(_)))
+}
+
+fn begins_a_turn(kind: &Kind) -> bool {
+    match kind {
+        Kind::Message(message) => {
+            matches!(**message, AgentMessage::User(_) | AgentMessage::BashExecution(_))
+        }
+        Kind::Note(_) => true,
+        Kind::Compaction(_) | Kind::Other => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::items;
+    use super::*;
+
+    /// Each letter is an entry: `u` user, `a` answer, `r` result, `b` bash, `n` note, `-` a setting.
+    /// Messages take ten tokens each.
+    #[track_caller]
+    fn check(entries: &str, keep: u64, kept: usize, turn: Option<usize>) {
+        assert_eq!(find(&items(entries), 0, keep), Cut { kept, turn }, "{entries} {keep}");
+    }
+
+    #[test]
+    fn the_newest_messages_are_kept() {
+        check("uauaua", 20, 4, None);
+        check("uauaua", 11, 4, None);
+        check("uauaua", 10, 5, Some(4));
+        check("uauaua", 30, 3, Some(2));
+        check("uaua", 1000, 0, None);
+        check("", 10, 0, None);
+        check("--", 10, 0, None);
+    }
+
+    #[test]
+    fn a_result_stays_with_its_call() {
+        check("uarara", 10, 5, Some(0));
+        // The budget ends at a result: the cut moves to the next place that may begin.
+        check("uarara", 20, 5, Some(0));
+        check("uarara", 30, 3, Some(0));
+        // No place after the result: the first of all.
+        check("uar", 5, 0, None);
+    }
+
+    #[test]
+    fn settings_and_notes_before_the_cut_go_with_it() {
+        check("ua-u-a", 20, 2, None);
+        check("--uaua", 20, 4, None);
+        check("--ua", 1000, 0, None);
+        check("uana", 10, 3, Some(2));
+        check("uaba", 10, 3, Some(2));
+        check("aa", 10, 1, None);
+    }
+}

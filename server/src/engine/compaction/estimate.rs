@@ -1,0 +1,141 @@
+//! How many tokens a conversation takes: what the provider counted, and a guess for the rest.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, Model, StopReason, Usage};
+
+use crate::config::CompactionSettings;
+
+/// Characters of a token, on average and for want of the tokenizer.
+const CHARACTERS_PER_TOKEN: usize = 4;
+/// What an image counts, in characters.
+const IMAGE: usize = 4800;
+
+/// Whether that many tokens leave less room in the model's context than is to be kept free.
+pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) -> bool {
+    settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
+}
+
+/// The tokens that the conversation takes: the count of the last answer that has one, and an
+/// estimate of what came after it.
+pub(crate) fn context_tokens(messages: &[Arc<AgentMessage>]) -> u64 {
+    let counted = messages.iter().enumerate().rev().find_map(|(index, message)| {
+        let tokens = counted(message)?;
+        Some((index, tokens))
+    });
+    let (after, tokens) = counted.map_or((0, 0), |(index, tokens)| (index + 1, tokens));
+    tokens + messages[after..].iter().map(|message| message_tokens(message)).sum::<u64>()
+}
+
+/// What the provider counted for an answer that is complete; none where it counted nothing.
+fn counted(message: &AgentMessage) -> Option<u64> {
+    match message {
+        AgentMessage::Assistant(answer)
+            if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
+        {
+            Some(total(&answer.usage)).filter(|tokens| *tokens > 0)
+        }
+        _ => None,
+    }
+}
+
+fn total(usage: &Usage) -> u64 {
+    let sum = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    usage.total_tokens.filter(|total| *total > 0).unwrap_or(sum)
+}
+
+/// An estimate for one message, rounded up.
+pub(super) fn message_tokens(message: &AgentMessage) -> u64 {
+    characters(message).div_ceil(CHARACTERS_PER_TOKEN) as u64
+}
+
+fn characters(message: &AgentMessage) -> usize {
+    match message {
+        AgentMessage::User(message) => match &message.content {
+            InputContent::Text(text) => count(text),
+            InputContent::Blocks(blocks) => blocks.iter().map(block).sum(),
+        },
+        AgentMessage::Assistant(answer) => answer.content.iter().map(answer_block).sum(),
+        AgentMessage::ToolResult(result) => result.content.iter().map(block).sum(),
+        AgentMessage::BashExecution(command) => count(&command.command) + count(&command.output),
+        AgentMessage::Custom(message) => match &message.content {
+            InputContent::Text(text) => count(text),
+            InputContent::Blocks(blocks) => blocks.iter().map(block).sum(),
+        },
+        AgentMessage::BranchSummary(message) => count(&message.summary),
+        AgentMessage::CompactionSummary(message) => count(&message.summary),
+        _ => 0,
+    }
+}
+
+fn count(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn block(block: &InputBlock) -> usize {
+    match block {
+        InputBlock::Text(block) => count(&block.text),
+        InputBlock::Image(_) => IMAGE,
+        _ => 0,
+    }
+}
+
+fn answer_block(block: &AssistantBlock) -> usize {
+    match block {
+        AssistantBlock::Text(block) => count(&block.text),
+        AssistantBlock::Thinking(block) => count(&block.thinking),
+        AssistantBlock::ToolCall(call) => {
+            let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+            count(&call.name) + count(&arguments)
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(value: serde_json::Value) -> Arc<AgentMessage> {
+        Arc::new(serde_json::from_value(value).unwrap())
+    }
+
+    fn user(text: &str) -> Arc<AgentMessage> {
+        message(json!({"role": "user", "content": text, "timestamp": 1}))
+    }
+
+    fn answer(text: &str, stop: &str, input: u64) -> Arc<AgentMessage> {
+        message(json!({
+            "role": "assistant", "content": [{"type": "text", "text": text}],
+            "api": "a", "provider": "p", "model": "m", "stopReason": stop, "timestamp": 1,
+            "usage": {"input": input, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                      "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+        }))
+    }
+
+    #[test]
+    fn what_the_provider_counted_wins_over_an_estimate() {
+        assert_eq!(context_tokens(&[]), 0);
+        assert_eq!(context_tokens(&[user("12345")]), 2);
+        assert_eq!(context_tokens(&[user("12345"), answer("x", "stop", 700), user("1234")]), 701);
+        // A failed answer and one without figures say nothing.
+        assert_eq!(context_tokens(&[answer("x", "stop", 700), answer("12345678", "error", 900)]), 702);
+        assert_eq!(context_tokens(&[answer("12345678", "stop", 0)]), 2);
+    }
+
+    #[test]
+    fn images_and_arguments_count() {
+        let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        assert_eq!(
+            message_tokens(&message(json!({"role": "user", "content": [image], "timestamp": 1}))),
+            1200
+        );
+        let call = json!([{"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "ls"}}]);
+        let mut value = serde_json::to_value(&*answer("", "toolUse", 0)).unwrap();
+        value["content"] = call;
+        // `bash` and `{"command":"ls"}`.
+        assert_eq!(message_tokens(&message(value)), 5);
+    }
+}

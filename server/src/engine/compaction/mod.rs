@@ -1,0 +1,24 @@
+//! Compaction: a summary takes the place of the older part of a conversation.
+//!
+//! Everything here is pure: what is to be summarised is decided from the entries of the active
+//! branch, and what the model is asked is made of that. The shell that asks is `engine::compact`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `estimate` | how many tokens a conversation takes, and whether that is too much |
+//! | `cut` | where the kept part begins |
+//! | `plan` | what is summarised, and what the result is made of |
+//! | `written` | a conversation as text |
+//! | `ask` | what the model is asked |
+//! | `files` | the files that were read and changed |
+
+mod ask;
+mod cut;
+mod estimate;
+mod files;
+mod plan;
+mod written;
+
+pub(super) use ask::{Part, request_text, system_prompt};
+pub(super) use estimate::{context_tokens, is_due};
+pub(super) use plan::{Item, Kind, NothingToDo, Plan, Previous, plan};

@@ -1,0 +1,218 @@
+//! What a compaction summarises and what it keeps.
+
+use std::sync::Arc;
+
+use agentese::types::AgentMessage;
+use serde_json::Value;
+
+use super::context_tokens;
+use super::cut;
+use super::files::Files;
+
+/// An entry of the active branch, as far as compaction cares.
+#[derive(Debug, Clone)]
+pub(crate) struct Item {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// A message.
+    Message(Arc<AgentMessage>),
+    /// Something else that the model gets to see as a message: of an extension, of another branch.
+    Note(Arc<AgentMessage>),
+    /// An earlier compaction.
+    Compaction(Previous),
+    /// A setting, a name, and the like.
+    Other,
+}
+
+/// What matters of an earlier compaction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Previous {
+    /// Its summary.
+    pub summary: String,
+    /// Its details, where the agent itself made them.
+    pub details: Option<Value>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NothingToDo {
+    // The texts are pi's.
+    #[error("Already compacted")]
+    AlreadyCompacted,
+    #[error("Nothing to compact (session too small)")]
+    Empty,
+}
+
+/// What a compaction does.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// The first entry that is kept.
+    pub first_kept: String,
+    /// Tokens in the context before.
+    pub tokens_before: u64,
+    /// The messages that the summary stands for; may be none.
+    pub history: Vec<Arc<AgentMessage>>,
+    /// The beginning of the turn in whose middle the cut is.
+    pub turn: Option<Vec<Arc<AgentMessage>>>,
+    /// The summary that this one goes on from.
+    pub previous: Option<String>,
+    files: Files,
+}
+
+/// What the summary says of a history that is empty, as pi 0.55 does.
+const NO_HISTORY: &str = "No prior history.";
+/// What stands between the summary of the history and that of the turn's beginning; pi's front ends
+/// know it.
+const TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+
+/// Plans the compaction of a branch, root to leaf. `context` is what the model sees of it.
+pub(crate) fn plan(
+    items: &[Item],
+    context: &[Arc<AgentMessage>],
+    keep_recent: u64,
+) -> Result<Plan, NothingToDo> {
+    let last = items.last().ok_or(NothingToDo::Empty)?;
+    if matches!(last.kind, Kind::Compaction(_)) {
+        return Err(NothingToDo::AlreadyCompacted);
+    }
+    let before = items.iter().rposition(|item| matches!(item.kind, Kind::Compaction(_)));
+    let start = before.map_or(0, |index| index + 1);
+    let previous = before.map(|index| match &items[index].kind {
+        Kind::Compaction(previous) => previous.clone(),
+        _ => Previous::default(),
+    });
+    let cut = cut::find(items, start, keep_recent);
+    let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
+    let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
+    let details = previous.as_ref().and_then(|previous| previous.details.as_ref());
+    let mut files = details.map(Files::from_details).unwrap_or_default();
+    for message in history.iter().chain(turn.iter().flatten()) {
+        files.add(message);
+    }
+    Ok(Plan {
+        first_kept: items[cut.kept].id.clone(),
+        tokens_before: context_tokens(context),
+        history,
+        turn,
+        previous: previous.map(|previous| previous.summary),
+        files,
+    })
+}
+
+fn messages(items: &[Item]) -> Vec<Arc<AgentMessage>> {
+    let message = |item: &Item| match &item.kind {
+        Kind::Message(message) | Kind::Note(message) => Some(message.clone()),
+        Kind::Compaction(_) | Kind::Other => None,
+    };
+    items.iter().filter_map(message).collect()
+}
+
+impl Plan {
+    /// Whether the model has to be asked about the history: only the beginning of a turn may be
+    /// there.
+    pub fn asks_for_history(&self) -> bool {
+        self.turn.is_none() || !self.history.is_empty()
+    }
+
+    /// The whole summary, from the answers of the model.
+    pub fn summary(&self, history: Option<String>, turn: Option<String>) -> String {
+        let mut summary = history.unwrap_or_else(|| NO_HISTORY.to_owned());
+        if let Some(turn) = turn {
+            summary.push_str(TURN);
+            summary.push_str(&turn);
+        }
+        summary.push_str(&self.files.written());
+        summary
+    }
+
+    /// The files that were read and changed, as the `details` of the compaction.
+    pub fn details(&self) -> Value {
+        self.files.details()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Entries by letter; see the tests of `cut`. `c` is a compaction.
+    pub(in super::super) fn items(letters: &str) -> Vec<Item> {
+        let text = "x".repeat(40);
+        let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
+        let blocks = json!([{"type": "text", "text": text}]);
+        let message = |value: Value| Arc::new(serde_json::from_value::<AgentMessage>(value).unwrap());
+        let user = || message(json!({"role": "user", "content": text, "timestamp": 1}));
+        let kind = |letter: char| match letter {
+            'u' => Kind::Message(user()),
+            'n' => Kind::Note(user()),
+            'a' => Kind::Message(message(json!({
+                "role": "assistant", "content": blocks, "api": "a", "provider": "p", "model": "m",
+                "usage": usage, "stopReason": "stop", "timestamp": 1,
+            }))),
+            'r' => Kind::Message(message(json!({
+                "role": "toolResult", "toolCallId": "c", "toolName": "read", "content": blocks,
+                "isError": false, "timestamp": 1,
+            }))),
+            'b' => Kind::Message(message(json!({
+                "role": "bashExecution", "command": "", "output": text, "cancelled": false,
+                "truncated": false, "timestamp": 1,
+            }))),
+            'c' => Kind::Compaction(Previous {
+                summary: "before".to_owned(),
+                details: Some(json!({"readFiles": ["r"], "modifiedFiles": []})),
+            }),
+            _ => Kind::Other,
+        };
+        letters
+            .chars()
+            .enumerate()
+            .map(|(index, letter)| Item { id: index.to_string(), kind: kind(letter) })
+            .collect()
+    }
+
+    fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {
+        let plan = plan(&items(letters), &[], keep)?;
+        Ok((plan.first_kept, plan.history.len(), plan.turn.map(|turn| turn.len()), plan.previous.is_some()))
+    }
+
+    #[test]
+    fn what_is_summarised_and_what_is_kept() {
+        assert_eq!(outline("uauaua", 20), Ok(("4".into(), 4, None, false)));
+        assert_eq!(outline("uauaua", 10), Ok(("5".into(), 4, Some(1), false)));
+        assert_eq!(outline("uaucuaua", 20), Ok(("6".into(), 2, None, true)));
+        // Of an empty session nothing is summarised, and that is what the model is asked.
+        assert_eq!(outline("--", 20), Ok(("0".into(), 0, None, false)));
+        assert_eq!(outline("--cua", 200), Ok(("3".into(), 0, None, true)));
+    }
+
+    #[test]
+    fn a_compaction_is_not_compacted() {
+        assert_eq!(outline("", 20).unwrap_err(), NothingToDo::Empty);
+        assert_eq!(outline("uac", 20).unwrap_err(), NothingToDo::AlreadyCompacted);
+        // A name that was given since is something.
+        assert!(outline("uac-", 20).is_ok());
+    }
+
+    #[test]
+    fn the_summary_is_made_of_its_parts() {
+        let split = plan(&items("cuara"), &[], 10).unwrap();
+        assert!(!split.asks_for_history());
+        assert_eq!(
+            split.summary(None, Some("turn".into())),
+            "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nturn\n\n<read-files>\nr\n</read-files>"
+        );
+        assert_eq!(split.details(), json!({"readFiles": ["r"], "modifiedFiles": []}));
+        let whole = plan(&items("uaua"), &[], 20).unwrap();
+        assert!(whole.asks_for_history());
+        assert_eq!(whole.summary(Some("history".into()), None), "history");
+    }
+}

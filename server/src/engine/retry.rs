@@ -1,0 +1,196 @@
+//! What follows a run: another try, a compaction, or nothing.
+//!
+//! Pure: an answer and the settings go in, a decision comes out.
+
+use std::time::Duration;
+
+use agentese::types::{AssistantMessage, CompactionReason, Model, StopReason};
+
+use super::compaction::is_due;
+use crate::config::{CompactionSettings, RetrySettings};
+use crate::providers::{Failure, FailureKind};
+
+/// The pause before that retry, counted from 1; each is twice as long as the one before.
+fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
+    let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    Duration::from_millis(settings.base_delay_ms.saturating_mul(factor))
+}
+
+/// How long the provider asks to be left alone, where that is more than it may ask for.
+pub(super) fn too_long(settings: &RetrySettings, failure: &Failure) -> Option<Duration> {
+    let longest = Duration::from_millis(settings.max_delay_ms);
+    failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
+}
+
+/// Whether the same request may succeed later.
+fn is_transient(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::RateLimited | FailureKind::Overloaded | FailureKind::Server | FailureKind::Network
+    )
+}
+
+/// What follows a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing.
+    Rest,
+    /// The same request again, after a pause.
+    Retry { attempt: u64, pause: Duration },
+    /// Nothing: there were retries, and this was the last one.
+    GiveUp { attempt: u64 },
+    /// A compaction.
+    Compact(CompactionReason),
+    /// Nothing: the conversation does not fit even after it was compacted.
+    StillTooLong,
+}
+
+/// How a run ended.
+pub(super) struct Ended<'a> {
+    /// Its last answer.
+    pub answer: &'a AssistantMessage,
+    /// Why that one failed, where it did.
+    pub failure: Option<&'a Failure>,
+    /// Retries so far.
+    pub attempt: u64,
+    /// The context has been compacted since the user said something, because it did not fit.
+    pub made_room: bool,
+    /// Tokens in the context.
+    pub tokens: u64,
+    /// The model that answered.
+    pub model: &'a Model,
+}
+
+/// What follows.
+pub(super) fn then(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Then {
+    if ended.answer.stop_reason == StopReason::Aborted {
+        return Then::Rest;
+    }
+    if let Some(failure) = ended.failure {
+        let transient = is_transient(failure.kind) && too_long(retry, failure).is_none();
+        if transient && retry.enabled && ended.attempt < u64::from(retry.max_retries) {
+            let attempt = ended.attempt + 1;
+            let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
+            return Then::Retry { attempt, pause };
+        }
+        if ended.attempt > 0 {
+            return Then::GiveUp { attempt: ended.attempt };
+        }
+    }
+    if !compaction.enabled {
+        return Then::Rest;
+    }
+    match () {
+        () if overflowed(ended) && ended.made_room => Then::StillTooLong,
+        () if overflowed(ended) => Then::Compact(CompactionReason::Overflow),
+        () if is_due(compaction, ended.tokens, ended.model) => Then::Compact(CompactionReason::Threshold),
+        () => Then::Rest,
+    }
+}
+
+/// Whether the conversation did not fit: the provider said so, or it took more than the model has.
+fn overflowed(ended: &Ended<'_>) -> bool {
+    if let Some(failure) = ended.failure {
+        return failure.kind == FailureKind::Overflow;
+    }
+    let usage = &ended.answer.usage;
+    ended.answer.stop_reason == StopReason::Stop
+        && ended.model.context_window > 0
+        && usage.input + usage.cache_read > ended.model.context_window
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(stop: &str, input: u64) -> AssistantMessage {
+        serde_json::from_value(json!({
+            "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": input, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                      "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": stop, "timestamp": 1,
+        }))
+        .unwrap()
+    }
+
+    fn model() -> Model {
+        serde_json::from_value(json!({
+            "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "contextWindow": 100_000, "maxTokens": 1000,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        }))
+        .unwrap()
+    }
+
+    fn decide(stop: &str, failure: Option<Failure>, attempt: u64, tokens: u64, made_room: bool) -> Then {
+        let (answer, model) = (answer(stop, tokens), model());
+        let ended =
+            Ended { answer: &answer, failure: failure.as_ref(), attempt, made_room, tokens, model: &model };
+        then(&ended, &RetrySettings::default(), &CompactionSettings::default())
+    }
+
+    fn failure(kind: FailureKind) -> Option<Failure> {
+        Some(Failure::new(kind, "x"))
+    }
+
+    #[test]
+    fn fm_f61_pauses_double_and_then_the_agent_gives_up() {
+        let pauses: Vec<_> =
+            (0..4).map(|attempt| decide("error", failure(FailureKind::Server), attempt, 0, false)).collect();
+        let retry = |attempt, seconds| Then::Retry { attempt, pause: Duration::from_secs(seconds) };
+        assert_eq!(pauses, [retry(1, 2), retry(2, 4), retry(3, 8), Then::GiveUp { attempt: 3 }]);
+    }
+
+    #[test]
+    fn fm_f62_what_will_not_get_better_is_not_tried_again() {
+        for kind in [
+            FailureKind::Auth,
+            FailureKind::Quota,
+            FailureKind::BadRequest,
+            FailureKind::Protocol,
+            FailureKind::Refused,
+        ] {
+            assert_eq!(decide("error", failure(kind), 0, 0, false), Then::Rest, "{kind:?}");
+            assert_eq!(decide("error", failure(kind), 2, 0, false), Then::GiveUp { attempt: 2 }, "{kind:?}");
+        }
+        assert_eq!(decide("aborted", None, 1, 99_000, false), Then::Rest);
+    }
+
+    #[test]
+    fn fm_f60_a_provider_may_ask_for_a_longer_pause_up_to_the_limit() {
+        let asked = |seconds| {
+            let mut failure = Failure::new(FailureKind::RateLimited, "x");
+            failure.retry_after = Some(Duration::from_secs(seconds));
+            decide("error", Some(failure), 0, 0, false)
+        };
+        let retry = |seconds| Then::Retry { attempt: 1, pause: Duration::from_secs(seconds) };
+        assert_eq!(asked(0), retry(2));
+        assert_eq!(asked(59), retry(59));
+        assert_eq!(asked(60), retry(60));
+        assert_eq!(asked(61), Then::Rest);
+        assert_eq!(asked(u64::MAX), Then::Rest);
+    }
+
+    #[test]
+    fn no_pause_overflows() {
+        let longest = Duration::from_millis(u64::MAX);
+        let settings = RetrySettings { base_delay_ms: 3, ..RetrySettings::default() };
+        assert_eq!(pause(&settings, 64), longest);
+        assert_eq!(pause(&settings, u64::MAX), longest);
+    }
+
+    #[test]
+    fn fm_f67_a_conversation_that_does_not_fit_is_compacted_once() {
+        let compact = |reason| Then::Compact(reason);
+        let overflow = || failure(FailureKind::Overflow);
+        assert_eq!(decide("error", overflow(), 0, 0, false), compact(CompactionReason::Overflow));
+        assert_eq!(decide("error", overflow(), 0, 0, true), Then::StillTooLong);
+        assert_eq!(decide("stop", None, 0, 100_001, false), compact(CompactionReason::Overflow));
+        assert_eq!(decide("stop", None, 0, 100_000, false), compact(CompactionReason::Threshold));
+        assert_eq!(decide("stop", None, 0, 83_617, false), compact(CompactionReason::Threshold));
+        assert_eq!(decide("stop", None, 0, 83_616, false), Then::Rest);
+    }
+}

@@ -1,0 +1,107 @@
+//! Moving between sessions.
+
+use std::path::Path;
+use std::sync::MutexGuard;
+
+use super::state::State;
+use super::{Engine, Options};
+use crate::session::{EntryId, ForkError, OpenError, Session, Start};
+
+impl Engine {
+    /// Starts a fresh session. `parent` is the session that it comes from, in the words of whoever
+    /// says so. What is going on is aborted first, with its closing events; the queues are emptied.
+    /// The modes, the model and commands that are running stay.
+    pub async fn new_session(&self, parent: Option<String>) {
+        let mut state = self.idle().await;
+        let mut session = self.shared.options.fresh_session(parent);
+        session.thinking_changed(state.thinking);
+        state.move_to(session);
+    }
+
+    /// Goes on with the session of a file. What is going on is aborted first; the queues are emptied.
+    /// The model and the level that the session names are restored, where the model is there. A file
+    /// that is no session, or that is not there, is refused and changes nothing.
+    pub async fn switch_session(&self, path: &Path) -> Result<(), OpenError> {
+        if self.shared.state().session.is_at(path) {
+            let mut state = self.idle().await;
+            state.session.reload();
+            state.forget_what_waits();
+            let restored = state.session.restored();
+            self.shared.restore(&mut state, restored);
+            return Ok(());
+        }
+        // Opening comes first: a refusal disturbs nothing.
+        let (path, start) = (path.to_owned(), self.shared.options.start());
+        let opened = tokio::task::spawn_blocking(move || Session::open(&path, start)).await;
+        let session = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let mut state = self.idle().await;
+        let restored = session.restored();
+        state.move_to(session);
+        self.shared.restore(&mut state, restored);
+        Ok(())
+    }
+
+    /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
+    /// of that message. What is going on is aborted first; the queues are emptied.
+    pub async fn fork(&self, entry: &str) -> Result<String, ForkError> {
+        // An unknown entry disturbs nothing.
+        if !self.fork_messages().iter().any(|(id, _)| id.as_str() == entry) {
+            return Err(ForkError::Unknown);
+        }
+        let mut state = self.idle().await;
+        let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
+        if session.messages().is_empty() {
+            session.thinking_changed(state.thinking);
+        }
+        let restored = session.restored();
+        state.move_to(session);
+        self.shared.restore(&mut state, restored);
+        Ok(text)
+    }
+
+    /// The messages of the user from which a fork can be made.
+    pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
+        self.shared.state().session.fork_messages()
+    }
+
+    /// Aborts what is going on, and gives the state of the idle engine.
+    async fn idle(&self) -> MutexGuard<'_, State> {
+        loop {
+            self.abort().await;
+            let state = self.shared.state();
+            // A prompt of somebody else may have come in between.
+            if state.work.is_none() {
+                return state;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Goes on with another session. What waits belongs to the one before.
+    fn move_to(&mut self, session: Session) {
+        self.session = session;
+        self.forget_what_waits();
+    }
+
+    fn forget_what_waits(&mut self) {
+        self.queues.clear();
+        self.deferred.clear();
+    }
+}
+
+impl Options {
+    /// What a session begins with.
+    pub(super) fn start(&self) -> Start {
+        Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
+    }
+
+    /// A session in which nothing was said.
+    pub(super) fn fresh_session(&self, parent: Option<String>) -> Session {
+        let start = self.start().parent(parent);
+        match &self.store {
+            Some(store) => Session::create(store, start),
+            None => Session::in_memory(start),
+        }
+    }
+}

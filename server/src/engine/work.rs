@@ -1,0 +1,278 @@
+//! What a prompt sets going, from its first event to its last: a run, and what follows it.
+//!
+//! ```text
+//! work = [compaction] run { retry | compaction | messages that waited  run }
+//! ```
+//!
+//! The end of a run is told and what follows is decided in one moment, under the lock of the state:
+//! whoever hears of the end finds the engine in the state that belongs to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{AgentMessage, AssistantMessage, CompactionReason, StopReason};
+use tokio_util::sync::CancellationToken;
+
+use super::agent_loop::AgentLoop;
+use super::compaction::{context_tokens, is_due};
+use super::retry::{Ended, Then, then};
+use super::run::{Outcome, Run};
+use super::state::{Phase, State, Working};
+use super::{Event, Shared};
+
+/// What ends a pause before a retry says, as pi 0.55 does.
+const RETRY_CANCELLED: &str = "Retry cancelled";
+/// What is said where compacting did not help.
+const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
+
+/// The work that is going on.
+pub(super) struct Work {
+    shared: Arc<Shared>,
+    abort: CancellationToken,
+    /// Ends the pause before a retry, and nothing else.
+    give_up: CancellationToken,
+    /// Retries since the last answer that was one.
+    attempt: u64,
+    /// The context was compacted because it did not fit, since the user said something.
+    made_room: bool,
+    /// Last, so that nobody hears of the end before everything else is put away.
+    end: End,
+}
+
+/// Makes the engine idle when the work ends, however it ends.
+pub(super) struct End {
+    shared: Arc<Shared>,
+    number: u64,
+    ended: CancellationToken,
+}
+
+impl End {
+    pub fn new(shared: Arc<Shared>, working: &Working) -> Self {
+        Self { shared, number: working.number, ended: working.ended.clone() }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        // Work that ended in good order is gone already, and other work may have begun.
+        if state.work.as_ref().is_some_and(|work| work.number == self.number) {
+            state.queues.put_back();
+            state.work = None;
+        }
+        drop(state);
+        self.ended.cancel();
+    }
+}
+
+impl Work {
+    pub fn new(shared: Arc<Shared>, working: &Working) -> Self {
+        let end = End::new(shared.clone(), working);
+        Self {
+            shared,
+            abort: working.abort.clone(),
+            give_up: working.give_up.clone(),
+            attempt: 0,
+            made_room: false,
+            end,
+        }
+    }
+
+    /// Starts the work as a task.
+    pub fn start(self, run: Run) {
+        let (shared, number) = (self.shared.clone(), self.end.number);
+        let task = tokio::spawn(self.drive(run)).abort_handle();
+        if let Some(working) = shared.state().work.as_mut().filter(|working| working.number == number) {
+            working.task = Some(task);
+        }
+    }
+
+    async fn drive(mut self, mut run: Run) {
+        if self.is_full() {
+            // Whatever comes of it: the prompt was accepted. After an abort its run ends at once.
+            self.compact(CompactionReason::Threshold, false).await;
+        }
+        self.enter(Phase::Running);
+        loop {
+            let outcome = run.drive(self.attempt).await;
+            let Some(next) = self.follow(outcome).await else { return };
+            run = next;
+        }
+    }
+
+    fn enter(&self, phase: Phase) {
+        if let Some(working) = self.shared.state().work.as_mut() {
+            working.phase = phase;
+        }
+    }
+
+    /// Whether the conversation needs to be compacted before anything is added. Also an answer that
+    /// was aborted counts here.
+    fn is_full(&self) -> bool {
+        let state = self.shared.state();
+        let Some(model) = &state.model else { return false };
+        let tokens = last_answer(&state).map(|answer| {
+            let usage = &answer.usage;
+            usage.input + usage.output + usage.cache_read + usage.cache_write
+        });
+        tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
+    }
+
+    /// Ends a run, and does what follows it. Gives the next run, where there is one.
+    async fn follow(&mut self, outcome: Outcome) -> Option<Run> {
+        self.attempt = outcome.attempt;
+        if outcome.user_spoke {
+            self.made_room = false;
+        }
+        let (decision, error) = self.end_run(&outcome);
+        match decision {
+            Then::Rest | Then::GiveUp { .. } | Then::StillTooLong => None,
+            Then::Retry { attempt, pause } => {
+                self.attempt = attempt;
+                self.pause(attempt, pause, &error).await
+            }
+            Then::Compact(reason) => {
+                let again = reason == CompactionReason::Overflow;
+                self.made_room |= again;
+                let compacted = self.compact(reason, again).await;
+                if self.abort.is_cancelled() {
+                    return self.rest(None);
+                }
+                if again && compacted {
+                    let mut state = self.shared.state();
+                    forget_failed_answer(&mut state);
+                    return self.next_run(&mut state, AgentLoop::new([]));
+                }
+                self.go_on_with_what_waits()
+            }
+        }
+    }
+
+    /// Tells of the end of a run, and of what follows. Gives what that is, and the text of the
+    /// failure.
+    fn end_run(&mut self, outcome: &Outcome) -> (Then, String) {
+        let mut state = self.shared.state();
+        let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
+        let decision = self.decide(&state, outcome);
+        let sink = &self.shared.sink;
+        sink.push(Event::RunEnded { messages: &outcome.messages });
+        match &decision {
+            Then::Rest => state.work = None,
+            Then::GiveUp { attempt } => {
+                sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
+                state.work = None;
+            }
+            Then::StillTooLong => {
+                sink.push(Event::CompactionEnded {
+                    result: None,
+                    aborted: false,
+                    will_retry: false,
+                    error: Some(STILL_TOO_LONG),
+                });
+                state.work = None;
+            }
+            Then::Retry { attempt, pause } => {
+                forget_failed_answer(&mut state);
+                let limit = u64::from(state.retry.max_retries);
+                sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
+                if let Some(working) = state.work.as_mut() {
+                    working.phase = Phase::Waiting;
+                }
+            }
+            Then::Compact(_) => {
+                if let Some(working) = state.work.as_mut() {
+                    working.phase = Phase::Compacting;
+                }
+            }
+        }
+        (decision, error)
+    }
+
+    fn decide(&self, state: &State, outcome: &Outcome) -> Then {
+        let Some(AgentMessage::Assistant(answer)) = outcome.answer.as_deref() else { return Then::Rest };
+        if self.abort.is_cancelled() {
+            return Then::Rest;
+        }
+        let ended = Ended {
+            answer,
+            failure: outcome.failure.as_ref(),
+            attempt: self.attempt,
+            made_room: self.made_room,
+            tokens: context_tokens(state.session.messages()),
+            model: &outcome.model,
+        };
+        // Another model may have more room: what was said by the one before does not count.
+        let same = state
+            .model
+            .as_ref()
+            .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
+        match then(&ended, &state.retry, &state.compaction) {
+            Then::Compact(_) | Then::StillTooLong if !same => Then::Rest,
+            decision => decision,
+        }
+    }
+
+    /// Waits before a retry. Gives the run that tries again, unless somebody gave up.
+    async fn pause(&mut self, attempt: u64, pause: Duration, error: &str) -> Option<Run> {
+        tracing::info!(attempt, ?pause, error, "trying again after a pause");
+        let gone_by = tokio::select! {
+            biased;
+            () = self.abort.cancelled() => false,
+            () = self.give_up.cancelled() => false,
+            () = self.shared.options.clock.sleep(pause) => true,
+        };
+        let mut state = self.shared.state();
+        if gone_by {
+            return self.next_run(&mut state, AgentLoop::new([]));
+        }
+        self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(RETRY_CANCELLED) });
+        state.work = None;
+        None
+    }
+
+    /// What was queued meanwhile starts a run of its own.
+    fn go_on_with_what_waits(&mut self) -> Option<Run> {
+        let mut state = self.shared.state();
+        if state.queues.pending() == 0 {
+            state.work = None;
+            return None;
+        }
+        self.next_run(&mut state, AgentLoop::with_what_waits())
+    }
+
+    fn rest(&self, run: Option<Run>) -> Option<Run> {
+        self.shared.state().work = None;
+        run
+    }
+
+    /// The next run, with the model and the level that are set by now.
+    fn next_run(&self, state: &mut State, steps: AgentLoop) -> Option<Run> {
+        let run = Run::new(&self.shared, state, steps, self.abort.clone());
+        match (&run, state.work.as_mut()) {
+            (Some(_), Some(working)) => working.phase = Phase::Running,
+            _ => state.work = None,
+        }
+        run
+    }
+
+    /// Compacts and tells of it; says whether it did. An abort stops it.
+    async fn compact(&self, reason: CompactionReason, will_retry: bool) -> bool {
+        self.enter(Phase::Compacting);
+        self.shared.sink.push(Event::CompactionStarted { reason: &reason });
+        super::compact::compact_on_its_own(&self.shared, &reason, will_retry, &self.abort).await
+    }
+}
+
+/// The failed answer leaves the context; the session's file keeps it.
+fn forget_failed_answer(state: &mut State) {
+    if last_answer(state).is_some_and(|answer| answer.stop_reason == StopReason::Error) {
+        state.session.forget_last_answer();
+    }
+}
+
+fn last_answer(state: &State) -> Option<&AssistantMessage> {
+    state.session.messages().iter().rev().find_map(|message| match &**message {
+        AgentMessage::Assistant(answer) => Some(answer),
+        _ => None,
+    })
+}

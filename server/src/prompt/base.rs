@@ -1,0 +1,162 @@
+//! `--system-prompt`, `SYSTEM.md` and what is appended.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{TextFileError, read_text};
+
+/// The longest text that is taken from a file, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// The longest text that may be the name of a file, in bytes.
+const LONGEST_PATH: usize = 4096;
+
+/// What the command line says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// `--system-prompt`: a text, or the file with it. Empty is the same as none.
+    pub base: Option<String>,
+    /// `--append-system-prompt`, each a text or the file with it.
+    pub appended: Vec<String>,
+}
+
+/// The texts that count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bases {
+    /// The base; none: the built-in text.
+    pub base: Option<String>,
+    /// What comes after it.
+    pub appended: Vec<String>,
+    /// Files of the working directory that would count if it were trusted.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// Why a text that was asked for is not there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaseError {
+    /// The file cannot be read.
+    #[error("{path}: {source}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: TextFileError,
+    },
+    /// Half of an instruction may say the opposite.
+    #[error("{path}: it is longer than {LIMIT} bytes", path = .0.display())]
+    TooLong(PathBuf),
+}
+
+/// Finds base and appended texts. What the command line says wins, then `.pi/SYSTEM.md` and
+/// `.pi/APPEND_SYSTEM.md` of a trusted working directory, then the files of the same names in the agent
+/// directory. Fails for a file that is there and cannot be read: an agent that goes without its
+/// instructions is worse than none.
+pub fn find_bases(
+    wanted: &Wanted,
+    agent_dir: Option<&Path>,
+    cwd: &Path,
+    trusted: bool,
+) -> Result<Bases, BaseError> {
+    let mut bases = Bases::default();
+    let mut file = |name: &str| {
+        let project = cwd.join(".pi").join(name);
+        if trusted {
+            if let Some(text) = read(&project)? {
+                return Ok(Some(text));
+            }
+        } else if project.is_file() {
+            bases.left_out.push(project);
+        }
+        agent_dir.map_or(Ok(None), |directory| read(&directory.join(name)))
+    };
+    bases.base = match wanted.base.as_deref().filter(|text| !text.trim().is_empty()) {
+        Some(text) => Some(text_or_file(text, cwd)?),
+        None => file("SYSTEM.md")?,
+    };
+    let said = wanted.appended.iter().filter(|text| !text.trim().is_empty());
+    bases.appended = said.map(|text| text_or_file(text, cwd)).collect::<Result<_, _>>()?;
+    if bases.appended.is_empty() {
+        bases.appended.extend(file("APPEND_SYSTEM.md")?);
+    }
+    Ok(bases)
+}
+
+/// The content of the file that the text names, else the text.
+fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
+    let path = cwd.join(text);
+    let is_file = text.len() <= LONGEST_PATH && !text.contains(['\n', '\0']) && path.is_file();
+    let content = if is_file { read(&path)? } else { None };
+    Ok(content.unwrap_or_else(|| text.to_owned()))
+}
+
+/// The text of a file; none where there is none, or only white space in it.
+fn read(path: &Path) -> Result<Option<String>, BaseError> {
+    let path = path.to_owned();
+    match read_text(&path, LIMIT) {
+        Ok(file) if file.cut => Err(BaseError::TooLong(path)),
+        Ok(file) if file.text.trim().is_empty() => Ok(None),
+        Ok(file) => Ok(Some(file.text)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(source) => Err(BaseError::Unreadable { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let (agent_dir, cwd) = (place.path().join("agent"), place.path().join("work"));
+        std::fs::create_dir_all(cwd.join(".pi")).unwrap();
+        std::fs::create_dir(&agent_dir).unwrap();
+        (place, agent_dir, cwd)
+    }
+
+    fn texts(list: &[&str]) -> Vec<String> {
+        list.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_command_line_wins_and_may_name_files() {
+        let (_place, agent_dir, cwd) = place();
+        std::fs::write(cwd.join("prompt.txt"), "from a file").unwrap();
+        std::fs::write(agent_dir.join("SYSTEM.md"), "unread").unwrap();
+        let wanted = Wanted {
+            base: Some("prompt.txt".to_owned()),
+            appended: texts(&["be brief", "", "prompt.txt", "none.txt", "a\nb", "."]),
+        };
+        let bases = find_bases(&wanted, Some(&agent_dir), &cwd, false).unwrap();
+        assert_eq!(bases.base.as_deref(), Some("from a file"));
+        assert_eq!(bases.appended, texts(&["be brief", "from a file", "none.txt", "a\nb", "."]));
+        let wanted = Wanted { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
+        assert_eq!(find_bases(&wanted, None, &cwd, false).unwrap().base, wanted.base);
+    }
+
+    #[test]
+    fn fm_f116_files_of_the_working_directory_need_trust() {
+        let (_place, agent_dir, cwd) = place();
+        let find = |trusted| find_bases(&Wanted::default(), Some(&agent_dir), &cwd, trusted).unwrap();
+        assert_eq!(find(true), Bases::default());
+        std::fs::write(agent_dir.join("SYSTEM.md"), "mine").unwrap();
+        std::fs::write(agent_dir.join("APPEND_SYSTEM.md"), "and mine").unwrap();
+        std::fs::write(cwd.join(".pi/SYSTEM.md"), "its").unwrap();
+        std::fs::write(cwd.join(".pi/APPEND_SYSTEM.md"), " \n").unwrap();
+        let trusted = find(true);
+        assert_eq!((trusted.base.as_deref(), trusted.appended), (Some("its"), texts(&["and mine"])));
+        let not = find(false);
+        assert_eq!((not.base.as_deref(), not.appended), (Some("mine"), texts(&["and mine"])));
+        assert_eq!(not.left_out, [cwd.join(".pi/SYSTEM.md"), cwd.join(".pi/APPEND_SYSTEM.md")]);
+    }
+
+    #[test]
+    fn what_is_there_and_cannot_be_read_is_an_error() {
+        let (_place, agent_dir, cwd) = place();
+        std::fs::create_dir(agent_dir.join("SYSTEM.md")).unwrap();
+        let error = find_bases(&Wanted::default(), Some(&agent_dir), &cwd, false).unwrap_err();
+        assert!(matches!(error, BaseError::Unreadable { .. }), "{error}");
+        std::fs::write(cwd.join("long"), "x".repeat(2 << 20)).unwrap();
+        let wanted = Wanted { base: Some("long".to_owned()), appended: Vec::new() };
+        assert!(matches!(find_bases(&wanted, None, &cwd, false), Err(BaseError::TooLong(_))));
+    }
+}

@@ -1,0 +1,104 @@
+//! The base text where the user gives none, made from the active tools.
+
+use crate::tools::ToolSet;
+
+const ROLE: &str = "You are a software engineer's agent. Someone works with you through a program that shows your \
+                    answers. You work in their directory, with the tools below.";
+
+const ROLE_WITHOUT_TOOLS: &str = "You are a software engineer's agent. Someone works with you through a program that shows your answers. \
+     You have no tools: say what you would need to see, and give changes as text.";
+
+/// Advice for those who have certain tools: all of the first, none of the second.
+const ADVICE: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["bash"],
+        &["grep", "find", "ls"],
+        "Look around with bash: list directories, find files, search in them.",
+    ),
+    (
+        &["bash", "grep"],
+        &[],
+        "Search with grep rather than with bash; it knows what is ignored, and its output is short.",
+    ),
+    (&["bash", "find"], &[], "Look for files by name with find rather than with bash."),
+    (&["bash", "ls"], &[], "List directories with ls rather than with bash."),
+    (&["read", "bash"], &[], "Look at files with read rather than with cat or sed."),
+    (&["read", "edit"], &[], "Read a file before you edit it; the text to replace has to match exactly."),
+    (&["edit"], &[], "Change a part of a file with edit, as small as it can be."),
+    (&["edit", "write"], &[], "Use write for new files, or where nearly everything changes."),
+    (&["write"], &["edit"], "write replaces all of a file: read what is there first."),
+    (
+        &["bash"],
+        &[],
+        "Where the project has tests or a build, run what covers your change and say what came of it.",
+    ),
+    (&["bash"], &[], "Say results in your answer: not everybody sees what a command printed."),
+    (&[], &[], "Write as plain text. Be brief: what you did, what is open, nothing else."),
+    (&[], &[], "Name files with their paths."),
+    (&[], &[], "Say so when you do not know, when something failed, and when you did less than was asked."),
+    (
+        &["bash"],
+        &[],
+        "About the program that you run in: `agentese --help`, and `agentese schema` for its protocol.",
+    ),
+];
+
+/// The base text for those tools.
+pub(super) fn text(tools: &ToolSet) -> String {
+    let mut text = String::from(if tools.is_empty() { ROLE_WITHOUT_TOOLS } else { ROLE });
+    if !tools.is_empty() {
+        text.push_str("\n\nTools:\n");
+        for tool in tools.iter() {
+            text.push_str(&format!("- {}: {}\n", tool.name(), first_sentence(tool.description())));
+        }
+        text.pop();
+    }
+    text.push_str("\n\nHow to work:\n");
+    let has = |name: &&str| tools.get(name).is_some();
+    for (with, without, advice) in ADVICE {
+        if with.iter().all(has) && !without.iter().any(has) {
+            text.push_str(&format!("- {advice}\n"));
+        }
+    }
+    text.pop();
+    text
+}
+
+/// The first sentence, on one line. The model gets the whole description with the tool itself.
+fn first_sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.find(". ") {
+        Some(end) => text[..=end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_speaks_of_the_tools_that_there_are() {
+        let text_for = |names: &[&str]| text(&ToolSet::select(names).tools);
+        let all = text(&ToolSet::builtin());
+        for tool in ToolSet::builtin().names() {
+            assert!(all.contains(&format!("\n- {tool}: ")), "{all}");
+        }
+        assert!(all.contains("before you edit"));
+        let reader = text_for(&["read"]);
+        for absent in ["bash", "edit", "write"] {
+            assert!(!reader.contains(absent), "{absent}: {reader}");
+        }
+        assert!(text_for(&["bash"]).contains("Look around with bash"));
+        assert!(text_for(&["write"]).contains("replaces all of a file"));
+        assert!(!text_for(&["write", "edit"]).contains("replaces all of a file"));
+        let none = text_for(&[]);
+        assert!(none.contains("You have no tools") && !none.contains("Tools:"), "{none}");
+    }
+
+    #[test]
+    fn a_tool_has_one_line() {
+        assert_eq!(first_sentence("Reads a file. Of a text\nfile …"), "Reads a file.");
+        assert_eq!(first_sentence("Runs v1.2\n  of it"), "Runs v1.2 of it");
+    }
+}

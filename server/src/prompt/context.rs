@@ -1,0 +1,156 @@
+//! AGENTS.md and CLAUDE.md: what people write down for agents. Reading them needs no trust; they are
+//! text for the model and nothing else.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{TextFileError, read_text};
+
+/// The names that are looked for in each directory; the first one that is there counts.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// What counts of one file, in bytes.
+const LIMIT: u64 = 256 << 10;
+
+/// One file for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub content: String,
+}
+
+/// A file that does not count, or not as a whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContextComplaint {
+    /// It is there and cannot be read.
+    #[error("{path}: {source}; the file is left out", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: TextFileError,
+    },
+    /// Its end is left out.
+    #[error("{path}: only the first {kilobytes} KB of it count", path = .0.display(), kilobytes = LIMIT >> 10)]
+    TooLong(PathBuf),
+}
+
+/// The context files for a working directory: that of the agent directory first, then those from the
+/// root of the file system down. A file that is met twice counts where it is met first. Never fails.
+pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
+    let mut above: Vec<&Path> = cwd.ancestors().filter(|directory| directory.is_absolute()).collect();
+    above.reverse();
+    let (mut files, mut complaints) = (Vec::new(), Vec::new());
+    let mut seen = Vec::new();
+    for directory in agent_dir.into_iter().chain(above) {
+        let Some(file) = first_in(directory, &mut complaints) else { continue };
+        let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+        if !seen.contains(&real) {
+            seen.push(real);
+            files.push(file);
+        }
+    }
+    (files, complaints)
+}
+
+fn first_in(directory: &Path, complaints: &mut Vec<ContextComplaint>) -> Option<ContextFile> {
+    for name in NAMES {
+        let path = directory.join(name);
+        // Nothing there, or a directory that happens to have the name.
+        if path.is_dir() {
+            continue;
+        }
+        match read_text(&path, LIMIT) {
+            Ok(file) if file.text.trim().is_empty() => return None,
+            Ok(file) => {
+                if file.cut {
+                    complaints.push(ContextComplaint::TooLong(path.clone()));
+                }
+                return Some(ContextFile { path, content: file.text });
+            }
+            Err(error) if error.is_not_found() => {}
+            Err(source) => complaints.push(ContextComplaint::Unreadable { path, source }),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Directories `agent` and `root/a/b`, and the files that the model gets to see of them.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(place.path("agent")).unwrap();
+            std::fs::create_dir_all(place.path("root/a/b")).unwrap();
+            place
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+            std::fs::write(self.path(path), content).unwrap();
+        }
+
+        /// Paths and contents below this place; files of the machine do not count.
+        fn found(&self) -> (Vec<String>, Vec<String>) {
+            let root = format!("{}/", self.0.path().display());
+            let (files, complaints) = context_files(Some(&self.path("agent")), &self.path("root/a/b"));
+            let files = files.into_iter().filter(|file| file.path.starts_with(&root));
+            let files =
+                files.map(|file| format!("{}: {}", file.path.display(), file.content).replace(&root, ""));
+            let complaints = complaints.iter().map(|complaint| complaint.to_string().replace(&root, ""));
+            (files.collect(), complaints.collect())
+        }
+    }
+
+    #[test]
+    fn from_the_agent_directory_and_the_root_down() {
+        let place = Place::new();
+        place.write("root/a/b/CLAUDE.md", "three");
+        place.write("root/a/AGENTS.md", "two");
+        place.write("root/a/CLAUDE.md", "unread");
+        place.write("root/AGENTS.md", "  \n");
+        place.write("agent/AGENTS.md", "\u{feff}one");
+        let expected = ["agent/AGENTS.md: one", "root/a/AGENTS.md: two", "root/a/b/CLAUDE.md: three"];
+        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn a_file_counts_once_and_directories_do_not() {
+        let place = Place::new();
+        place.write("root/AGENTS.md", "one");
+        std::os::unix::fs::symlink(place.path("root/AGENTS.md"), place.path("root/a/AGENTS.md")).unwrap();
+        std::fs::create_dir(place.path("root/a/b/AGENTS.md")).unwrap();
+        place.write("root/a/b/CLAUDE.md", "two");
+        let expected = ["root/AGENTS.md: one", "root/a/b/CLAUDE.md: two"];
+        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_what_cannot_be_read_is_told() {
+        let place = Place::new();
+        place.write("agent/AGENTS.md", "x".repeat(300 << 10));
+        let pipe = place.path("root/a/AGENTS.md");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        place.write("root/a/CLAUDE.md", "instead");
+        let (files, complaints) = place.found();
+        assert_eq!(files[0].len(), "agent/AGENTS.md: ".len() + (256 << 10));
+        assert_eq!(files[1], "root/a/CLAUDE.md: instead");
+        assert_eq!(
+            complaints,
+            [
+                "agent/AGENTS.md: only the first 256 KB of it count",
+                "root/a/AGENTS.md: it is no regular file; the file is left out"
+            ]
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! The parts of a system prompt, and their order.
+
+use std::path::{Path, PathBuf};
+
+use super::{ContextFile, Date, Skill, built_in};
+use crate::tools::ToolSet;
+
+/// What a model is told beforehand. The text is made when a run starts, because tools and date change;
+/// making it reads no file and no clock.
+///
+/// ```
+/// use agentese_server::prompt::{Date, Parts, SystemPrompt};
+/// use agentese_server::tools::ToolSet;
+///
+/// let prompt = SystemPrompt::from(Parts { base: Some("Be kind.".into()), cwd: "/w".into(), ..Parts::default() });
+/// let text = prompt.text(&ToolSet::none(), Date::of_ms(0));
+/// assert_eq!(text, "Be kind.\n\nCurrent date (UTC): 1970-01-01\nWorking directory: /w");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SystemPrompt {
+    /// This text and nothing else; an empty one is no prompt at all.
+    Verbatim(String),
+    /// Made of parts.
+    Parts(Box<Parts>),
+}
+
+/// What a prompt is made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// The base; none: the built-in text.
+    pub base: Option<String>,
+    /// What comes after it.
+    pub appended: Vec<String>,
+    /// What people wrote down for agents.
+    pub context: Vec<ContextFile>,
+    /// The skills that the model may use by itself. They need the tool `read`, and are left out without it.
+    pub skills: Vec<Skill>,
+    /// The working directory.
+    pub cwd: PathBuf,
+}
+
+impl SystemPrompt {
+    /// The whole text for those tools, on that day.
+    pub fn text(&self, tools: &ToolSet, date: Date) -> String {
+        match self {
+            Self::Verbatim(text) => text.clone(),
+            Self::Parts(parts) => parts.text(tools, date),
+        }
+    }
+}
+
+impl Default for SystemPrompt {
+    fn default() -> Self {
+        Self::Verbatim(String::new())
+    }
+}
+
+impl From<Parts> for SystemPrompt {
+    fn from(parts: Parts) -> Self {
+        Self::Parts(Box::new(parts))
+    }
+}
+
+impl From<String> for SystemPrompt {
+    fn from(text: String) -> Self {
+        Self::Verbatim(text)
+    }
+}
+
+impl From<&str> for SystemPrompt {
+    fn from(text: &str) -> Self {
+        Self::Verbatim(text.to_owned())
+    }
+}
+
+const CONTEXT: &str = "# Project context\n\nWhat the people of this project wrote down for agents:";
+
+const SKILLS: &str = "# Skills\n\nEach of these files has instructions for one kind of task. When a task matches a \
+                      description, read the file at its location first. Relative paths in it start at the directory \
+                      that the file is in.";
+
+impl Parts {
+    fn text(&self, tools: &ToolSet, date: Date) -> String {
+        let mut sections = vec![match &self.base {
+            Some(base) => base.trim_end().to_owned(),
+            None => built_in::text(tools),
+        }];
+        sections.extend(self.appended.iter().map(|text| text.trim_end().to_owned()));
+        if !self.context.is_empty() {
+            sections.push(CONTEXT.to_owned());
+            for file in &self.context {
+                sections.push(format!("## {}\n\n{}", on_one_line(&file.path), file.content.trim_end()));
+            }
+        }
+        if !self.skills.is_empty() && tools.get("read").is_some() {
+            let skills: String = self.skills.iter().map(Skill::element).collect();
+            sections.push(format!("{SKILLS}\n\n<skills>\n{skills}</skills>"));
+        }
+        // Last, and without the time: everything before it stays in a provider's cache for the day.
+        sections.push(format!("Current date (UTC): {date}\nWorking directory: {}", on_one_line(&self.cwd)));
+        sections.join("\n\n")
+    }
+}
+
+/// A path that cannot pretend to be more than a path.
+fn on_one_line(path: &Path) -> String {
+    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(parts: Parts, tools: &[&str]) -> String {
+        SystemPrompt::from(parts).text(&ToolSet::select(tools).tools, Date::of_ms(1_795_305_600_000))
+    }
+
+    fn context(path: &str, content: &str) -> ContextFile {
+        ContextFile { path: path.into(), content: content.to_owned() }
+    }
+
+    #[test]
+    fn the_parts_stand_in_their_order() {
+        let parts = Parts {
+            base: Some("Base.\n".to_owned()),
+            appended: vec!["One.".to_owned(), "Two.\n\n".to_owned()],
+            context: vec![context("/AGENTS.md", "Use tabs.\n"), context("/w/CLAUDE.md", "No tabs.")],
+            skills: vec![Skill::new("pdf", "Reads PDF files", "/s/pdf/SKILL.md").unwrap()],
+            cwd: "/w".into(),
+        };
+        let expected = "Base.\n\nOne.\n\nTwo.\n\n# Project context\n\nWhat the people of this project wrote down for \
+            agents:\n\n## /AGENTS.md\n\nUse tabs.\n\n## /w/CLAUDE.md\n\nNo tabs.\n\n# Skills\n\nEach of these files has \
+            instructions for one kind of task. When a task matches a description, read the file at its location first. \
+            Relative paths in it start at the directory that the file is in.\n\n<skills>\n  <skill>\n    \
+            <name>pdf</name>\n    <description>Reads PDF files</description>\n    <location>/s/pdf/SKILL.md</location>\n  \
+            </skill>\n</skills>\n\nCurrent date (UTC): 2026-11-22\nWorking directory: /w";
+        assert_eq!(text(parts.clone(), &["read"]), expected);
+        let without = text(parts, &["bash"]);
+        assert!(!without.contains("Skills"), "{without}");
+    }
+
+    #[test]
+    fn without_a_base_the_built_in_text_stands_first() {
+        let parts = Parts { cwd: "/w".into(), ..Parts::default() };
+        let said = text(parts, &["read", "bash"]);
+        assert!(
+            said.starts_with("You are ") && said.contains("\n- bash: ") && said.ends_with(": /w"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn fm_f125_a_path_is_one_line() {
+        let parts = Parts {
+            base: Some("Base.".to_owned()),
+            context: vec![context("/a\n# Obey\u{1b}[2J/AGENTS.md", "Text.")],
+            cwd: "/w\r\n\nObey".into(),
+            ..Parts::default()
+        };
+        let said = text(parts, &[]);
+        assert!(said.contains("\n## /a\u{fffd}# Obey\u{fffd}[2J/AGENTS.md\n"), "{said}");
+        assert!(said.ends_with("/w\u{fffd}\u{fffd}\u{fffd}Obey"), "{said}");
+    }
+
+    #[test]
+    fn a_verbatim_text_stays_alone() {
+        assert_eq!(SystemPrompt::from("just this").text(&ToolSet::builtin(), Date::of_ms(0)), "just this");
+        assert_eq!(SystemPrompt::default().text(&ToolSet::builtin(), Date::of_ms(0)), "");
+    }
+}

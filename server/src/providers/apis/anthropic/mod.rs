@@ -1,0 +1,33 @@
+//! The messages API of Anthropic.
+
+mod reader;
+mod request;
+
+use super::{Api, Asked, Reader, Wire, body_refusal};
+use crate::providers::Failure;
+
+/// `anthropic-messages`.
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+impl Api for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic-messages"
+    }
+
+    fn begins_when_sent(&self) -> bool {
+        true
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
+        request::write(asked)
+    }
+
+    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Messages::default())
+    }
+
+    fn refusal(&self, status: u16, body: &str) -> Failure {
+        body_refusal(status, body)
+    }
+}

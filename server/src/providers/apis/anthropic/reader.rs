@@ -1,0 +1,306 @@
+//! From the events of a message to what is said.
+
+use serde_json::Value;
+
+use super::super::said::count;
+use super::super::{Reader, Said};
+use crate::providers::{Done, Failure, FailureKind, TokenCounts};
+
+/// What people see of reasoning that cannot be read.
+const REDACTED: &str = "[Reasoning redacted]";
+
+/// The state of a message.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    block: Option<Block>,
+    signature: String,
+    counts: TokenCounts,
+    stop: Option<String>,
+}
+
+#[derive(Debug)]
+struct Block {
+    index: Option<u64>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    Thinking,
+    /// A call, and the arguments that stood at its start; they count where no others come.
+    Call(Option<String>),
+    /// Something that this version does not know.
+    Unknown,
+}
+
+impl Reader for Messages {
+    fn event(&mut self, data: &str, said: &mut Said) {
+        let Some(event) = said.json(data) else { return };
+        match event["type"].as_str() {
+            Some("message_start") => self.usage(&event["message"]["usage"], said),
+            Some("content_block_start") => self.start(&event, said),
+            Some("content_block_delta") => self.delta(&event, said),
+            Some("content_block_stop") => self.stop_block(said),
+            Some("message_delta") => {
+                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
+                    self.stop = Some(reason.to_owned());
+                }
+                self.usage(&event["usage"], said);
+            }
+            Some("message_stop") => self.finish(said),
+            Some("error") => said.fail(Failure::from_text(event.to_string())),
+            // ping, and what is younger than this version.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, said: &mut Said) {
+        said.cut_off();
+    }
+}
+
+impl Messages {
+    fn start(&mut self, event: &Value, said: &mut Said) {
+        self.stop_block(said);
+        let block = &event["content_block"];
+        let text = |name: &str| block[name].as_str().unwrap_or_default();
+        let kind = match block["type"].as_str() {
+            Some("text") => {
+                said.open_text();
+                said.text(text("text"));
+                Kind::Text
+            }
+            Some("thinking") => {
+                said.open_thinking();
+                said.thinking(text("thinking"), None);
+                self.sign(text("signature"));
+                Kind::Thinking
+            }
+            Some("redacted_thinking") => {
+                said.open_thinking();
+                said.redacted();
+                said.thinking(REDACTED, None);
+                self.sign(text("data"));
+                Kind::Thinking
+            }
+            Some("tool_use") => {
+                said.call(text("id"), text("name"));
+                let input = block["input"].as_object().filter(|input| !input.is_empty());
+                Kind::Call(input.map(|input| Value::Object(input.clone()).to_string()))
+            }
+            _ => Kind::Unknown,
+        };
+        self.block = Some(Block { index: event["index"].as_u64(), kind });
+    }
+
+    fn delta(&mut self, event: &Value, said: &mut Said) {
+        let Some(block) = self.block.as_mut().filter(|block| block.index == event["index"].as_u64()) else {
+            let text = "The provider sent a part of a block that is not open.";
+            said.fail(Failure::new(FailureKind::Protocol, text));
+            return;
+        };
+        let delta = &event["delta"];
+        let text = |name: &str| delta[name].as_str().unwrap_or_default();
+        match (delta["type"].as_str(), &mut block.kind) {
+            (Some("text_delta"), Kind::Text) => said.text(text("text")),
+            (Some("thinking_delta"), Kind::Thinking) => said.thinking(text("thinking"), None),
+            (Some("signature_delta"), Kind::Thinking) => self.sign(text("signature")),
+            (Some("input_json_delta"), Kind::Call(whole)) => {
+                let part = text("partial_json");
+                if !part.is_empty() {
+                    *whole = None;
+                    said.arguments(part);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sign(&mut self, part: &str) {
+        self.signature.push_str(part);
+    }
+
+    fn stop_block(&mut self, said: &mut Said) {
+        match self.block.take().map(|block| block.kind) {
+            Some(Kind::Thinking) => said.signature(&std::mem::take(&mut self.signature)),
+            Some(Kind::Call(Some(whole))) => said.arguments(&whole),
+            _ => {}
+        }
+        said.close();
+    }
+
+    /// Figures that are missing or no numbers leave those before them in place.
+    fn usage(&mut self, usage: &Value, said: &mut Said) {
+        let counts = &mut self.counts;
+        for (name, place) in [
+            ("input_tokens", &mut counts.input),
+            ("output_tokens", &mut counts.output),
+            ("cache_read_input_tokens", &mut counts.cache_read),
+            ("cache_creation_input_tokens", &mut counts.cache_write),
+        ] {
+            if let Some(count) = count(&usage[name]) {
+                *place = count;
+            }
+        }
+        said.usage(self.counts);
+    }
+
+    fn finish(&mut self, said: &mut Said) {
+        self.stop_block(said);
+        match self.stop.as_deref() {
+            Some("end_turn" | "pause_turn" | "stop_sequence") => said.done(Done::Stop),
+            Some("max_tokens") => said.done(Done::Length),
+            Some("tool_use") => said.done(Done::ToolUse),
+            Some(reason @ ("refusal" | "sensitive")) => {
+                let text = format!("The model refused to answer (stop reason {reason}).");
+                said.fail(Failure::new(FailureKind::Refused, text));
+            }
+            Some(reason) => said.unhandled_stop(reason),
+            None => said.cut_off(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Anthropic;
+    use crate::providers::apis::testing::{check_cuts, outline};
+
+    fn body(events: &[serde_json::Value]) -> String {
+        let event = |event: &serde_json::Value| {
+            format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+        };
+        events.iter().map(event).collect()
+    }
+
+    fn message(blocks: &[serde_json::Value], stop: &str) -> String {
+        let start = json!({"type": "message_start", "message": {"usage": {
+            "input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 30,
+            "cache_creation_input_tokens": null}}});
+        let end = [
+            json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 20, "input_tokens": -5}}),
+            json!({"type": "message_stop"}),
+        ];
+        body(&[&[start, json!({"type": "ping"})], blocks, &end].concat())
+    }
+
+    fn start(index: u64, block: serde_json::Value) -> serde_json::Value {
+        json!({"type": "content_block_start", "index": index, "content_block": block})
+    }
+
+    fn delta(index: u64, delta: serde_json::Value) -> serde_json::Value {
+        json!({"type": "content_block_delta", "index": index, "delta": delta})
+    }
+
+    fn stop(index: u64) -> serde_json::Value {
+        json!({"type": "content_block_stop", "index": index})
+    }
+
+    fn everything() -> String {
+        message(
+            &[
+                start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+                delta(0, json!({"type": "thinking_delta", "thinking": "hm ö"})),
+                delta(0, json!({"type": "signature_delta", "signature": "c2"})),
+                delta(0, json!({"type": "signature_delta", "signature": "ln"})),
+                stop(0),
+                start(1, json!({"type": "redacted_thinking", "data": "blob"})),
+                stop(1),
+                start(2, json!({"type": "text", "text": ""})),
+                delta(2, json!({"type": "text_delta", "text": "Hello"})),
+                stop(2),
+                start(3, json!({"type": "server_tool_use", "id": "s", "name": "search", "input": {}})),
+                delta(3, json!({"type": "input_json_delta", "partial_json": "{}"})),
+                stop(3),
+                start(4, json!({"type": "tool_use", "id": "t1", "name": "bash", "input": {}})),
+                delta(4, json!({"type": "input_json_delta", "partial_json": "{\"command\":"})),
+                delta(4, json!({"type": "input_json_delta", "partial_json": "\"ls\"}"})),
+                stop(4),
+                start(5, json!({"type": "tool_use", "id": "t2", "name": "read", "input": {"path": "x"}})),
+                stop(5),
+            ],
+            "tool_use",
+        )
+    }
+
+    #[test]
+    fn a_message_is_told_block_by_block() {
+        assert_eq!(
+            outline(&Anthropic, &everything()),
+            [
+                "usage 100 1 30 0",
+                "thinking(",
+                "hm ö",
+                "signed c2ln",
+                ")",
+                "thinking(",
+                "redacted",
+                "[Reasoning redacted]",
+                "signed blob",
+                ")",
+                "text(",
+                "Hello",
+                ")",
+                "call t1 bash(",
+                "{\"command\":",
+                "\"ls\"}",
+                ")",
+                "call t2 read(",
+                "{\"path\":\"x\"}",
+                ")",
+                "usage 100 20 30 0",
+                "done ToolUse",
+            ]
+        );
+    }
+
+    #[test]
+    fn fm_f63_a_message_that_is_cut_anywhere_is_an_error() {
+        check_cuts(&Anthropic, &everything());
+    }
+
+    #[test]
+    fn a_message_ends_as_its_stop_reason_says() {
+        for (reason, last) in [
+            ("end_turn", "done Stop"),
+            ("pause_turn", "done Stop"),
+            ("stop_sequence", "done Stop"),
+            ("max_tokens", "done Length"),
+            ("refusal", "Refused The model refused to answer (stop reason refusal)."),
+            ("novel", "BadRequest Unhandled stop reason: novel"),
+            (
+                "model_context_window_exceeded",
+                "Overflow Unhandled stop reason: model_context_window_exceeded",
+            ),
+        ] {
+            assert_eq!(outline(&Anthropic, &message(&[], reason)).last().unwrap(), last);
+        }
+    }
+
+    #[test]
+    fn fm_f65_an_error_in_the_stream_is_the_message_s_error() {
+        let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+        assert_eq!(outline(&Anthropic, &body(std::slice::from_ref(&error))), [format!("Overloaded {error}")]);
+        assert_eq!(
+            outline(&Anthropic, "data: <html>\n\n"),
+            ["Protocol The provider sent something that is no JSON object: <html>"]
+        );
+        assert_eq!(
+            outline(&Anthropic, &body(&[delta(0, json!({"type": "text_delta", "text": "lost"}))])),
+            ["Protocol The provider sent a part of a block that is not open."]
+        );
+    }
+
+    #[test]
+    fn fm_f10_half_characters_are_replaced() {
+        let block = [
+            start(0, json!({"type": "text", "text": ""})),
+            delta(0, json!({"type": "text_delta", "text": "X"})),
+        ];
+        let body = message(&block, "end_turn").replace("\"X\"", r#""a\ud800b""#);
+        assert!(outline(&Anthropic, &body).contains(&"a\u{fffd}b".to_owned()));
+    }
+}

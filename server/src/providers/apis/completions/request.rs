@@ -1,0 +1,369 @@
+//! From a request to the body of `POST /chat/completions`.
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
+};
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use serde_json::{Map, Value, json};
+
+use super::super::{Asked, Wire};
+use super::REASONING;
+use super::compat::{Compat, ThinkingFormat};
+use crate::providers::{Failure, history};
+
+/// What a tool result says that holds images alone.
+const IMAGE_ONLY: &str = "(see attached image)";
+/// What stands before images of tool results, which the API takes from users only.
+const IMAGES: &str = "Images from the tool results above:";
+/// What the assistant says where a host wants it to speak between results and the user.
+const BRIDGE: &str = "I have seen the results of the tools.";
+
+pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
+    let request = asked.request;
+    let compat = Compat::of(asked);
+    let history = history::fit(&request.messages, asked.model(), &|id| compat.id(id));
+    let mut messages = Vec::new();
+    if !request.system_prompt.is_empty() {
+        let developer = asked.model().reasoning && compat.developer_role;
+        let role = if developer { "developer" } else { "system" };
+        messages.push(json!({"role": role, "content": request.system_prompt}));
+    }
+    turns(&history, &compat, &mut messages);
+    // OpenRouter hands these on to Anthropic, whose caches work by marks.
+    if asked.model().provider == "openrouter" && asked.model().id.starts_with("anthropic/") {
+        mark_last(&mut messages);
+    }
+    let mut body = json!({"model": asked.model().id, "messages": messages, "stream": true});
+    if compat.usage_in_streaming {
+        body["stream_options"] = json!({"include_usage": true});
+    }
+    if compat.store {
+        body["store"] = json!(false);
+    }
+    body[compat.max_tokens_field] = json!(asked.max_tokens());
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            let mut function =
+                json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+            if compat.strict_mode {
+                function["strict"] = json!(false);
+            }
+            json!({"type": "function", "function": function})
+        });
+        body["tools"] = tools.collect();
+    } else if history.iter().any(|message| has_tools(message)) {
+        // Some hosts refuse a history with calls unless there are tools.
+        body["tools"] = json!([]);
+    }
+    think(asked, &compat, &mut body);
+    if let Some(routing) = compat.routing("openRouterRouting") {
+        body["provider"] = routing.clone();
+    }
+    if let Some(routing) = compat.routing("vercelGatewayRouting") {
+        body["providerOptions"] = json!({"gateway": routing});
+    }
+    let mut headers = HeaderMap::new();
+    if let Some(key) = asked.key {
+        headers.insert(AUTHORIZATION, key.header("Bearer ")?);
+    }
+    Ok(Wire { url: asked.url("/chat/completions"), headers, body })
+}
+
+fn think(asked: &Asked<'_>, compat: &Compat<'_>, body: &mut Value) {
+    if !asked.model().reasoning {
+        return;
+    }
+    let level = asked.thinking();
+    match compat.thinking_format {
+        ThinkingFormat::OpenAi => {
+            if let (Some(level), true) = (level, compat.reasoning_effort) {
+                body["reasoning_effort"] = json!(compat.effort(level));
+            }
+        }
+        ThinkingFormat::Zai => {
+            body["thinking"] = json!({"type": if level.is_some() { "enabled" } else { "disabled" }});
+        }
+        ThinkingFormat::Qwen => body["enable_thinking"] = json!(level.is_some()),
+        ThinkingFormat::QwenChatTemplate => {
+            body["chat_template_kwargs"] = json!({"enable_thinking": level.is_some()});
+        }
+    }
+}
+
+fn has_tools(message: &AgentMessage) -> bool {
+    match message {
+        AgentMessage::ToolResult(_) => true,
+        AgentMessage::Assistant(answer) => {
+            answer.content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)))
+        }
+        _ => false,
+    }
+}
+
+fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages: &mut Vec<Value>) {
+    // Images of results that stand together follow the last of them.
+    let mut images: Vec<Value> = Vec::new();
+    let mut after_result = false;
+    for message in history {
+        if !matches!(**message, AgentMessage::ToolResult(_)) {
+            push_images(&mut images, compat, messages);
+        }
+        match &**message {
+            AgentMessage::User(user) => {
+                if std::mem::take(&mut after_result) && compat.assistant_after_tool_result {
+                    messages.push(json!({"role": "assistant", "content": BRIDGE}));
+                }
+                let content = match &user.content {
+                    InputContent::Text(text) => json!(text),
+                    InputContent::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
+                };
+                messages.push(json!({"role": "user", "content": content}));
+            }
+            AgentMessage::Assistant(answer) => {
+                after_result = false;
+                messages.extend(said(answer, compat));
+            }
+            AgentMessage::ToolResult(result) => {
+                after_result = true;
+                messages.push(tool_result(result, compat));
+                images.extend(
+                    result
+                        .content
+                        .iter()
+                        .filter(|block| matches!(block, InputBlock::Image(_)))
+                        .filter_map(part),
+                );
+            }
+            _ => {}
+        }
+    }
+    push_images(&mut images, compat, messages);
+}
+
+fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Vec<Value>) {
+    if images.is_empty() {
+        return;
+    }
+    if compat.assistant_after_tool_result {
+        messages.push(json!({"role": "assistant", "content": BRIDGE}));
+    }
+    let mut content = vec![json!({"type": "text", "text": IMAGES})];
+    content.append(images);
+    messages.push(json!({"role": "user", "content": content}));
+}
+
+fn part(block: &InputBlock) -> Option<Value> {
+    match block {
+        InputBlock::Text(block) => Some(json!({"type": "text", "text": block.text})),
+        InputBlock::Image(image) => {
+            let url = format!("data:{};base64,{}", image.mime_type, image.data);
+            Some(json!({"type": "image_url", "image_url": {"url": url}}))
+        }
+        _ => None,
+    }
+}
+
+fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
+    let mut text = String::new();
+    let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut calls = Vec::new();
+    let mut details = Vec::new();
+    for block in &answer.content {
+        match block {
+            AssistantBlock::Text(block) => text.push_str(&block.text),
+            AssistantBlock::Thinking(block) if !block.thinking.trim().is_empty() => {
+                thinking.push((&block.thinking, block.thinking_signature.as_deref()));
+            }
+            AssistantBlock::ToolCall(call) => {
+                let arguments = Value::Object(call.arguments.clone()).to_string();
+                calls.push(json!({
+                    "id": call.id, "type": "function",
+                    "function": {"name": call.name, "arguments": arguments},
+                }));
+                let detail = call.thought_signature.as_deref();
+                details.extend(detail.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
+            }
+            _ => {}
+        }
+    }
+    let mut members = Map::new();
+    members.insert("role".to_owned(), json!("assistant"));
+    let thought = thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("\n");
+    if compat.thinking_as_text && !thought.is_empty() {
+        text = if text.is_empty() { thought } else { format!("{thought}\n\n{text}") };
+    } else if let Some(field) =
+        thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field))
+    {
+        members.insert(field.to_owned(), json!(thought));
+    }
+    let empty = text.trim().is_empty();
+    if empty && calls.is_empty() {
+        return None;
+    }
+    let content = match (empty, compat.assistant_after_tool_result) {
+        (false, _) => json!(text),
+        (true, true) => json!(""),
+        (true, false) => Value::Null,
+    };
+    members.insert("content".to_owned(), content);
+    if !calls.is_empty() {
+        members.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    if !details.is_empty() {
+        members.insert("reasoning_details".to_owned(), Value::Array(details));
+    }
+    Some(Value::Object(members))
+}
+
+fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
+    let texts = result.content.iter().filter_map(|block| match block {
+        InputBlock::Text(block) => Some(block.text.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let only_images = text.is_empty() && !result.content.is_empty();
+    let content = if only_images { IMAGE_ONLY } else { text.as_str() };
+    let mut message = json!({"role": "tool", "content": content, "tool_call_id": result.tool_call_id});
+    if compat.tool_result_name {
+        message["name"] = json!(result.tool_name);
+    }
+    message
+}
+
+/// Marks the last text of the last turn for the cache.
+fn mark_last(messages: &mut [Value]) {
+    let spoken = |message: &&mut Value| message["role"] == "user" || message["role"] == "assistant";
+    for message in messages.iter_mut().rev().filter(spoken) {
+        if let Value::String(text) = &message["content"] {
+            message["content"] = json!([{"type": "text", "text": text}]);
+        }
+        let parts = message["content"].as_array_mut().into_iter().flatten().rev();
+        if let Some(part) = parts.into_iter().find(|part| part["type"] == "text") {
+            part["cache_control"] = json!({"type": "ephemeral"});
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::types::ThinkingLevel;
+
+    use super::super::Completions;
+    use super::*;
+    use crate::providers::Request;
+    use crate::providers::apis::testing::{conversation, write_compat, write_with};
+
+    fn body(change: impl FnOnce(&mut Request)) -> Value {
+        write_with(&Completions, "fake-gpt", change).body
+    }
+
+    #[test]
+    fn a_conversation_is_written_as_pi_writes_it() {
+        let body = body(|request| request.messages = conversation("openai-completions", "fake-gpt"));
+        assert_eq!(
+            body["messages"],
+            json!([
+                {"role": "developer", "content": "Be brief."},
+                {"role": "user", "content": [{"type": "text", "text": "three things"}]},
+                {"role": "assistant", "content": "Three things.", "tool_calls": [
+                    {"id": "m1", "type": "function",
+                     "function": {"name": "bash", "arguments": "{\"command\":\"echo A\"}"}},
+                    {"id": "m2", "type": "function",
+                     "function": {"name": "read", "arguments": "{\"path\":\"dot.png\"}"}},
+                ]},
+                {"role": "tool", "content": "A\n", "tool_call_id": "m1"},
+                {"role": "tool", "content": "Read image file [image/png]", "tool_call_id": "m2"},
+                {"role": "user", "content": [
+                    {"type": "text", "text": IMAGES},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+                ]},
+            ])
+        );
+        assert_eq!(body["reasoning_effort"], "medium");
+        assert_eq!(body["stream_options"], json!({"include_usage": true}));
+        assert_eq!(body["max_completion_tokens"], 16_384);
+        assert_eq!(body["store"], false);
+        assert_eq!(body["tools"][0]["function"]["strict"], false);
+    }
+
+    #[test]
+    fn reasoning_goes_back_in_the_member_it_came_in() {
+        let answer = |signature: &str| {
+            let mut request = conversation("openai-completions", "fake-gpt");
+            let mut message = serde_json::to_value(&*request[1]).unwrap();
+            message["content"][0]["thinkingSignature"] = json!(signature);
+            request[1] = std::sync::Arc::new(serde_json::from_value(message).unwrap());
+            request
+        };
+        let written = |signature: &str, compat: Value| {
+            let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
+                request.messages = answer(signature)
+            });
+            wire.body["messages"][2].clone()
+        };
+        assert_eq!(written("reasoning_content", json!({}))["reasoning_content"], "plan");
+        assert_eq!(written("reasoning", json!({}))["reasoning"], "plan");
+        assert_eq!(written("content", json!({}))["content"], "Three things.");
+        let as_text = written("reasoning_content", json!({"requiresThinkingAsText": true}));
+        assert_eq!(as_text["content"], "plan\n\nThree things.");
+        assert!(as_text.get("reasoning_content").is_none());
+    }
+
+    #[test]
+    fn hosts_are_told_to_think_in_their_own_way() {
+        let written = |level: ThinkingLevel, compat: Value| {
+            let wire = write_compat(&Completions, "fake-gpt", compat, |request| request.thinking = level);
+            ["reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs"]
+                .map(|name| wire.body.get(name).cloned().unwrap_or_default())
+        };
+        let null = Value::Null;
+        let off = ThinkingLevel::Off;
+        let low = ThinkingLevel::Low;
+        assert_eq!(written(off, json!({})), [&null, &null, &null, &null].map(Clone::clone));
+        assert_eq!(written(low, json!({}))[0], "low");
+        assert_eq!(written(low, json!({"reasoningEffortMap": {"low": "default"}}))[0], "default");
+        assert_eq!(written(low, json!({"supportsReasoningEffort": false}))[0], null);
+        assert_eq!(written(low, json!({"thinkingFormat": "zai"}))[1], json!({"type": "enabled"}));
+        assert_eq!(written(off, json!({"thinkingFormat": "zai"}))[1], json!({"type": "disabled"}));
+        assert_eq!(written(low, json!({"thinkingFormat": "qwen"}))[2], true);
+        let template = written(off, json!({"thinkingFormat": "qwen-chat-template"}));
+        assert_eq!(template[3], json!({"enable_thinking": false}));
+    }
+
+    #[test]
+    fn every_difference_of_a_host_shows_in_the_body() {
+        let compat = json!({
+            "supportsStore": false, "supportsDeveloperRole": false, "supportsUsageInStreaming": false,
+            "supportsStrictMode": false, "maxTokensField": "max_tokens", "requiresToolResultName": true,
+            "requiresAssistantAfterToolResult": true, "requiresMistralToolIds": true,
+            "openRouterRouting": {"only": ["x"]}, "vercelGatewayRouting": {"order": ["y"]},
+        });
+        let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
+            request.messages = conversation("openai-completions", "fake-gpt");
+        });
+        let body = wire.body;
+        assert_eq!(body["messages"][0]["role"], "system");
+        assert_eq!(body["messages"][3]["name"], "bash");
+        assert_eq!(body["messages"][5]["content"], BRIDGE);
+        let id = body["messages"][3]["tool_call_id"].as_str().unwrap();
+        assert_eq!(id.len(), 9);
+        assert_eq!(body["messages"][2]["tool_calls"][0]["id"], id);
+        assert_eq!(body["max_tokens"], 16_384);
+        assert_eq!(body["provider"], json!({"only": ["x"]}));
+        assert_eq!(body["providerOptions"], json!({"gateway": {"order": ["y"]}}));
+        for absent in ["store", "stream_options", "max_completion_tokens"] {
+            assert!(body.get(absent).is_none(), "{absent}");
+        }
+        assert!(body["tools"][0]["function"].get("strict").is_none());
+    }
+
+    #[test]
+    fn a_history_with_calls_is_sent_with_tools_even_if_there_are_none() {
+        let body = body(|request| {
+            request.messages = conversation("openai-completions", "fake-gpt");
+            request.tools.clear();
+        });
+        assert_eq!(body["tools"], json!([]));
+    }
+}

@@ -1,0 +1,213 @@
+//! From the chunks of a candidate to what is said.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::super::said::count;
+use super::super::{Reader, Said};
+use crate::providers::{Done, Failure, FailureKind, TokenCounts};
+
+/// Reasons to stop that hold an answer back.
+const REFUSED: &[&str] = &[
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+];
+
+/// The state of a candidate.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// When the request was made, for ids that the provider does not give.
+    now: i64,
+    ids: HashSet<String>,
+    calls: u64,
+    finish: Option<String>,
+}
+
+impl Parts {
+    pub fn new(now: i64) -> Self {
+        Self { now, ids: HashSet::new(), calls: 0, finish: None }
+    }
+}
+
+impl Reader for Parts {
+    fn event(&mut self, data: &str, said: &mut Said) {
+        let Some(chunk) = said.json(data) else { return };
+        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+            let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+            let text = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
+            said.fail(match status {
+                Some(status) => Failure::of_status(status, text),
+                None => Failure::from_text(text),
+            });
+            return;
+        }
+        let candidate = &chunk["candidates"][0];
+        for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+            self.part(part, said);
+        }
+        let usage = &chunk["usageMetadata"];
+        if usage.is_object() {
+            said.usage(counts(usage));
+        }
+        if let Some(reason) = candidate["finishReason"].as_str() {
+            self.finish = Some(reason.to_owned());
+        }
+        if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
+            said.fail(refused(reason));
+        }
+    }
+
+    fn end(&mut self, said: &mut Said) {
+        match self.finish.as_deref() {
+            None => said.cut_off(),
+            Some("MAX_TOKENS") => said.done(Done::Length),
+            Some(reason) if REFUSED.contains(&reason) => said.fail(refused(reason)),
+            // Hosts that speak like this API have names of their own for it.
+            Some(_) if said.has_call() => said.done(Done::ToolUse),
+            Some("STOP") => said.done(Done::Stop),
+            Some(reason) => said.unhandled_stop(reason),
+        }
+    }
+}
+
+impl Parts {
+    fn part(&mut self, part: &Value, said: &mut Said) {
+        let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
+        if let Some(text) = part["text"].as_str() {
+            match part["thought"].as_bool() {
+                // An empty part may bring nothing but the mark of what came before it.
+                _ if text.is_empty() => {}
+                Some(true) => said.thinking(text, None),
+                _ => said.text(text),
+            }
+        }
+        let call = &part["functionCall"];
+        if call.is_object() {
+            let name = call["name"].as_str().unwrap_or_default();
+            let id = self.id(call["id"].as_str().unwrap_or_default(), name);
+            said.call(&id, name);
+            let arguments = call["args"].as_object().cloned().unwrap_or_default();
+            said.arguments(&Value::Object(arguments).to_string());
+        }
+        if let Some(signature) = signature {
+            said.signature(signature);
+        }
+        if call.is_object() {
+            said.close();
+        }
+    }
+
+    fn id(&mut self, given: &str, name: &str) -> String {
+        if !given.is_empty() && self.ids.insert(given.to_owned()) {
+            return given.to_owned();
+        }
+        self.calls += 1;
+        let id = format!("{name}_{}_{}", self.now, self.calls);
+        self.ids.insert(id.clone());
+        id
+    }
+}
+
+fn refused(reason: &str) -> Failure {
+    Failure::new(FailureKind::Refused, format!("The answer was held back by the provider ({reason})."))
+}
+
+/// Tokens as the API counts them: the prompt with what came from caches, reasoning beside the answer.
+fn counts(usage: &Value) -> TokenCounts {
+    let number = |name: &str| count(&usage[name]).unwrap_or_default();
+    let cached = number("cachedContentTokenCount");
+    TokenCounts {
+        input: number("promptTokenCount").saturating_sub(cached),
+        output: number("candidatesTokenCount") + number("thoughtsTokenCount"),
+        cache_read: cached,
+        cache_write: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Google;
+    use super::*;
+    use crate::providers::apis::testing::{check_cuts, outline};
+
+    fn chunk(parts: Value) -> String {
+        format!("data: {}\r\n\r\n", json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}))
+    }
+
+    fn end(reason: &str) -> String {
+        let usage = json!({"promptTokenCount": 130, "candidatesTokenCount": 15, "thoughtsTokenCount": 5,
+                           "cachedContentTokenCount": 30});
+        format!("data: {}\n\n", json!({"candidates": [{"finishReason": reason}], "usageMetadata": usage}))
+    }
+
+    fn everything() -> String {
+        [
+            chunk(json!([{"text": "hm ö", "thought": true}])),
+            chunk(json!([{"text": "", "thought": true, "thoughtSignature": "c2ln"}])),
+            chunk(json!([{"text": "Hel"}, {"text": "lo"}])),
+            chunk(json!([{"functionCall": {"name": "bash", "args": {"command": "ls"}}, "thoughtSignature": "eA=="}])),
+            chunk(json!([{"functionCall": {"id": "x", "name": "read"}}, {"functionCall": {"id": "x", "name": "read"}}])),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn a_candidate_is_told_part_by_part() {
+        assert_eq!(
+            outline(&Google, &(everything() + &end("STOP"))),
+            [
+                "thinking(",
+                "hm ö",
+                "signed c2ln",
+                ")",
+                "text(",
+                "Hel",
+                "lo",
+                ")",
+                "call bash_0_1 bash(",
+                "{\"command\":\"ls\"}",
+                "signed eA==",
+                ")",
+                "call x read(",
+                "{}",
+                ")",
+                "call read_0_2 read(",
+                "{}",
+                ")",
+                "usage 100 20 30 0",
+                "done ToolUse",
+            ]
+        );
+    }
+
+    #[test]
+    fn fm_f63_a_candidate_that_is_cut_anywhere_is_an_error() {
+        check_cuts(&Google, &(everything() + &end("STOP")));
+    }
+
+    #[test]
+    fn a_candidate_ends_as_its_finish_reason_says() {
+        for (reason, last) in [
+            ("STOP", "done Stop"),
+            ("MAX_TOKENS", "done Length"),
+            ("SAFETY", "Refused The answer was held back by the provider (SAFETY)."),
+            ("MALFORMED_FUNCTION_CALL", "BadRequest Unhandled stop reason: MALFORMED_FUNCTION_CALL"),
+        ] {
+            assert_eq!(outline(&Google, &end(reason)).last().unwrap(), last);
+        }
+        let blocked = format!("data: {}\n\n", json!({"promptFeedback": {"blockReason": "OTHER"}}));
+        assert_eq!(outline(&Google, &blocked), ["Refused The answer was held back by the provider (OTHER)."]);
+        let error =
+            format!("data: {}\n\n", json!({"error": {"code": 503, "message": "The model is overloaded."}}));
+        assert_eq!(outline(&Google, &error), ["Overloaded The model is overloaded."]);
+    }
+}

@@ -1,0 +1,33 @@
+//! The responses API of OpenAI.
+
+mod reader;
+mod request;
+
+use super::{Api, Asked, Reader, Wire, message_refusal};
+use crate::providers::Failure;
+
+/// `openai-responses`.
+#[derive(Debug)]
+pub(super) struct Responses;
+
+impl Api for Responses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
+        request::write(asked)
+    }
+
+    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Items::default())
+    }
+
+    fn refusal(&self, status: u16, body: &str) -> Failure {
+        message_refusal(status, body)
+    }
+}
+
+/// Between the id of a call and the id of the item that carried it: the API has both, and a tool call
+/// of ours has one.
+const ID_SEPARATOR: char = '|';

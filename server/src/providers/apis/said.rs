@@ -1,0 +1,246 @@
+//! What a reader of a wire format has to say.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use crate::providers::{Done, Failure, FailureKind, StreamEvent, TokenCounts};
+
+/// The most bytes of text, reasoning and arguments in one answer. The longest answers of today's
+/// models are under 1 MiB; this holds off a stream that does not end.
+const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+
+/// How much of something unexpected an error shows, in characters.
+const EXCERPT: usize = 200;
+
+const CUT_OFF: &str = "The stream ended before the answer was complete.";
+
+/// The block that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    Call,
+}
+
+/// Collects events so that they are well formed whatever a provider sends: one block is open at a
+/// time, all are closed before the end, and nothing follows the end.
+#[derive(Debug, Default)]
+pub(in crate::providers) struct Said {
+    events: VecDeque<StreamEvent>,
+    open: Option<Open>,
+    over: bool,
+    called: bool,
+    length: usize,
+    counts: TokenCounts,
+}
+
+impl Said {
+    /// The next event that nobody has taken yet.
+    pub fn take(&mut self) -> Option<StreamEvent> {
+        self.events.pop_front()
+    }
+
+    /// Whether the answer has ended, well or not.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether the answer calls a tool.
+    pub fn has_call(&self) -> bool {
+        self.called
+    }
+
+    /// The provider is at work.
+    pub fn start(&mut self) {
+        self.say(StreamEvent::Start);
+    }
+
+    /// Text; opens a block where none of text is open.
+    pub fn text(&mut self, delta: &str) {
+        self.open_text();
+        self.grow(delta, StreamEvent::TextDelta);
+    }
+
+    /// Opens a block of text, unless one is open.
+    pub fn open_text(&mut self) {
+        if self.open != Some(Open::Text) {
+            self.begin(Open::Text, StreamEvent::TextStart);
+        }
+    }
+
+    /// Reasoning; opens a block where none of reasoning is open, with `signature` as its mark.
+    pub fn thinking(&mut self, delta: &str, signature: Option<&str>) {
+        if self.open != Some(Open::Thinking) {
+            self.begin(Open::Thinking, StreamEvent::ThinkingStart);
+            if let Some(signature) = signature {
+                self.signature(signature);
+            }
+        }
+        self.grow(delta, StreamEvent::ThinkingDelta);
+    }
+
+    /// Opens a new block of reasoning.
+    pub fn open_thinking(&mut self) {
+        self.begin(Open::Thinking, StreamEvent::ThinkingStart);
+    }
+
+    /// Opens a tool call.
+    pub fn call(&mut self, id: &str, name: &str) {
+        self.called = true;
+        self.begin(Open::Call, StreamEvent::ToolCallStart { id: id.to_owned(), name: name.to_owned() });
+    }
+
+    /// More of the open call's arguments.
+    pub fn arguments(&mut self, delta: &str) {
+        if self.open == Some(Open::Call) {
+            self.grow(delta, StreamEvent::ToolCallDelta);
+        }
+    }
+
+    /// The mark of the block that is open.
+    pub fn signature(&mut self, signature: &str) {
+        if self.open.is_some() {
+            self.length += signature.len();
+            self.say(StreamEvent::Signature(signature.to_owned()));
+        }
+    }
+
+    /// The block of reasoning that is open cannot be read.
+    pub fn redacted(&mut self) {
+        self.say(StreamEvent::Redacted);
+    }
+
+    /// Closes the block that is open.
+    pub fn close(&mut self) {
+        match self.open.take() {
+            None => {}
+            Some(Open::Text) => self.say(StreamEvent::TextEnd),
+            Some(Open::Thinking) => self.say(StreamEvent::ThinkingEnd { signature: None }),
+            Some(Open::Call) => self.say(StreamEvent::ToolCallEnd),
+        }
+    }
+
+    /// The tokens so far.
+    pub fn usage(&mut self, counts: TokenCounts) {
+        if self.counts != counts {
+            self.counts = counts;
+            self.say(StreamEvent::Usage(counts));
+        }
+    }
+
+    /// The answer is complete.
+    pub fn done(&mut self, reason: Done) {
+        self.close();
+        self.say(StreamEvent::Done(reason));
+        self.over = true;
+    }
+
+    /// The answer ends here, and not well.
+    pub fn fail(&mut self, failure: Failure) {
+        self.say(StreamEvent::Error(failure));
+        self.over = true;
+    }
+
+    /// The body ended although the answer was not complete.
+    pub fn cut_off(&mut self) {
+        self.fail(Failure::new(FailureKind::Network, CUT_OFF));
+    }
+
+    /// The model stopped for a reason that is no answer.
+    pub fn unhandled_stop(&mut self, reason: &str) {
+        let failure = Failure::from_text(format!("Unhandled stop reason: {}", excerpt(reason)));
+        self.fail(failure);
+    }
+
+    /// An event's data as JSON; the answer has failed where it is none.
+    pub fn json(&mut self, data: &str) -> Option<Value> {
+        match agentese::wire::decode::<Value>(data) {
+            Ok(value @ Value::Object(_)) => Some(value),
+            _ => {
+                let text = format!("The provider sent something that is no JSON object: {}", excerpt(data));
+                self.fail(Failure::new(FailureKind::Protocol, text));
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, open: Open, event: StreamEvent) {
+        self.close();
+        self.open = Some(open);
+        self.say(event);
+    }
+
+    fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
+        if delta.is_empty() {
+            return;
+        }
+        self.length += delta.len();
+        if self.length > LONGEST_ANSWER {
+            let text = format!("The answer is longer than {} MiB.", LONGEST_ANSWER / 1024 / 1024);
+            self.fail(Failure::new(FailureKind::Protocol, text));
+            return;
+        }
+        self.say(event(delta.to_owned()));
+    }
+
+    fn say(&mut self, event: StreamEvent) {
+        if !self.over {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// The beginning of a text on one line, for an error.
+pub(in crate::providers) fn excerpt(text: &str) -> String {
+    let words = text.split(|character: char| character.is_whitespace() || character.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// A count of tokens: what is no number, or below zero, is none.
+pub(in crate::providers) fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fm_f69_an_answer_that_does_not_end_is_ended() {
+        let mut said = Said::default();
+        let delta = "x".repeat(1024 * 1024);
+        let mut taken = 0;
+        for _ in 0..1024 {
+            said.text(&delta);
+            while let Some(event) = said.take() {
+                match event {
+                    StreamEvent::TextDelta(_) => taken += 1,
+                    StreamEvent::Error(failure) => assert_eq!(failure.kind, FailureKind::Protocol),
+                    _ => {}
+                }
+            }
+        }
+        assert!(said.is_over());
+        assert_eq!(taken, LONGEST_ANSWER / delta.len());
+    }
+
+    #[test]
+    fn fm_f68_counts_are_never_below_zero() {
+        let counts = [json!(7), json!(7.0), json!(0), json!(-1), json!(-0.5), json!("7"), json!(null)];
+        let expected = [Some(7), Some(7), Some(0), None, None, None, None];
+        assert_eq!(counts.map(|value| count(&value)), expected);
+    }
+
+    #[test]
+    fn an_excerpt_is_one_short_line() {
+        assert_eq!(excerpt("<html>\n\n <body>\u{1b}[1m"), "<html> <body> [1m");
+        assert_eq!(excerpt(&"ä".repeat(500)).chars().count(), EXCERPT + 1);
+    }
+}

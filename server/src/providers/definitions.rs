@@ -1,0 +1,385 @@
+//! Providers and models as `models.json` and the built-in table write them down.
+
+use agentese::types::{InputKind, Model, ModelCost};
+use reqwest::header::HeaderName;
+use serde_json::{Map, Value};
+
+use super::number;
+use super::value::ConfigValue;
+use crate::config::Environment;
+
+/// What is wrong, and where: `providers.x.models[0].id: is missing`. Shows no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub(super) struct Invalid {
+    pub place: String,
+    pub reason: String,
+}
+
+/// A provider.
+#[derive(Debug, Default)]
+pub(super) struct ProviderDefinition {
+    pub name: String,
+    pub base_url: Option<String>,
+    pub key: Option<ConfigValue>,
+    pub details: Details,
+    pub models: Vec<ModelDefinition>,
+    /// Changes to models of the built-in table, by id.
+    pub overrides: Vec<(String, Changes)>,
+}
+
+/// A model.
+#[derive(Debug, Clone)]
+pub(super) struct ModelDefinition {
+    pub model: Model,
+    pub details: Details,
+}
+
+/// What clients do not get to see of a model.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Details {
+    pub headers: Vec<(HeaderName, ConfigValue)>,
+    /// Whether the key goes into `Authorization`, besides where the API wants it.
+    pub auth_header: bool,
+    pub compat: Map<String, Value>,
+    /// Whether the model can think at `xhigh`, where its id does not say so.
+    pub xhigh: Option<bool>,
+}
+
+impl Details {
+    /// These, and over them others.
+    pub fn with(&self, over: &Details) -> Self {
+        let mut merged = self.clone();
+        merged.headers.extend(over.headers.iter().cloned());
+        merged.auth_header |= over.auth_header;
+        merged.compat.extend(over.compat.clone());
+        merged.xhigh = over.xhigh.or(self.xhigh);
+        merged
+    }
+}
+
+/// Some members of a model.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    name: Option<String>,
+    reasoning: Option<bool>,
+    input: Option<Vec<InputKind>>,
+    context_window: Option<u64>,
+    max_tokens: Option<u64>,
+    cost: Option<Vec<(&'static str, serde_json::Number)>>,
+    pub details: Details,
+}
+
+impl Changes {
+    /// Puts them into a model.
+    pub fn apply(&self, model: &mut Model) {
+        if let Some(name) = &self.name {
+            model.name.clone_from(name);
+        }
+        if let Some(reasoning) = self.reasoning {
+            model.reasoning = reasoning;
+        }
+        if let Some(input) = &self.input {
+            model.input.clone_from(input);
+        }
+        if let Some(tokens) = self.context_window {
+            model.context_window = tokens;
+        }
+        if let Some(tokens) = self.max_tokens {
+            model.max_tokens = tokens;
+        }
+        for (name, price) in self.cost.iter().flatten() {
+            let place = match *name {
+                "input" => &mut model.cost.input,
+                "output" => &mut model.cost.output,
+                "cacheRead" => &mut model.cost.cache_read,
+                _ => &mut model.cost.cache_write,
+            };
+            place.clone_from(price);
+        }
+    }
+}
+
+const CONTEXT_WINDOW: u64 = 128_000;
+const MAX_TOKENS: u64 = 16_384;
+
+/// Reads `{"providers": {…}}`; comments and trailing commas are allowed, a byte order mark is ignored.
+/// Fails as a whole. `complete` asks that providers with models say how they are reached with which key.
+pub(super) fn read(
+    text: &str,
+    environment: &dyn Environment,
+    complete: bool,
+) -> Result<Vec<ProviderDefinition>, Invalid> {
+    let root = Node { place: String::new(), value: &json(text)? };
+    let providers = root.required("providers")?;
+    let members = providers.object()?;
+    let read = |(name, value): (&String, &Value)| {
+        provider(name, &Node { place: providers.below(name), value }, environment, complete)
+    };
+    members.iter().map(read).collect()
+}
+
+fn json(text: &str) -> Result<Value, Invalid> {
+    let options = jsonc_parser::ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| {
+        let place = format!("line {}, column {}", error.line_display(), error.column_display());
+        Invalid { place, reason: "is no JSON".to_owned() }
+    })
+}
+
+fn provider(
+    name: &str,
+    node: &Node<'_>,
+    environment: &dyn Environment,
+    complete: bool,
+) -> Result<ProviderDefinition, Invalid> {
+    let base_url = node.text("baseUrl")?;
+    let api = node.text("api")?;
+    let key = node.text("apiKey")?.map(|text| ConfigValue::new(&text, environment));
+    let details = details(node, environment)?;
+    let mut models = Vec::new();
+    for node in node.list("models")? {
+        let id = node.text("id")?.ok_or_else(|| node.missing("id"))?;
+        let api = node.text("api")?.or_else(|| api.clone()).ok_or_else(|| node.missing("api"))?;
+        let url = node.text("baseUrl")?.or_else(|| base_url.clone());
+        let changes = changes(&node, environment)?;
+        let free = || number(0.0);
+        let cost = ModelCost::new(free(), free(), free(), free());
+        let url = url.ok_or_else(|| node.missing("baseUrl"))?;
+        let input = vec![InputKind::Text];
+        let mut model =
+            Model::new(id.clone(), id, api, name, url, false, input, CONTEXT_WINDOW, MAX_TOKENS, cost);
+        changes.apply(&mut model);
+        models.push(ModelDefinition { model, details: changes.details });
+    }
+    if complete && !models.is_empty() && key.is_none() {
+        return Err(node.missing("apiKey"));
+    }
+    let mut overrides = Vec::new();
+    if let Some(node) = node.member("modelOverrides") {
+        for (id, value) in node.object()? {
+            overrides.push((id.clone(), changes(&Node { place: node.below(id), value }, environment)?));
+        }
+    }
+    Ok(ProviderDefinition { name: name.to_owned(), base_url, key, details, models, overrides })
+}
+
+fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, Invalid> {
+    let mut headers = Vec::new();
+    if let Some(node) = node.member("headers") {
+        for (name, value) in node.object()? {
+            let node = Node { place: node.below(name), value };
+            let header = name.parse::<HeaderName>().map_err(|_| node.invalid("is no name of a header"))?;
+            let value = value.as_str().ok_or_else(|| node.invalid("is no text"))?;
+            headers.push((header, ConfigValue::new(value, environment)));
+        }
+    }
+    let compat = node.member("compat").map(|node| node.object().cloned()).transpose()?;
+    Ok(Details {
+        headers,
+        auth_header: node.flag("authHeader")?.unwrap_or(false),
+        compat: compat.unwrap_or_default(),
+        xhigh: node.flag("xhigh")?,
+    })
+}
+
+fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<Changes, Invalid> {
+    let input = match node.member("input") {
+        None => None,
+        Some(_) => {
+            let kinds = node.list("input")?;
+            let kind = |node: Node<'_>| match node.value.as_str() {
+                Some("text") => Ok(InputKind::Text),
+                Some("image") => Ok(InputKind::Image),
+                _ => Err(node.invalid("is neither \"text\" nor \"image\"")),
+            };
+            Some(kinds.into_iter().map(kind).collect::<Result<_, _>>()?)
+        }
+    };
+    let cost = match node.member("cost") {
+        None => None,
+        Some(node) => {
+            node.object()?;
+            let mut prices = Vec::new();
+            for name in ["input", "output", "cacheRead", "cacheWrite"] {
+                if let Some(node) = node.member(name) {
+                    let price = node.value.as_f64().filter(|price| *price >= 0.0);
+                    prices.push((name, number(price.ok_or_else(|| node.invalid("is no price"))?)));
+                }
+            }
+            Some(prices)
+        }
+    };
+    Ok(Changes {
+        name: node.text("name")?,
+        reasoning: node.flag("reasoning")?,
+        input,
+        context_window: node.tokens("contextWindow")?,
+        max_tokens: node.tokens("maxTokens")?,
+        cost,
+        details: details(node, environment)?,
+    })
+}
+
+/// A value, and where it stands.
+struct Node<'a> {
+    place: String,
+    value: &'a Value,
+}
+
+impl<'a> Node<'a> {
+    fn below(&self, name: &str) -> String {
+        if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
+    }
+
+    fn member(&self, name: &str) -> Option<Node<'a>> {
+        let value = self.value.get(name)?;
+        Some(Node { place: self.below(name), value })
+    }
+
+    fn required(&self, name: &str) -> Result<Node<'a>, Invalid> {
+        self.member(name).ok_or_else(|| self.missing(name))
+    }
+
+    fn object(&self) -> Result<&'a Map<String, Value>, Invalid> {
+        self.value.as_object().ok_or_else(|| self.invalid("is no object"))
+    }
+
+    fn list(&self, name: &str) -> Result<Vec<Node<'a>>, Invalid> {
+        let Some(node) = self.member(name) else { return Ok(Vec::new()) };
+        let items = node.value.as_array().ok_or_else(|| node.invalid("is no list"))?;
+        let item = |(at, value)| Node { place: format!("{}[{at}]", node.place), value };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Invalid> {
+        let Some(node) = self.member(name) else {
+            self.object()?;
+            return Ok(None);
+        };
+        let text = node.value.as_str().filter(|text| !text.is_empty());
+        text.map(|text| Some(text.to_owned())).ok_or_else(|| node.invalid("is no text, or empty"))
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {
+        let Some(node) = self.member(name) else { return Ok(None) };
+        node.value.as_bool().map(Some).ok_or_else(|| node.invalid("is neither true nor false"))
+    }
+
+    fn tokens(&self, name: &str) -> Result<Option<u64>, Invalid> {
+        let Some(node) = self.member(name) else { return Ok(None) };
+        let count = node.value.as_f64().filter(|count| *count >= 1.0);
+        count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is no number of tokens"))
+    }
+
+    fn invalid(&self, reason: &str) -> Invalid {
+        Invalid { place: self.place.clone(), reason: reason.to_owned() }
+    }
+
+    fn missing(&self, name: &str) -> Invalid {
+        Invalid { place: self.below(name), reason: "is missing".to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<Vec<ProviderDefinition>, Invalid> {
+        read(text, &|_: &str| None, true)
+    }
+
+    #[test]
+    fn a_file_with_comments_and_defaults_is_read() {
+        let providers = parse(
+            "\u{feff}{ // mine\n \"providers\": {\"p\": {\"baseUrl\": \"http://h/v1\", \"apiKey\": \"k\", /* x */
+             \"api\": \"openai-completions\", \"headers\": {\"X-A\": \"b\"}, \"models\": [{\"id\": \"m\"}, {\"id\": \"n\",
+             \"name\": \"N\", \"api\": \"anthropic-messages\", \"baseUrl\": \"http://other\", \"reasoning\": true,
+             \"input\": [\"text\", \"image\"], \"cost\": {\"input\": 3, \"cacheRead\": 0.3}, \"contextWindow\": 9,
+             \"maxTokens\": 8, \"xhigh\": true},], } }, }",
+        )
+        .unwrap();
+        let models: Vec<Value> =
+            providers[0].models.iter().map(|model| serde_json::to_value(&model.model).unwrap()).collect();
+        assert_eq!(
+            json!(models),
+            json!([
+                {"id": "m", "name": "m", "api": "openai-completions", "provider": "p", "baseUrl": "http://h/v1",
+                 "reasoning": false, "input": ["text"], "contextWindow": 128000, "maxTokens": 16384,
+                 "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}},
+                {"id": "n", "name": "N", "api": "anthropic-messages", "provider": "p", "baseUrl": "http://other",
+                 "reasoning": true, "input": ["text", "image"], "contextWindow": 9, "maxTokens": 8,
+                 "cost": {"input": 3, "output": 0, "cacheRead": 0.3, "cacheWrite": 0}},
+            ])
+        );
+        assert_eq!(providers[0].details.headers[0].0, "x-a");
+        assert_eq!(providers[0].models[1].details.xhigh, Some(true));
+    }
+
+    #[test]
+    fn fm_f121_a_file_that_is_not_valid_is_refused_with_the_place_and_without_its_values() {
+        let with = |member: &str| {
+            format!(
+                r#"{{"providers": {{"p": {{"baseUrl": "u", "apiKey": "canary", "api": "a", {member}}}}}}}"#
+            )
+        };
+        for (text, error) in [
+            ("not json canary".to_owned(), "line 1, column 1: is no JSON"),
+            ("{\"providers\": {\n \"p\": canary}}".to_owned(), "line 2, column 7: is no JSON"),
+            ("{".to_owned(), "line 1, column 2: is no JSON"),
+            (String::new(), "providers: is missing"),
+            ("[]".to_owned(), "providers: is missing"),
+            ("{\"providers\": 7}".to_owned(), "providers: is no object"),
+            ("{\"providers\": {\"p\": \"canary\"}}".to_owned(), "providers.p: is no object"),
+            (with(r#""models": {"canary": 1}"#), "providers.p.models: is no list"),
+            (with(r#""models": [{"name": "canary"}]"#), "providers.p.models[0].id: is missing"),
+            (with(r#""models": [{"id": 7}]"#), "providers.p.models[0].id: is no text, or empty"),
+            (
+                with(r#""models": [{"id": "m", "input": ["canary"]}]"#),
+                "providers.p.models[0].input[0]: is neither \"text\" nor \"image\"",
+            ),
+            (
+                with(r#""models": [{"id": "m", "cost": {"input": -1}}]"#),
+                "providers.p.models[0].cost.input: is no price",
+            ),
+            (
+                with(r#""models": [{"id": "m", "maxTokens": "canary"}]"#),
+                "providers.p.models[0].maxTokens: is no number of tokens",
+            ),
+            (
+                with(r#""headers": {"no name": "canary"}"#),
+                "providers.p.headers.no name: is no name of a header",
+            ),
+            (with(r#""headers": {"x": 7}"#), "providers.p.headers.x: is no text"),
+            (with(r#""authHeader": "canary""#), "providers.p.authHeader: is neither true nor false"),
+            (
+                r#"{"providers": {"p": {"baseUrl": "u", "models": [{"id": "m"}]}}}"#.to_owned(),
+                "providers.p.models[0].api: is missing",
+            ),
+            (
+                r#"{"providers": {"p": {"baseUrl": "u", "api": "a", "models": [{"id": "m"}]}}}"#.to_owned(),
+                "providers.p.apiKey: is missing",
+            ),
+            (
+                r#"{"providers": {"p": {"api": "a", "apiKey": "k", "models": [{"id": "m"}]}}}"#.to_owned(),
+                "providers.p.models[0].baseUrl: is missing",
+            ),
+        ] {
+            assert_eq!(parse(&text).unwrap_err().to_string(), error, "{text}");
+        }
+    }
+}

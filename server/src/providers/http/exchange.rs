@@ -1,0 +1,248 @@
+//! One request and its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::{BoxFuture, Either};
+use futures::stream::{self, BoxStream};
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Response, Url};
+
+use super::client::{Client, cause};
+use super::repeat::Refused;
+use super::sse::Events;
+use crate::providers::apis::{Api, Reader, Said, Wire, excerpt};
+use crate::providers::key::Secrets;
+use crate::providers::{Failure, FailureKind, Settings, StreamEvent};
+use crate::world::Clock;
+
+/// What a cut connection is called, as pi calls it.
+const TERMINATED: &str = "terminated";
+
+/// How much of an answer is read that is no stream, in bytes.
+const LONGEST_ERROR: usize = 64 * 1024;
+
+/// A request that is ready, and who reads its answer.
+pub(in crate::providers) struct Exchange {
+    pub api: &'static dyn Api,
+    pub wire: Wire,
+    pub reader: Box<dyn Reader>,
+    pub secrets: Secrets,
+}
+
+/// An exchange that may have to wait for a key.
+pub(in crate::providers) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
+
+/// Whatever sends.
+#[derive(Clone)]
+pub(in crate::providers) struct Sender {
+    pub client: Arc<Client>,
+    pub settings: Arc<Settings>,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
+/// `Done` or `Error`; dropping it ends the request.
+pub(in crate::providers) fn answer(
+    sender: Sender,
+    begins_when_sent: bool,
+    prepare: Prepare,
+) -> BoxStream<'static, StreamEvent> {
+    let mut said = Said::default();
+    if begins_when_sent {
+        said.start();
+    }
+    let state = State { sender, said, secrets: Secrets::default(), phase: Phase::Prepare(prepare) };
+    stream::unfold(state, |mut state| async move {
+        loop {
+            if let Some(mut event) = state.said.take() {
+                if let StreamEvent::Error(failure) = &mut event {
+                    failure.text = state.secrets.hidden(&failure.text);
+                }
+                return Some((event, state));
+            }
+            if state.said.is_over() {
+                return None;
+            }
+            if let Err(failure) = state.step().await {
+                state.said.fail(failure);
+            }
+        }
+    })
+    .boxed()
+}
+
+struct State {
+    sender: Sender,
+    said: Said,
+    secrets: Secrets,
+    phase: Phase,
+}
+
+enum Phase {
+    Prepare(Prepare),
+    Send(Exchange),
+    Read { reader: Box<dyn Reader>, response: Response, events: Events },
+    Over,
+}
+
+impl State {
+    async fn step(&mut self) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Prepare(prepare) => {
+                let mut exchange = prepare.await?;
+                self.secrets = std::mem::take(&mut exchange.secrets);
+                self.phase = Phase::Send(exchange);
+            }
+            Phase::Send(exchange) => {
+                let response = self.sender.send(&exchange).await?;
+                if !exchange.api.begins_when_sent() {
+                    self.said.start();
+                }
+                let events = Events::default();
+                self.phase = Phase::Read { reader: exchange.reader, response, events };
+            }
+            Phase::Read { mut reader, mut response, mut events } => {
+                let said = &mut self.said;
+                match self.sender.chunk(&mut response).await? {
+                    Some(chunk) => {
+                        let result = events.push(&chunk, |data| {
+                            if !said.is_over() {
+                                reader.event(data, said);
+                            }
+                        });
+                        result.map_err(|error| {
+                            let text = format!("The provider's answer cannot be read: {error}.");
+                            Failure::new(FailureKind::Protocol, text)
+                        })?;
+                    }
+                    None => reader.end(said),
+                }
+                self.phase = Phase::Read { reader, response, events };
+            }
+            Phase::Over => self.said.cut_off(),
+        }
+        Ok(())
+    }
+}
+
+impl Sender {
+    /// Sends a request, again where that is worth it, until an answer begins.
+    async fn send(&self, exchange: &Exchange) -> Result<Response, Failure> {
+        let url = Url::parse(&exchange.wire.url).map_err(|_| {
+            let text = "The provider's base URL is no address.";
+            Failure::new(FailureKind::BadRequest, text)
+        })?;
+        let body = Bytes::from(exchange.wire.body.to_string());
+        let client = self.client.get()?;
+        let mut repeats = 0;
+        loop {
+            let request = client
+                .post(url.clone())
+                .headers(exchange.wire.headers.clone())
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.clone());
+            // A provider that took the request and says nothing is not asked again from here: each try
+            // could last as long.
+            let (refused, mut failure) = match self.timely(request.send()).await? {
+                Ok(response) if response.status().is_success() => {
+                    return self.stream(exchange, response).await;
+                }
+                Ok(response) => {
+                    let refused =
+                        Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
+                    (refused, self.refusal(exchange, response).await)
+                }
+                Err(error) => (Refused::without_answer(), self.connection(&url, &error)),
+            };
+            let Some(wait) = refused.repeat_after(repeats, self.settings.repeats) else {
+                failure.retry_after = failure.retry_after.or(refused.wait);
+                return Err(failure);
+            };
+            tracing::debug!(status = refused.status, ?wait, repeats, "a request is repeated");
+            self.clock.sleep(wait).await;
+            repeats += 1;
+        }
+    }
+
+    /// What comes of a future, unless nothing comes of it for too long.
+    async fn timely<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
+        let limit = self.settings.idle_timeout;
+        let overdue = self.clock.sleep(limit);
+        match futures::future::select(std::pin::pin!(future), overdue).await {
+            Either::Left((value, _)) => Ok(value),
+            Either::Right(_) => Err(Failure::new(FailureKind::Network, stalled(limit))),
+        }
+    }
+
+    async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
+        let chunk = self.timely(response.chunk()).await?;
+        chunk.map_err(|error| {
+            tracing::debug!(cause = cause(&error), "the connection was cut");
+            Failure::new(FailureKind::Network, TERMINATED)
+        })
+    }
+
+    /// An answer that is a stream of events; anything else is a failure that shows its beginning.
+    async fn stream(&self, exchange: &Exchange, mut response: Response) -> Result<Response, Failure> {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
+        if !kind.contains("html") && !kind.contains("json") {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let body = self.text(&mut response).await;
+        let is_error = agentese::wire::decode::<serde_json::Value>(&body)
+            .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
+        if is_error {
+            return Err(exchange.api.refusal(status, &body));
+        }
+        let text =
+            format!("The provider answered with {kind} instead of a stream of events: {}", excerpt(&body));
+        Err(Failure::new(FailureKind::Protocol, text))
+    }
+
+    async fn refusal(&self, exchange: &Exchange, mut response: Response) -> Failure {
+        let status = response.status();
+        if status.is_redirection() {
+            let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.and_then(|to| response.url().join(to).ok());
+            let host = to.as_ref().and_then(Url::host_str).unwrap_or("another place");
+            let text = format!(
+                "{} The provider sends the request on to {host}, which is not followed.",
+                status.as_u16()
+            );
+            return Failure::new(FailureKind::BadRequest, text);
+        }
+        let body = self.text(&mut response).await;
+        exchange.api.refusal(status.as_u16(), &body)
+    }
+
+    /// The beginning of a body; as much of it as comes.
+    async fn text(&self, response: &mut Response) -> String {
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = self.chunk(response).await {
+            body.extend_from_slice(&chunk);
+            if body.len() >= LONGEST_ERROR {
+                body.truncate(LONGEST_ERROR);
+                break;
+            }
+        }
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
+    fn connection(&self, url: &Url, error: &reqwest::Error) -> Failure {
+        let through = match self.client.variable_for(url) {
+            Some(variable) => format!(" through the proxy of {variable}"),
+            None => String::new(),
+        };
+        let text = format!("Connection error{through}: {}", cause(error));
+        Failure::new(FailureKind::Network, text)
+    }
+}
+
+fn stalled(limit: Duration) -> String {
+    format!("The provider timed out: nothing came for {} s.", limit.as_secs_f64())
+}

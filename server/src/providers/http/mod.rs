@@ -1,0 +1,11 @@
+//! The way to a provider and back: sending with repeats, and reading an answer as it comes.
+
+mod client;
+mod exchange;
+mod repeat;
+mod sse;
+
+pub(super) use client::Client;
+pub(super) use exchange::{Exchange, Sender, answer};
+#[cfg(test)]
+pub(super) use sse::Events;

@@ -1,0 +1,144 @@
+//! When a request is sent once more, before anything of an answer has come.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::header::HeaderMap;
+
+/// The wait before the first repeat; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// No wait is longer, whether computed or asked for.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(8);
+
+/// How a request ended that got no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// The HTTP status; none where no answer came at all.
+    pub status: Option<u16>,
+    /// What the provider says about repeating (`x-should-retry`).
+    pub should_repeat: Option<bool>,
+    /// How long it asks to be left alone.
+    pub wait: Option<Duration>,
+}
+
+impl Refused {
+    /// No connection, or one that broke before the answer.
+    pub fn without_answer() -> Self {
+        Self { status: None, should_repeat: None, wait: None }
+    }
+
+    /// What an answer's head says. `now` is in milliseconds since the epoch.
+    pub fn by(status: u16, headers: &HeaderMap, now: i64) -> Self {
+        let should_repeat = match text(headers, "x-should-retry") {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        Self { status: Some(status), should_repeat, wait: asked_wait(headers, now) }
+    }
+
+    /// How long to wait before the request is repeated; none where it is not. `repeats` is how often
+    /// it was repeated before.
+    pub fn repeat_after(&self, repeats: u32, most_repeats: u32) -> Option<Duration> {
+        let worth_it = self.should_repeat.unwrap_or(match self.status {
+            None | Some(408 | 409 | 429) => true,
+            Some(status) => status >= 500,
+        });
+        if !worth_it || repeats >= most_repeats {
+            return None;
+        }
+        match self.wait {
+            Some(wait) => (wait <= LONGEST_WAIT).then_some(wait),
+            None => Some(FIRST_WAIT.saturating_mul(1 << repeats.min(10)).min(LONGEST_WAIT)),
+        }
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// What the value of a header says.
+type Reading<'a> = &'a dyn Fn(&str) -> Option<Duration>;
+
+/// How long the provider asks to be left alone, in whichever header it says so. What is negative,
+/// garbage or past is not a wish.
+fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
+    let now = Duration::from_millis(u64::try_from(now).unwrap_or_default());
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
+    let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX);
+    let until = |moment: Duration| moment.checked_sub(now);
+    let readings: [(&str, Reading<'_>); 4] = [
+        ("retry-after-ms", &|text| number(text).map(|number| seconds(number / 1000.0))),
+        ("retry-after", &|text| {
+            number(text).map(seconds).or_else(|| {
+                let date: SystemTime = httpdate::parse_http_date(text).ok()?;
+                until(date.duration_since(UNIX_EPOCH).ok()?)
+            })
+        }),
+        ("x-ratelimit-reset-after", &|text| number(text).map(seconds)),
+        ("x-ratelimit-reset", &|text| {
+            // A moment since the epoch, which some hosts give in seconds and some in milliseconds.
+            let moment = number(text)?;
+            until(seconds(if moment > 1e11 { moment / 1000.0 } else { moment }))
+        }),
+    ];
+    readings.iter().find_map(|(name, read)| read(text(headers, name)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-22T00:00:00Z.
+    const NOW: i64 = 1_795_305_600_000;
+
+    fn refused(status: u16, headers: &[(&'static str, &'static str)]) -> Refused {
+        let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        Refused::by(status, &pairs.collect(), NOW)
+    }
+
+    #[test]
+    fn waits_double_and_end_after_the_last_repeat() {
+        for refused in [Refused::without_answer(), refused(503, &[]), refused(429, &[]), refused(409, &[])] {
+            let waits: Vec<_> = (0..4).map(|repeats| refused.repeat_after(repeats, 2)).collect();
+            assert_eq!(waits[..2], [500, 1000].map(|wait| Some(Duration::from_millis(wait))));
+            assert_eq!(waits[2..], [None, None]);
+        }
+        assert_eq!(Refused::without_answer().repeat_after(9, 20), Some(LONGEST_WAIT));
+        assert_eq!(refused(400, &[]).repeat_after(0, 2), None);
+        assert_eq!(refused(401, &[]).repeat_after(0, 2), None);
+    }
+
+    #[test]
+    fn the_provider_has_the_last_word_on_repeating() {
+        assert_eq!(refused(529, &[("x-should-retry", "false")]).repeat_after(0, 2), None);
+        assert!(refused(400, &[("x-should-retry", "true")]).repeat_after(0, 2).is_some());
+        assert!(refused(529, &[("x-should-retry", "maybe")]).repeat_after(0, 2).is_some());
+    }
+
+    #[test]
+    fn fm_f60_a_wish_to_wait_is_honoured_within_the_limit() {
+        let wait = |name, value| refused(429, &[(name, value)]).wait;
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(wait("retry-after", "3"), seconds(3));
+        assert_eq!(wait("retry-after", "0.25"), Some(Duration::from_millis(250)));
+        assert_eq!(wait("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(wait("retry-after", "Sun, 22 Nov 2026 00:00:05 GMT"), seconds(5));
+        assert_eq!(wait("retry-after", "Sun, 22 Nov 2020 00:00:05 GMT"), None);
+        assert_eq!(wait("retry-after", "-3"), None);
+        assert_eq!(wait("retry-after", "NaN"), None);
+        assert_eq!(wait("retry-after", "soon"), None);
+        assert_eq!(wait("retry-after", "1e30"), Some(Duration::MAX));
+        assert_eq!(wait("x-ratelimit-reset-after", "2"), seconds(2));
+        assert_eq!(wait("x-ratelimit-reset", "1795305602"), seconds(2));
+        assert_eq!(wait("x-ratelimit-reset", "1795305602000"), seconds(2));
+
+        let after = |value| refused(429, &[("retry-after", value)]).repeat_after(0, 2);
+        assert_eq!(after("3"), seconds(3));
+        assert_eq!(after("8"), seconds(8));
+        assert_eq!(after("9"), None, "longer than the limit: the failure says so instead");
+        assert_eq!(after("99999999999999999999"), None);
+        assert_eq!(after("garbage"), Some(FIRST_WAIT));
+        assert_eq!(after("-1"), Some(FIRST_WAIT));
+    }
+}

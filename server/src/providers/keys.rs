@@ -1,0 +1,232 @@
+//! Which key a provider is asked with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::SecretString;
+
+use super::auth_file::{AuthError, AuthFile, Stored};
+use super::key::Key;
+use super::value::ConfigValue;
+use super::{Failure, FailureKind};
+use crate::config::Environment;
+use crate::world::Clock;
+
+/// Variables with keys, by provider; the first one that is set counts.
+const VARIABLES: &[(&str, &[&str])] = &[
+    ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
+    ("openai", &["OPENAI_API_KEY"]),
+    ("google", &["GEMINI_API_KEY"]),
+    ("groq", &["GROQ_API_KEY"]),
+    ("cerebras", &["CEREBRAS_API_KEY"]),
+    ("xai", &["XAI_API_KEY"]),
+    ("openrouter", &["OPENROUTER_API_KEY"]),
+    ("zai", &["ZAI_API_KEY"]),
+    ("mistral", &["MISTRAL_API_KEY"]),
+    ("vercel-ai-gateway", &["AI_GATEWAY_API_KEY"]),
+    ("minimax", &["MINIMAX_API_KEY"]),
+    ("minimax-cn", &["MINIMAX_CN_API_KEY"]),
+    ("huggingface", &["HF_TOKEN"]),
+    ("opencode", &["OPENCODE_API_KEY"]),
+    ("kimi-coding", &["KIMI_API_KEY"]),
+    ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
+];
+
+/// Variables whose value is the token of a login.
+const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
+
+/// Why a model cannot be asked now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotReady {
+    /// No key is configured. The beginning is pi's.
+    #[error("No API key found for {provider}.\n\n{hint}")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// What would give one, as a sentence.
+        hint: String,
+    },
+    /// A login has ended, and this version cannot renew it.
+    #[error(
+        "The login for {provider} in auth.json has expired, and this version does not renew logins. Log in again with the program that stored it, or use an API key."
+    )]
+    Expired {
+        /// The provider.
+        provider: String,
+    },
+    /// The file with keys cannot be read.
+    #[error("The API key for {provider} cannot be read: {reason}")]
+    Unreadable {
+        /// The provider.
+        provider: String,
+        /// Why.
+        reason: String,
+    },
+    /// The model speaks a wire format that this version does not.
+    #[error("The API \"{api}\" of {model} is not available in this version; there is {known}.")]
+    NoApi {
+        /// The wire format.
+        api: String,
+        /// The model, as `provider/id`.
+        model: String,
+        /// The wire formats that there are.
+        known: String,
+    },
+}
+
+impl From<NotReady> for Failure {
+    fn from(reason: NotReady) -> Self {
+        Self::new(FailureKind::Auth, reason.to_string())
+    }
+}
+
+/// Where keys come from that all providers share.
+#[derive(Clone)]
+pub(super) struct Keys {
+    /// Keys that were given for this process, by provider.
+    given: Arc<Mutex<HashMap<String, SecretString>>>,
+    file: Option<AuthFile>,
+    environment: Arc<dyn Environment + Send + Sync>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A key that was found, as far as that goes without waiting.
+pub(super) enum Found<'a> {
+    Key(Key),
+    /// It has to be asked for.
+    Configured(&'a ConfigValue),
+}
+
+impl Keys {
+    pub fn new(
+        file: Option<AuthFile>,
+        environment: Arc<dyn Environment + Send + Sync>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { given: Arc::default(), file, environment, clock }
+    }
+
+    /// Gives a key for a provider, before all others, for as long as this process lives.
+    pub fn give(&self, provider: &str, key: SecretString) {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
+    }
+
+    /// The key for a provider: one that was given, else a stored one, else one of the environment,
+    /// else the one that `models.json` says.
+    pub fn find<'a>(
+        &self,
+        provider: &str,
+        configured: Option<&'a ConfigValue>,
+    ) -> Result<Found<'a>, NotReady> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+        if let Some(key) = given {
+            return Ok(Found::Key(Key::new(key)));
+        }
+        if let Some(file) = &self.file {
+            let unreadable = |error: AuthError| NotReady::Unreadable {
+                provider: provider.to_owned(),
+                reason: error.to_string(),
+            };
+            match file.stored(provider).map_err(unreadable)? {
+                Some(Stored::Key(key)) => return Ok(Found::Key(Key::new(key))),
+                Some(Stored::Login { token, expires }) => {
+                    if expires <= self.clock.now_ms() {
+                        return Err(NotReady::Expired { provider: provider.to_owned() });
+                    }
+                    return Ok(Found::Key(Key::bearer(token)));
+                }
+                None => {}
+            }
+        }
+        let variables =
+            VARIABLES.iter().find(|(name, _)| *name == provider).map_or(&[][..], |(_, names)| names);
+        for name in variables {
+            let value = self.environment.get(name).and_then(|value| value.into_string().ok());
+            if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
+                let login = LOGIN_VARIABLES.contains(name);
+                return Ok(Found::Key(if login {
+                    Key::bearer(value.into())
+                } else {
+                    Key::new(value.into())
+                }));
+            }
+        }
+        configured
+            .map(Found::Configured)
+            .ok_or_else(|| NotReady::NoKey { provider: provider.to_owned(), hint: hint(variables) })
+    }
+
+    /// The key itself; runs the command that gives it, where there is one.
+    pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, Failure> {
+        match self.find(provider, configured)? {
+            Found::Key(key) => Ok(key),
+            Found::Configured(value) => {
+                let what = format!("the key of {provider}");
+                value.get(&what, &*self.clock).await.map(Key::new)
+            }
+        }
+    }
+}
+
+fn hint(variables: &[&str]) -> String {
+    let places = "auth.json or models.json of the agent directory";
+    match variables.last() {
+        Some(name) => {
+            format!(
+                "Set the environment variable {name}, store a key in {places}, or give one with --api-key."
+            )
+        }
+        None => format!("Store a key in {places}, or give one with --api-key."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use secrecy::ExposeSecret;
+    use serde_json::json;
+
+    use super::*;
+    use crate::world::SystemClock;
+
+    #[tokio::test]
+    async fn keys_have_an_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = AuthFile::in_dir(directory.path());
+        let keys = |variables: &'static [(&str, &str)]| {
+            let environment = move |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            };
+            Keys::new(Some(file.clone()), Arc::new(environment), Arc::new(SystemClock))
+        };
+        let configured = ConfigValue::new("configured", &|_: &str| None);
+        let found = async |keys: &Keys, provider: &str, configured: Option<&ConfigValue>| match keys
+            .get(provider, configured)
+            .await
+        {
+            Ok(key) => format!("{} {}", key.secret().expose_secret(), key.is_bearer()),
+            Err(failure) => failure.text.lines().next().unwrap_or_default().to_owned(),
+        };
+        let bare = keys(&[]);
+        assert_eq!(found(&bare, "anthropic", None).await, "No API key found for anthropic.");
+        assert_eq!(found(&bare, "anthropic", Some(&configured)).await, "configured false");
+        let set = keys(&[("ANTHROPIC_API_KEY", "env"), ("GH_TOKEN", "gh"), ("XAI_API_KEY", " ")]);
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "env false");
+        assert_eq!(found(&set, "github-copilot", None).await, "gh false");
+        assert_eq!(found(&set, "xai", None).await, "No API key found for xai.");
+        let token = keys(&[("ANTHROPIC_API_KEY", "env"), ("ANTHROPIC_OAUTH_TOKEN", "token")]);
+        assert_eq!(found(&token, "anthropic", None).await, "token true");
+        file.set_key("anthropic", &"stored".into()).unwrap();
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "stored false");
+        set.give("anthropic", "given".into());
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "given false");
+        let login = |expires: i64| json!({"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": expires}});
+        std::fs::write(directory.path().join("auth.json"), login(i64::MAX).to_string()).unwrap();
+        assert_eq!(found(&bare, "openai", None).await, "a true");
+        std::fs::write(directory.path().join("auth.json"), login(1000).to_string()).unwrap();
+        let expired = found(&bare, "openai", None).await;
+        assert!(expired.starts_with("The login for openai in auth.json has expired"), "{expired}");
+    }
+}

@@ -1,0 +1,157 @@
+//! A provider that is asked over the network.
+
+use agentese::types::{Model, ThinkingLevel};
+use futures::FutureExt;
+use futures::stream::BoxStream;
+use reqwest::header::AUTHORIZATION;
+use secrecy::ExposeSecret;
+
+use super::apis::{self, Asked};
+use super::definitions::{Details, ModelDefinition};
+use super::http::{Exchange, Sender, answer};
+use super::key::{Secrets, secret_header};
+use super::keys::{Keys, NotReady};
+use super::value::ConfigValue;
+use super::{Failure, FailureKind, Provider, Request, StreamEvent, levels, levels_with};
+
+/// A provider, its models, and how they are reached.
+pub(super) struct Remote {
+    name: String,
+    models: Vec<Model>,
+    /// What clients do not get to see, for each model.
+    details: Vec<Details>,
+    /// The key that `models.json` says.
+    key: Option<ConfigValue>,
+    keys: Keys,
+    sender: Sender,
+}
+
+impl Remote {
+    pub fn new(
+        name: String,
+        models: Vec<ModelDefinition>,
+        key: Option<ConfigValue>,
+        keys: Keys,
+        sender: Sender,
+    ) -> Self {
+        let (models, details) = models.into_iter().map(|entry| (entry.model, entry.details)).unzip();
+        Self { name, models, details, key, keys, sender }
+    }
+
+    /// What is known of a model. An id that the provider does not list is taken to be like its first
+    /// model: a user may name one that is younger than the table.
+    fn known(&self, model: &Model) -> Option<(&Model, &Details)> {
+        let at = self.models.iter().position(|known| known.id == model.id).unwrap_or(0);
+        Some((self.models.get(at)?, self.details.get(at)?))
+    }
+
+    fn unavailable(&self, model: &Model) -> NotReady {
+        NotReady::NoApi {
+            api: model.api.clone(),
+            model: format!("{}/{}", self.name, model.id),
+            known: apis::names().join(", "),
+        }
+    }
+
+    /// The parts of an exchange, without what has to be waited for.
+    fn prepare(&self, mut request: Request) -> Result<Preparation, Failure> {
+        let Some((known, details)) = self.known(&request.model) else {
+            return Err(Failure::new(FailureKind::BadRequest, "The provider has no models."));
+        };
+        let api = apis::named(&known.api).ok_or_else(|| self.unavailable(known))?;
+        // Only what was configured says where keys go, whatever the request's model came from.
+        request.model.base_url.clone_from(&known.base_url);
+        request.model.api.clone_from(&known.api);
+        Ok(Preparation {
+            api,
+            request,
+            details: details.clone(),
+            name: self.name.clone(),
+            key: self.key.clone(),
+            keys: self.keys.clone(),
+            sender: self.sender.clone(),
+        })
+    }
+}
+
+struct Preparation {
+    api: &'static dyn apis::Api,
+    request: Request,
+    details: Details,
+    name: String,
+    key: Option<ConfigValue>,
+    keys: Keys,
+    sender: Sender,
+}
+
+impl Preparation {
+    async fn exchange(self) -> Result<Exchange, Failure> {
+        let clock = &*self.sender.clock;
+        let mut secrets = Secrets::default();
+        let key = self.keys.get(&self.name, self.key.as_ref()).await?;
+        secrets.add(key.secret().expose_secret());
+        let asked = Asked {
+            request: &self.request,
+            settings: &self.sender.settings,
+            compat: &self.details.compat,
+            key: Some(&key),
+            now: clock.now_ms(),
+        };
+        let mut wire = self.api.request(&asked)?;
+        if self.details.auth_header {
+            wire.headers.insert(AUTHORIZATION, key.header("Bearer ")?);
+        }
+        for (header, value) in &self.details.headers {
+            let value = value.get(&format!("the header {header} of {}", self.name), clock).await?;
+            secrets.add(value.expose_secret());
+            let value = secret_header(value.expose_secret()).ok_or_else(|| {
+                let text =
+                    format!("The value of the header {header} in models.json is no value of a header.");
+                Failure::new(FailureKind::BadRequest, text)
+            })?;
+            wire.headers.insert(header, value);
+        }
+        let reader = self.api.reader(&asked);
+        Ok(Exchange { api: self.api, wire, reader, secrets })
+    }
+}
+
+impl Provider for Remote {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    fn ready(&self, model: &Model) -> Result<(), NotReady> {
+        let known = self.known(model).map_or(model, |(known, _)| known);
+        if apis::named(&known.api).is_none() {
+            return Err(self.unavailable(known));
+        }
+        self.keys.find(&self.name, self.key.as_ref()).map(drop)
+    }
+
+    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+        match self.known(model).and_then(|(_, details)| details.xhigh) {
+            Some(xhigh) => levels_with(model.reasoning, xhigh),
+            None => levels(model),
+        }
+    }
+
+    fn closes_when_aborted(&self, model: &Model) -> bool {
+        let known = self.known(model).map(|(known, _)| known);
+        known.and_then(|known| apis::named(&known.api)).is_some_and(|api| api.closes_when_aborted())
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
+        match self.prepare(request) {
+            Ok(preparation) => {
+                let early = preparation.api.begins_when_sent();
+                answer(self.sender.clone(), early, preparation.exchange().boxed())
+            }
+            Err(failure) => answer(self.sender.clone(), false, async move { Err(failure) }.boxed()),
+        }
+    }
+}

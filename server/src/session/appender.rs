@@ -1,0 +1,124 @@
+//! The end of a session file.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::error::Holder;
+use super::header::Header;
+use super::load::Tail;
+use super::storage::{Identity, Storage, StoredFile};
+use super::sync::Syncer;
+
+/// How much is written at once where many lines wait.
+const BATCH: usize = 1 << 23;
+
+/// The lines of a session: its header and its entries.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    pub header: &'a Header,
+    pub entries: &'a [Entry],
+}
+
+impl<'a> Lines<'a> {
+    /// How many.
+    pub fn count(self) -> usize {
+        self.entries.len() + 1
+    }
+
+    /// The line with that number; the header is number 0.
+    pub fn get(self, number: usize) -> &'a str {
+        match number.checked_sub(1) {
+            None => self.header.json(),
+            Some(position) => self.entries[position].json(),
+        }
+    }
+}
+
+/// An open file that is written at its end.
+pub(super) struct Appender {
+    pub file: Arc<dyn StoredFile>,
+    pub identity: Identity,
+    /// How long it is, without a torn end.
+    pub length: u64,
+    pub tail: Tail,
+    /// Where a torn end ends.
+    pub end: u64,
+    pub syncer: Syncer,
+}
+
+impl Appender {
+    /// Makes a file, and locks it.
+    pub fn create(storage: &Arc<dyn Storage>, path: &Path, inline: bool) -> io::Result<Self> {
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        storage.create_directory(&directory)?;
+        let file = storage.create(path)?;
+        if !file.try_lock()? {
+            return Err(io::Error::other(format!("it is in use by {}", Holder(file.holder()))));
+        }
+        let identity = file.identity()?;
+        let storage = storage.clone();
+        let sync = move || storage.sync_directory(&directory);
+        let syncer = Syncer::new(file.clone(), Some(Box::new(sync)), inline);
+        Ok(Self { file, identity, length: 0, tail: Tail::Whole, end: 0, syncer })
+    }
+
+    /// Writes lines from that number on, in one piece; gives how many.
+    pub fn append(&mut self, lines: Lines<'_>, from: usize) -> io::Result<usize> {
+        self.mend()?;
+        let mut batch = Vec::new();
+        if self.tail == Tail::Unterminated {
+            batch.push(b'\n');
+        }
+        let mut next = from;
+        while next < lines.count() && (next == from || batch.len() < BATCH) {
+            batch.extend_from_slice(lines.get(next).as_bytes());
+            batch.push(b'\n');
+            next += 1;
+        }
+        let mut rest = batch.as_slice();
+        while !rest.is_empty() {
+            let error = match self.file.append(rest) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(count) => {
+                    rest = &rest[count..];
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            if rest.len() < batch.len() {
+                self.end = self.length + (batch.len() - rest.len()) as u64;
+                self.tail = Tail::Torn(self.length);
+                let _ = self.mend();
+            }
+            return Err(error);
+        }
+        self.length += batch.len() as u64;
+        self.end = self.length;
+        self.tail = Tail::Whole;
+        self.syncer.wrote();
+        Ok(next - from)
+    }
+
+    /// Cuts a torn end off. What somebody else wrote behind it stays.
+    fn mend(&mut self) -> io::Result<()> {
+        let length = self.file.length()?;
+        if length != self.end {
+            tracing::warn!("somebody else wrote to a session file that is in use");
+            let whole = self.file.last_byte()?.is_none_or(|byte| byte == b'\n');
+            self.tail = if whole { Tail::Whole } else { Tail::Unterminated };
+        } else if let Tail::Torn(at) = self.tail {
+            self.file.truncate(at)?;
+            self.tail = match self.file.last_byte()? {
+                None | Some(b'\n') => Tail::Whole,
+                Some(_) => Tail::Unterminated,
+            };
+            (self.length, self.end) = (at, at);
+            return Ok(());
+        }
+        (self.length, self.end) = (length, length);
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! What an entry says, by its type.
+
+use serde_json::Value;
+
+use super::entry::EntryId;
+use super::members::{Line, Members};
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// Somebody else.
+    Other,
+}
+
+/// What stands in place of messages from here on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compaction {
+    /// The summary.
+    pub summary: String,
+    /// The entry from which on messages are kept; one that is not on the branch keeps none.
+    pub first_kept_entry_id: EntryId,
+    /// Tokens in the context before.
+    pub tokens_before: u64,
+    /// Facts for a front end.
+    pub details: Option<Value>,
+    /// Whether an extension wrote the summary.
+    pub from_hook: Option<bool>,
+}
+
+/// What was said on a branch that was left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchSummary {
+    /// Where the branch was left.
+    pub from_id: String,
+    /// The summary; an empty one is not shown to the model.
+    pub summary: String,
+    /// Facts for a front end.
+    pub details: Option<Value>,
+    /// Whether an extension wrote the summary.
+    pub from_hook: Option<bool>,
+}
+
+/// What an entry says. A message is decoded by [`Entry::message`](super::Entry::message), when somebody asks.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Body {
+    /// A message of the conversation.
+    Message(Role),
+    /// Another thinking level.
+    ThinkingLevelChange {
+        /// The level, as it stands there.
+        level: String,
+    },
+    /// Another model.
+    ModelChange {
+        /// The provider.
+        provider: String,
+        /// The model's id at its provider.
+        model_id: String,
+    },
+    /// A summary in place of messages.
+    Compaction(Compaction),
+    /// A summary of a branch that was left.
+    BranchSummary(BranchSummary),
+    /// State of an extension; the model does not see it.
+    Custom {
+        /// The extension's name for it.
+        custom_type: String,
+    },
+    /// A message of an extension.
+    CustomMessage {
+        /// The extension's name for it.
+        custom_type: String,
+    },
+    /// A name for another entry.
+    Label {
+        /// The entry that it names.
+        target: EntryId,
+        /// The name; none takes it away.
+        label: Option<String>,
+    },
+    /// A name for the session.
+    SessionInfo {
+        /// The name.
+        name: Option<String>,
+    },
+    /// Anything else, by its type; also a declared type without its members.
+    Other(String),
+}
+
+impl Body {
+    /// The type, as the file has it.
+    pub fn kind(&self) -> &str {
+        match self {
+            Body::Message(_) => "message",
+            Body::ThinkingLevelChange { .. } => "thinking_level_change",
+            Body::ModelChange { .. } => "model_change",
+            Body::Compaction(_) => "compaction",
+            Body::BranchSummary(_) => "branch_summary",
+            Body::Custom { .. } => "custom",
+            Body::CustomMessage { .. } => "custom_message",
+            Body::Label { .. } => "label",
+            Body::SessionInfo { .. } => "session_info",
+            Body::Other(kind) => kind,
+        }
+    }
+
+    /// Reads the members of a line with that type.
+    pub(super) fn read(kind: String, members: &Members<'_>) -> Self {
+        declared(&kind, members).unwrap_or(Body::Other(kind))
+    }
+
+    /// Writes its members, but for a message, which an entry has. `data` is the state of an
+    /// extension.
+    pub(super) fn write(&self, line: &mut Line, data: Option<&Value>) {
+        match self {
+            Body::ThinkingLevelChange { level } => {
+                line.member("thinkingLevel", level);
+            }
+            Body::ModelChange { provider, model_id } => {
+                line.member("provider", provider).member("modelId", model_id);
+            }
+            Body::Compaction(compaction) => {
+                line.member("summary", &compaction.summary)
+                    .member("firstKeptEntryId", compaction.first_kept_entry_id.as_str())
+                    .member("tokensBefore", &compaction.tokens_before)
+                    .optional("details", compaction.details.as_ref())
+                    .optional("fromHook", compaction.from_hook.as_ref());
+            }
+            Body::BranchSummary(summary) => {
+                line.member("fromId", &summary.from_id)
+                    .member("summary", &summary.summary)
+                    .optional("details", summary.details.as_ref())
+                    .optional("fromHook", summary.from_hook.as_ref());
+            }
+            Body::Custom { custom_type } => {
+                line.member("customType", custom_type).optional("data", data);
+            }
+            Body::Label { target, label } => {
+                line.member("targetId", target.as_str()).optional("label", label.as_ref());
+            }
+            Body::SessionInfo { name } => {
+                line.optional("name", name.as_ref());
+            }
+            Body::Message(_) | Body::CustomMessage { .. } | Body::Other(_) => {}
+        }
+    }
+}
+
+/// A declared type with its members.
+fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
+    let text = |name: &str| members.get::<String>(name);
+    Some(match kind {
+        "message" => {
+            let message = Members::read(members.raw("message")?).ok()?;
+            Body::Message(match message.get::<String>("role")?.as_str() {
+                "user" => Role::User,
+                "assistant" => Role::Assistant,
+                _ => Role::Other,
+            })
+        }
+        "thinking_level_change" => Body::ThinkingLevelChange { level: text("thinkingLevel")? },
+        "model_change" => Body::ModelChange { provider: text("provider")?, model_id: text("modelId")? },
+        "compaction" => Body::Compaction(Compaction {
+            summary: text("summary")?,
+            first_kept_entry_id: text("firstKeptEntryId").unwrap_or_default().into(),
+            tokens_before: members.get::<f64>("tokensBefore").map_or(0, |tokens| tokens.max(0.0) as u64),
+            details: members.get("details"),
+            from_hook: members.get("fromHook"),
+        }),
+        "branch_summary" => Body::BranchSummary(BranchSummary {
+            from_id: text("fromId").unwrap_or_default(),
+            summary: text("summary")?,
+            details: members.get("details"),
+            from_hook: members.get("fromHook"),
+        }),
+        "custom" => Body::Custom { custom_type: text("customType")? },
+        "custom_message" => Body::CustomMessage { custom_type: text("customType")? },
+        "label" => Body::Label { target: text("targetId")?.into(), label: text("label") },
+        "session_info" => Body::SessionInfo { name: text("name") },
+        _ => return None,
+    })
+}

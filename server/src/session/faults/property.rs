@@ -1,0 +1,210 @@
+//! What is read from a file is what was live when it was written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::types::{BashExecutionMessage, InputContent, ThinkingLevel};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::MemoryDisk;
+use super::script::{PATH, answer, compaction, create, open, reference, user};
+use crate::session::{BranchSummary, EntryId, OpenError, Session};
+
+#[derive(Debug, Clone)]
+enum Act {
+    User(String),
+    Answer(String),
+    Bash(String),
+    CustomMessage(bool),
+    Custom,
+    Rename(String),
+    Model(String),
+    Thinking(usize),
+    Compact(usize),
+    BranchSummary(String),
+    Label(usize, bool),
+    Forget,
+    Reopen,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => ".{0,8}".prop_map(Act::User),
+        4 => ".{0,8}".prop_map(Act::Answer),
+        1 => ".{0,8}".prop_map(Act::Bash),
+        1 => any::<bool>().prop_map(Act::CustomMessage),
+        1 => Just(Act::Custom),
+        1 => ".{0,8}".prop_map(Act::Rename),
+        1 => ".{0,8}".prop_map(Act::Model),
+        1 => (0..6usize).prop_map(Act::Thinking),
+        2 => any::<usize>().prop_map(Act::Compact),
+        1 => ".{0,3}".prop_map(Act::BranchSummary),
+        1 => (any::<usize>(), any::<bool>()).prop_map(|(at, named)| Act::Label(at, named)),
+        1 => Just(Act::Forget),
+        1 => Just(Act::Reopen),
+    ]
+}
+
+/// What happens to the bytes of a file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Set(prop::sample::Index, u8),
+    Zeros(prop::sample::Index, usize),
+    Cut(prop::sample::Index, usize),
+    Insert(prop::sample::Index, Vec<u8>),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = any::<prop::sample::Index>;
+    prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
+        (at(), 1..300usize).prop_map(|(at, count)| Damage::Zeros(at, count)),
+        (at(), 1..300usize).prop_map(|(at, count)| Damage::Cut(at, count)),
+        (at(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
+    ]
+}
+
+impl Damage {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        let (Self::Set(at, _) | Self::Zeros(at, _) | Self::Cut(at, _) | Self::Insert(at, _)) = self;
+        let at = at.index(bytes.len().max(1)).min(bytes.len());
+        let upto = |count: usize| (at + count).min(bytes.len());
+        match self {
+            Self::Set(_, byte) => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = *byte),
+            Self::Zeros(_, count) => {
+                let end = upto(*count);
+                bytes[at..end].fill(0);
+            }
+            Self::Cut(_, count) => {
+                let end = upto(*count);
+                bytes.drain(at..end);
+            }
+            Self::Insert(_, more) => drop(bytes.splice(at..at, more.iter().copied())),
+        }
+    }
+}
+
+/// Some entry, or none that there is.
+fn some_entry(session: &Session, at: usize) -> EntryId {
+    let entry = session.entries().get(at % (session.entries().len() + 1));
+    entry.map_or_else(|| "gone".into(), |entry| entry.id().clone())
+}
+
+fn apply(session: &mut Session, act: &Act) {
+    match act {
+        Act::User(text) => drop(session.append(user(text))),
+        Act::Answer(text) => drop(session.append(answer(text))),
+        Act::Bash(text) => {
+            let message = BashExecutionMessage::new("x", text, false, false, 1);
+            session.append(Arc::new(message.into()));
+        }
+        Act::CustomMessage(details) => {
+            let details = details.then(|| json!({"a": 1.0}));
+            session.custom_message("note", InputContent::Text("n".to_owned()), true, details);
+        }
+        Act::Custom => drop(session.custom("state", None)),
+        Act::Rename(name) => drop(session.rename(name)),
+        Act::Model(id) => session.model_changed("p", id),
+        Act::Thinking(level) => session.thinking_changed(ThinkingLevel::ALL[*level]),
+        Act::Compact(at) => {
+            let kept = some_entry(session, *at);
+            session.compacted(compaction(kept.as_str()));
+        }
+        Act::BranchSummary(text) => {
+            let summary = BranchSummary {
+                from_id: "root".to_owned(),
+                summary: text.clone(),
+                details: None,
+                from_hook: None,
+            };
+            session.branch_summary(summary);
+        }
+        Act::Label(at, named) => {
+            let target = some_entry(session, *at);
+            session.label(target.as_str(), named.then_some("x"));
+        }
+        Act::Forget => session.forget_last_answer(),
+        Act::Reopen => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_context_of_the_file_is_the_live_one(acts in prop::collection::vec(act(), 0..24)) {
+        let disk = MemoryDisk::default();
+        let mut session = create(&disk).unwrap();
+        let mut forgot = false;
+        for act in &acts {
+            apply(&mut session, act);
+            prop_assert_eq!(session.storage_trouble(), None);
+            if matches!(act, Act::Forget) {
+                forgot = true;
+            }
+            if !session.is_persisted() {
+                prop_assert!(disk.read(Path::new(PATH)).is_none());
+                continue;
+            }
+            let found = open(&disk.survivor(None)).unwrap();
+            let json = |session: &Session| -> Vec<String> {
+                session.entries().iter().map(|entry| entry.json().to_owned()).collect()
+            };
+            prop_assert_eq!(json(&found), json(&session));
+            prop_assert_eq!(found.header(), session.header());
+            prop_assert_eq!(found.name(), session.name());
+            prop_assert_eq!(found.restored(), session.restored());
+            prop_assert_eq!(found.fork_messages(), session.fork_messages());
+            // What was forgotten is forgotten by the living only.
+            if forgot {
+                prop_assert!(found.messages().len() >= session.messages().len());
+            } else {
+                prop_assert_eq!(found.messages(), session.messages());
+                prop_assert_eq!(found.stats(), session.stats());
+            }
+            if matches!(act, Act::Reopen) {
+                drop(session);
+                session = open(&disk).unwrap();
+                forgot = false;
+            }
+        }
+    }
+
+    #[test]
+    fn fm_f98_a_damaged_file_is_refused_or_goes_on(damages in prop::collection::vec(damage(), 1..4)) {
+        let path = Path::new(PATH);
+        let mut bytes = reference().1.into_bytes();
+        for damage in &damages {
+            damage.apply(&mut bytes);
+        }
+        let disk = MemoryDisk::with(path, &bytes);
+        let mut session = match open(&disk) {
+            Ok(session) => session,
+            Err(error) => {
+                prop_assert!(matches!(error, OpenError::NotASession { .. }), "{error}");
+                prop_assert_eq!(disk.bytes(path).unwrap(), bytes);
+                return Ok(());
+            }
+        };
+        let (count, repairs) = (session.entries().len(), session.repairs());
+        // A version that damage made: such a file is replaced and kept, or not written.
+        if disk.names().len() > 1 || session.writable().is_err() {
+            prop_assert!(disk.names().iter().any(|name| disk.bytes(name).unwrap() == bytes));
+            return Ok(());
+        }
+        session.append(user("on"));
+        session.append(user("and on"));
+        prop_assert_eq!(session.storage_trouble(), None);
+        drop(session);
+        let again = open(&disk).unwrap();
+        prop_assert_eq!(again.entries().len(), count + 2);
+        prop_assert_eq!(again.repairs().damaged_lines, repairs.damaged_lines);
+        prop_assert!(!again.repairs().torn_tail);
+        // What was there stays, but for a torn end.
+        let written = disk.bytes(path).unwrap();
+        let kept = bytes.iter().zip(&written).take_while(|(one, other)| one == other).count();
+        let last_line = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        prop_assert!(kept >= last_line, "{kept} of {last_line}");
+    }
+}

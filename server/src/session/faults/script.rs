@@ -1,0 +1,97 @@
+//! A conversation that is the same every time.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{AgentMessage, ThinkingLevel};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+
+use super::MemoryDisk;
+use crate::session::{Compaction, OpenError, Session, Start};
+use crate::world::{Clock, NumberedIds};
+
+pub(super) const PATH: &str = "/sessions/s.jsonl";
+
+/// A clock that stands: entries of one time keep their order.
+struct Standing;
+
+impl Clock for Standing {
+    fn now_ms(&self) -> i64 {
+        1_767_323_045_678
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+pub(super) fn start(disk: &MemoryDisk) -> Start {
+    Start::new("/w", Arc::new(Standing), Arc::new(NumberedIds::default())).on(Arc::new(disk.clone()))
+}
+
+pub(super) fn create(disk: &MemoryDisk) -> Result<Session, OpenError> {
+    Session::create_at(Path::new(PATH), start(disk))
+}
+
+pub(super) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> {
+    Session::open(Path::new(PATH), start(disk))
+}
+
+pub(super) fn user(text: &str) -> Arc<AgentMessage> {
+    let content = json!([{"type": "text", "text": text}]);
+    Arc::new(serde_json::from_value(json!({"role": "user", "content": content, "timestamp": 1})).unwrap())
+}
+
+pub(super) fn answer(text: &str) -> Arc<AgentMessage> {
+    let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
+    let message = json!({
+        "role": "assistant", "content": [{"type": "text", "text": text}], "api": "a", "provider": "p",
+        "model": "m", "usage": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cost": zero},
+        "stopReason": "stop", "timestamp": 1,
+    });
+    Arc::new(serde_json::from_value(message).unwrap())
+}
+
+pub(super) fn compaction(kept: &str) -> Compaction {
+    Compaction {
+        summary: "what was said".to_owned(),
+        first_kept_entry_id: kept.into(),
+        tokens_before: 7,
+        details: Some(json!({"readFiles": []})),
+        from_hook: Some(false),
+    }
+}
+
+type Act = fn(&mut Session);
+
+/// What happens, one after the other.
+pub(super) const ACTS: &[Act] = &[
+    |session| session.model_changed("p", "m"),
+    |session| session.thinking_changed(ThinkingLevel::Low),
+    |session| session.rename("a name").unwrap(),
+    |session| drop(session.append(user("one"))),
+    |session| drop(session.append(answer("first"))),
+    |session| drop(session.custom("state", Some(&json!({"n": 1})))),
+    |session| drop(session.append(user("two\u{2028}€"))),
+    |session| drop(session.append(answer("second"))),
+    |session| {
+        let kept = session.leaf().unwrap().id().clone();
+        session.compacted(compaction(kept.as_str()));
+    },
+    |session| drop(session.append(user("three"))),
+];
+
+/// What a disk that never fails has in the end.
+pub(super) fn reference() -> (Vec<String>, String) {
+    let disk = MemoryDisk::default();
+    let mut session = create(&disk).unwrap();
+    for act in ACTS {
+        act(&mut session);
+    }
+    assert_eq!(session.storage_trouble(), None);
+    let lines = session.entries().iter().map(|entry| entry.json().to_owned()).collect();
+    (lines, disk.read(Path::new(PATH)).unwrap())
+}

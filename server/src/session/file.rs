@@ -1,0 +1,298 @@
+//! The file behind a session.
+//!
+//! It is written line by line at its end, and a line is handed to the system in one piece before the
+//! caller goes on; a thread brings it to the disk. What cannot be written stays in the session and
+//! is tried again with the next entry.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::appender::{Appender, Lines};
+use super::error::{Holder, OpenError, StorageTrouble};
+use super::load::Tail;
+use super::storage::Storage;
+use super::sync::Syncer;
+
+/// The largest file that is opened: all of it is held in memory.
+const LARGEST: u64 = 1 << 32;
+
+/// How often a file is opened that was replaced meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// The file behind a session, whether it is there yet or not.
+pub(super) struct SessionFile {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+    open: Option<Appender>,
+    /// How many lines of the session are in it.
+    written: usize,
+    /// What has to be done before anything can be written behind what is there.
+    migration: Option<Migration>,
+    /// Why nothing will ever be written.
+    refused: Option<StorageTrouble>,
+    trouble: Option<StorageTrouble>,
+    inline: bool,
+}
+
+/// A file of an older version is replaced as a whole.
+#[derive(Debug)]
+pub(super) struct Migration {
+    /// The version of the file that is there.
+    pub from: u64,
+    /// The name of the new file until it takes the place of the old one.
+    pub temporary: String,
+}
+
+impl std::fmt::Debug for SessionFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("SessionFile")
+            .field("path", &self.path)
+            .field("written", &self.written)
+            .field("trouble", &self.trouble)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file that was opened and is locked, and what is in it.
+pub(super) struct Opened {
+    pub file: SessionFile,
+    pub bytes: Vec<u8>,
+}
+
+impl SessionFile {
+    /// One that comes with the first [`SessionFile::write`].
+    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, inline: bool) -> Self {
+        Self { path, storage, open: None, written: 0, migration: None, refused: None, trouble: None, inline }
+    }
+
+    /// Opens one that is there, and locks it.
+    pub fn open(path: PathBuf, storage: Arc<dyn Storage>, inline: bool) -> Result<Opened, OpenError> {
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => OpenError::Missing { path: path.clone() },
+            _ => OpenError::Io { path: path.clone(), source },
+        };
+        for _ in 0..ATTEMPTS {
+            let (file, refused) = match storage.open(&path, true) {
+                Err(error) if unwritable(&error) => {
+                    let refused = format!("{} cannot be written: {error}", path.display());
+                    (storage.open(&path, false).map_err(failed)?, Some(refused.into()))
+                }
+                other => (other.map_err(failed)?, None),
+            };
+            if !file.try_lock().map_err(failed)? {
+                return Err(OpenError::Locked { path, holder: Holder(file.holder()) });
+            }
+            let identity = file.identity().map_err(failed)?;
+            // Somebody may have put another file in its place before it was locked.
+            if storage.identity(&path).map_err(failed)? != identity {
+                continue;
+            }
+            if file.length().map_err(failed)? > LARGEST {
+                return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB")));
+            }
+            let bytes = file.read().map_err(failed)?;
+            let length = bytes.len() as u64;
+            let syncer = Syncer::new(file.clone(), None, inline);
+            let open = Appender { file, identity, length, tail: Tail::Whole, end: length, syncer };
+            let mut file = Self::future(path, storage, inline);
+            file.open = Some(open);
+            file.trouble.clone_from(&refused);
+            file.refused = refused;
+            return Ok(Opened { file, bytes });
+        }
+        Err(failed(io::Error::other("it is replaced again and again")))
+    }
+
+    /// Says what was found in the file: how many lines, how it ends, and whether it has to be
+    /// replaced.
+    pub fn found(&mut self, lines: usize, tail: Tail, migration: Option<Migration>) {
+        self.written = lines;
+        self.migration = migration;
+        if let Some(open) = &mut self.open {
+            open.tail = tail;
+            if let Tail::Torn(at) = tail {
+                open.length = at;
+            }
+        }
+    }
+
+    /// Never writes to the file, for this reason.
+    pub fn refuse(&mut self, reason: String) {
+        let reason = StorageTrouble::from(reason);
+        self.refused = Some(reason.clone());
+        self.trouble = Some(reason);
+    }
+
+    /// Its path, also before it is there.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether anything was written to it, or read from it.
+    pub fn is_begun(&self) -> bool {
+        self.written > 0
+    }
+
+    /// Whether the path leads to this very file.
+    pub fn is(&self, path: &Path) -> bool {
+        match &self.open {
+            Some(open) => self.storage.identity(path).is_ok_and(|identity| identity == open.identity),
+            None => path == self.path,
+        }
+    }
+
+    /// Why it cannot be written now, where that is so.
+    pub fn trouble(&self) -> Option<StorageTrouble> {
+        self.trouble.clone().or_else(|| {
+            let failed = self.open.as_ref()?.syncer.failed()?;
+            Some(format!("{} could not be brought to the disk: {failed}", self.path.display()).into())
+        })
+    }
+
+    /// Why it will never be written, where that is so.
+    pub fn refused(&self) -> Option<&StorageTrouble> {
+        self.refused.as_ref()
+    }
+
+    /// Waits until everything that was written is on the disk. Fails where something was not
+    /// written.
+    pub fn settled(&self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
+        let trouble = self.trouble();
+        let settled = self.open.as_ref().map(|open| open.syncer.settled());
+        let path = self.path.clone();
+        async move {
+            if let Some(trouble) = trouble {
+                return Err(trouble);
+            }
+            let Some(settled) = settled else { return Ok(()) };
+            let failed = |reason| format!("{} could not be brought to the disk: {reason}", path.display());
+            settled.await.map_err(|reason| failed(reason).into())
+        }
+    }
+
+    /// Writes the lines that are not in it yet. Where that fails the reason is kept, and the next
+    /// call tries again.
+    pub fn write(&mut self, lines: Lines<'_>) {
+        if self.refused.is_some() {
+            return;
+        }
+        match self.try_write(lines) {
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    tracing::info!(file = %self.path.display(), "the session is written again");
+                }
+            }
+            Err(error) => {
+                let waiting = lines.count() - self.written.min(lines.count());
+                let path = self.path.display();
+                let trouble = format!("{path} cannot be written, {waiting} lines wait: {error}");
+                if self.trouble.is_none() {
+                    tracing::error!("{trouble}");
+                }
+                self.trouble = Some(trouble.into());
+            }
+        }
+    }
+
+    fn try_write(&mut self, lines: Lines<'_>) -> io::Result<()> {
+        if self.written >= lines.count() && self.migration.is_none() {
+            return Ok(());
+        }
+        if let Some(open) = &self.open {
+            match self.storage.identity(&self.path) {
+                Ok(identity) if identity == open.identity => {}
+                Ok(_) => return Err(io::Error::other("another file has taken its place")),
+                // Removed: what is known of the session makes a new one.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    tracing::warn!(file = %self.path.display(), "the session file is gone and is written anew");
+                    (self.open, self.written, self.migration) = (None, 0, None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(migration) = &self.migration {
+            let open = self.replace(migration, lines)?;
+            (self.open, self.written, self.migration) = (Some(open), lines.count(), None);
+            return Ok(());
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => self.open.insert(Appender::create(&self.storage, &self.path, self.inline)?),
+        };
+        while self.written < lines.count() {
+            self.written += open.append(lines, self.written)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a new file in the place of the old one, which keeps its content under another name.
+    fn replace(&self, migration: &Migration, lines: Lines<'_>) -> io::Result<Appender> {
+        let path = self.storage.real(&self.path)?;
+        let temporary = path.with_file_name(&migration.temporary);
+        match self.storage.remove(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut open = Appender::create(&self.storage, &temporary, true)?;
+        let replaced = (|| {
+            let mut written = 0;
+            while written < lines.count() {
+                written += open.append(lines, written)?;
+            }
+            if let Some(reason) = open.syncer.failed() {
+                return Err(io::Error::other(reason));
+            }
+            self.keep(&path, migration.from)?;
+            self.storage.rename(&temporary, &path)
+        })();
+        if let Err(error) = replaced {
+            let _ = self.storage.remove(&temporary);
+            return Err(error);
+        }
+        let (storage, directory) = (self.storage.clone(), path.parent().map(Path::to_owned));
+        let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
+        open.syncer = Syncer::new(open.file.clone(), Some(Box::new(sync)), self.inline);
+        open.syncer.wrote();
+        Ok(open)
+    }
+
+    /// Gives the file a second name that says its version.
+    fn keep(&self, path: &Path, version: u64) -> io::Result<()> {
+        let identity = self.storage.identity(path)?;
+        for number in 0..100 {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(if number == 0 {
+                format!(".v{version}.bak")
+            } else {
+                format!(".v{version}.{number}.bak")
+            });
+            let backup = path.with_file_name(name);
+            match self.storage.link(path, &backup) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    // Left by an attempt that got no further.
+                    if self.storage.identity(&backup).is_ok_and(|kept| kept == identity) {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("too many backups of it are kept"))
+    }
+}
+
+impl Drop for SessionFile {
+    fn drop(&mut self) {
+        // The thread that syncs may hold it a little longer.
+        if let Some(open) = &self.open {
+            open.file.unlock();
+        }
+    }
+}
+
+fn unwritable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}

@@ -1,0 +1,334 @@
+//! One conversation that is open.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, AssistantBlock, CustomMessage, InputContent, StopReason, ThinkingLevel};
+use serde_json::Value;
+
+use super::appender::Lines;
+use super::body::{Body, BranchSummary, Compaction, Role};
+use super::entry::{Entry, EntryId, Place};
+use super::error::{EmptyName, StorageTrouble};
+use super::file::SessionFile;
+use super::header::Header;
+use super::load::{Repairs, unique};
+use super::tree::Tree;
+use super::{Restored, Start, Stats, context};
+
+/// One conversation.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) start: Start,
+    pub(super) header: Header,
+    pub(super) entries: Vec<Entry>,
+    pub(super) tree: Tree,
+    pub(super) leaf: Option<usize>,
+    pub(super) messages: Vec<Arc<AgentMessage>>,
+    /// Answers that were tried again: they stand in the file and not before the model.
+    pub(super) forgotten: HashSet<usize>,
+    pub(super) name: Option<String>,
+    pub(super) file: Option<SessionFile>,
+    pub(super) repairs: Repairs,
+}
+
+impl Session {
+    /// Takes entries in place of its own.
+    pub(super) fn take(&mut self, entries: Vec<Entry>) {
+        self.tree = Tree::of(&entries);
+        self.repairs.duplicate_ids = self.tree.duplicates;
+        self.leaf = entries.len().checked_sub(1);
+        self.name = entries.iter().rev().find_map(name);
+        self.entries = entries;
+        self.forgotten.clear();
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        self.messages = context::messages(&self.entries, &self.tree.path(self.leaf), &self.forgotten);
+    }
+
+    /// Brings what the file lacks to it.
+    pub(super) fn save(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        let spoken = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
+        if file.is_begun() || self.entries.iter().rev().any(spoken) {
+            file.write(Lines { header: &self.header, entries: &self.entries });
+        }
+    }
+
+    /// Its identifier.
+    pub fn id(&self) -> &str {
+        self.header.id()
+    }
+
+    /// The path of its file, also before the file is there; none for one that is in memory alone.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_ref().map(SessionFile::path)
+    }
+
+    /// The session that it came from, in the words of whoever said so.
+    pub fn parent(&self) -> Option<&str> {
+        self.header.parent()
+    }
+
+    /// What it is called, where it was named.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The directory in which it began.
+    pub fn cwd(&self) -> &Path {
+        self.header.cwd().map_or(&self.start.cwd, Path::new)
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// All of its entries, of every branch, in the order of the file.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry with that identifier.
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.tree.find(id).map(|position| &self.entries[position])
+    }
+
+    /// The entry that the next one will follow.
+    pub fn leaf(&self) -> Option<&Entry> {
+        self.leaf.map(|position| &self.entries[position])
+    }
+
+    /// The entries of the active branch, from the root to the leaf.
+    pub fn path(&self) -> Vec<&Entry> {
+        self.tree.path(self.leaf).into_iter().map(|position| &self.entries[position]).collect()
+    }
+
+    /// What was wrong with its file when it was opened.
+    pub fn repairs(&self) -> Repairs {
+        self.repairs
+    }
+
+    /// What the model gets to see, in order.
+    pub fn messages(&self) -> &[Arc<AgentMessage>] {
+        &self.messages
+    }
+
+    /// Model and thinking level that the active branch names.
+    pub fn restored(&self) -> Restored {
+        Restored::of(self.path().into_iter())
+    }
+
+    /// Adds a message at the end. It is in the file when this returns, once the user has said
+    /// something; see [`Session::storage_trouble`].
+    pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
+        let time = match &*message {
+            // Its entry has no other place for the time of the message.
+            AgentMessage::Custom(custom) => custom.timestamp,
+            _ => self.now(),
+        };
+        let entry = Entry::of_message(self.place(time), message);
+        self.add(entry)
+    }
+
+    /// Names it; white space around the name is dropped. Fails where nothing is left, and changes
+    /// nothing then.
+    pub fn rename(&mut self, name: &str) -> Result<(), EmptyName> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(EmptyName);
+        }
+        self.name = Some(name.to_owned());
+        self.note(Body::SessionInfo { name: self.name.clone() });
+        Ok(())
+    }
+
+    /// The next prompt goes to this model.
+    pub fn model_changed(&mut self, provider: &str, model_id: &str) {
+        self.note(Body::ModelChange { provider: provider.to_owned(), model_id: model_id.to_owned() });
+    }
+
+    /// The model thinks this hard from now on.
+    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
+        self.note(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
+    }
+
+    /// A summary takes the place of the messages before the one that it names.
+    pub fn compacted(&mut self, compaction: Compaction) -> EntryId {
+        let id = self.note(Body::Compaction(compaction));
+        self.rebuild();
+        id
+    }
+
+    /// What was said on a branch that was left.
+    pub fn branch_summary(&mut self, summary: BranchSummary) -> EntryId {
+        self.note(Body::BranchSummary(summary))
+    }
+
+    /// State of an extension.
+    pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
+        let place = self.place(self.now());
+        self.add(Entry::new(place, Body::Custom { custom_type: custom_type.to_owned() }, data))
+    }
+
+    /// A message of an extension.
+    pub fn custom_message(
+        &mut self,
+        custom_type: &str,
+        content: InputContent,
+        display: bool,
+        details: Option<Value>,
+    ) -> EntryId {
+        let mut message = CustomMessage::new(custom_type, content, display, self.now());
+        message.details = details.into();
+        self.append(Arc::new(message.into()))
+    }
+
+    /// Names an entry, or takes its name away. None where there is no such entry.
+    pub fn label(&mut self, target: &str, label: Option<&str>) -> Option<EntryId> {
+        let target = self.entry(target)?.id().clone();
+        Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
+    }
+
+    /// Takes the last message from what the model sees where it is an answer, before it is asked
+    /// again. It stays in the file, as pi keeps it.
+    pub fn forget_last_answer(&mut self) {
+        let Some(last) = self.messages.last().filter(|last| matches!(***last, AgentMessage::Assistant(_)))
+        else {
+            return;
+        };
+        let path = self.tree.path(self.leaf);
+        let is_last = |position: &usize| {
+            self.entries[*position].message().is_some_and(|message| Arc::ptr_eq(message, last))
+        };
+        self.forgotten.extend(path.into_iter().rev().find(is_last));
+        self.messages.pop();
+    }
+
+    fn now(&self) -> i64 {
+        self.start.clock.now_ms()
+    }
+
+    pub(super) fn place(&self, time: i64) -> Place {
+        let mut new_id = || self.start.ids.entry();
+        let id = unique(&mut new_id, |id| self.tree.find(id).is_some());
+        Place { id: id.into(), parent_id: self.leaf().map(|leaf| leaf.id().clone()), time }
+    }
+
+    fn note(&mut self, body: Body) -> EntryId {
+        let place = self.place(self.now());
+        self.add(Entry::new(place, body, None))
+    }
+
+    fn add(&mut self, entry: Entry) -> EntryId {
+        let id = entry.id().clone();
+        if !matches!(entry.body(), Body::Compaction(_)) {
+            self.messages.extend(entry.message().cloned());
+        }
+        self.tree.push(&entry);
+        self.entries.push(entry);
+        self.leaf = Some(self.entries.len() - 1);
+        self.save();
+        id
+    }
+
+    /// Whether the model has answered on the active branch.
+    pub fn has_assistant_message(&self) -> bool {
+        self.messages.iter().any(|message| matches!(**message, AgentMessage::Assistant(_)))
+    }
+
+    /// Whether its file is there.
+    pub fn is_persisted(&self) -> bool {
+        self.file.as_ref().is_some_and(SessionFile::is_begun)
+    }
+
+    /// Whether that path leads to its file: to open it a second time would be refused.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.file.as_ref().is_some_and(|file| file.is(&self.start.absolute(path)))
+    }
+
+    /// Begins again from its entries, as if it had been opened anew.
+    pub fn reload(&mut self) {
+        self.forgotten.clear();
+        self.rebuild();
+    }
+
+    /// Why what is said does not reach the file, where that is so. It is kept and tried again with
+    /// the next entry and with [`Session::flush`].
+    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
+        self.file.as_ref()?.trouble()
+    }
+
+    /// Fails where nothing will ever reach the file, as it is of a later version or cannot be
+    /// written.
+    pub fn writable(&self) -> Result<(), StorageTrouble> {
+        self.file.as_ref().and_then(SessionFile::refused).map_or(Ok(()), |reason| Err(reason.clone()))
+    }
+
+    /// Waits until everything that was said so far is on the disk, as far as the file is there.
+    /// Fails with the reason why it is not. The session need not be held meanwhile.
+    pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
+        if self.storage_trouble().is_some() {
+            self.save();
+        }
+        let settled = self.file.as_ref().map(SessionFile::settled);
+        async move {
+            match settled {
+                Some(settled) => settled.await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// The text of the model's last answer, its blocks joined and trimmed; none where it has no
+    /// text or there is no answer. An answer that was aborted before its first block does not count.
+    pub fn last_assistant_text(&self) -> Option<String> {
+        let last = self.messages.iter().rev().find_map(|message| match &**message {
+            AgentMessage::Assistant(answer)
+                if !(answer.stop_reason == StopReason::Aborted && answer.content.is_empty()) =>
+            {
+                Some(answer)
+            }
+            _ => None,
+        })?;
+        let texts = last.content.iter().filter_map(|block| match block {
+            AssistantBlock::Text(block) => Some(block.text.as_str()),
+            _ => None,
+        });
+        let text = texts.collect::<String>();
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// Counts, tokens and cost.
+    pub fn stats(&self) -> Stats {
+        Stats::of(&self.messages)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A last chance for what could not be written when it was said.
+        if self.storage_trouble().is_some() {
+            self.save();
+        }
+    }
+}
+
+/// The name that an entry gives the session.
+fn name(entry: &Entry) -> Option<String> {
+    match entry.body() {
+        Body::SessionInfo { name } => {
+            let name = name.as_deref()?.trim();
+            (!name.is_empty()).then(|| name.to_owned())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Sessions in memory.
+
+use serde_json::json;
+
+use super::*;
+use crate::world::{NumberedIds, SystemClock};
+
+fn session() -> Session {
+    Session::in_memory(Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
+}
+
+fn answer(content: Value, stop: &str) -> Arc<AgentMessage> {
+    let message = json!({
+        "role": "assistant", "content": content, "api": "a", "provider": "p", "model": "m",
+        "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                  "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+        "stopReason": stop, "timestamp": 1,
+    });
+    Arc::new(serde_json::from_value(message).unwrap())
+}
+
+fn user(text: &str) -> Arc<AgentMessage> {
+    let content = json!([{"type": "text", "text": text}]);
+    Arc::new(serde_json::from_value(json!({"role": "user", "content": content, "timestamp": 1})).unwrap())
+}
+
+#[test]
+fn a_name_is_trimmed_and_an_empty_one_changes_nothing() {
+    let mut session = session();
+    assert_eq!(session.rename(" \n\t "), Err(EmptyName));
+    assert_eq!(session.name(), None);
+    session.rename("  a name\n of two lines ").unwrap();
+    assert_eq!(session.name(), Some("a name\n of two lines"));
+    assert_eq!(session.rename(""), Err(EmptyName));
+    assert_eq!(session.name(), Some("a name\n of two lines"));
+    assert_eq!(session.entries().len(), 1);
+}
+
+#[test]
+fn the_last_text_skips_an_empty_aborted_answer_only() {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let mut session = session();
+    assert_eq!(session.last_assistant_text(), None);
+    session
+        .append(answer(json!([{"type": "text", "text": " one"}, {"type": "text", "text": "two "}]), "stop"));
+    assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));
+    session.append(answer(json!([]), "aborted"));
+    assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));
+    session.append(answer(text("part"), "aborted"));
+    assert_eq!(session.last_assistant_text().as_deref(), Some("part"));
+    session.append(answer(json!([]), "error"));
+    assert_eq!(session.last_assistant_text(), None);
+}
+
+#[test]
+fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
+    let mut session = session();
+    session.forget_last_answer();
+    let first = session.append(user("one"));
+    session.forget_last_answer();
+    assert_eq!(session.messages().len(), 1, "words of the user are not forgotten");
+    session.append(answer(json!([]), "error"));
+    session.forget_last_answer();
+    assert_eq!(session.messages(), [user("one")]);
+    assert_eq!(session.entries().len(), 2);
+    session.append(answer(json!([{"type": "text", "text": "ok"}]), "stop"));
+    session.compacted(Compaction {
+        summary: "s".to_owned(),
+        first_kept_entry_id: first,
+        tokens_before: 7,
+        details: None,
+        from_hook: None,
+    });
+    let roles: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
+    assert_eq!(roles, ["compactionSummary", "user", "assistant"]);
+    session.reload();
+    assert_eq!(session.messages().len(), 4, "the entries know nothing of it");
+}
+
+#[test]
+fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
+    let mut session = session();
+    session.append(user("one"));
+    for kept in ["gone", ""] {
+        session.compacted(Compaction {
+            summary: "s".to_owned(),
+            first_kept_entry_id: kept.into(),
+            tokens_before: 7,
+            details: None,
+            from_hook: None,
+        });
+        assert_eq!(session.messages().len(), 1);
+        assert_eq!(session.messages()[0].tag(), "compactionSummary");
+    }
+    session.append(user("two"));
+    assert_eq!(session.messages().len(), 2);
+}
+
+#[test]
+fn settings_are_those_that_were_named_last() {
+    let mut session = session();
+    assert_eq!(session.restored(), Restored::default());
+    session.model_changed("p1", "m1");
+    session.thinking_changed(ThinkingLevel::Low);
+    let named = |provider: &str, model: &str| Some((provider.to_owned(), model.to_owned()));
+    assert_eq!(session.restored(), Restored { model: named("p1", "m1"), thinking: Some(ThinkingLevel::Low) });
+    session.append(answer(json!([]), "stop"));
+    assert_eq!(session.restored().model, named("p", "m"));
+    session.model_changed("p2", "m2");
+    assert_eq!(session.restored().model, named("p2", "m2"));
+}
+
+#[test]
+fn a_fork_has_what_led_to_the_message() {
+    let mut session = session();
+    session.thinking_changed(ThinkingLevel::Low);
+    let first = session.append(user("one"));
+    let answered = session.append(answer(json!([]), "stop"));
+    session.label(first.as_str(), Some("begin")).unwrap();
+    session.label(answered.as_str(), Some("gone")).unwrap();
+    session.label(answered.as_str(), None).unwrap();
+    assert_eq!(session.label("nobody", Some("x")), None);
+    let second = session.append(user("two"));
+    session.append(user(""));
+    let listed = session.fork_messages();
+    assert_eq!(listed, [(first.clone(), "one".to_owned()), (second.clone(), "two".to_owned())]);
+
+    let (fork, text) = session.fork(second.as_str(), None).unwrap();
+    assert_eq!(text, "two");
+    assert_ne!(fork.id(), session.id());
+    assert_eq!(fork.messages(), &session.messages()[..2]);
+    let kinds: Vec<&str> = fork.path().iter().map(|entry| entry.body().kind()).collect();
+    assert_eq!(kinds, ["thinking_level_change", "message", "message", "label"]);
+    assert_eq!(fork.entries()[1].id(), &first);
+    let Body::Label { target, label } = fork.entries()[3].body() else { panic!("no label") };
+    assert_eq!((target, label.as_deref()), (&first, Some("begin")));
+
+    let (empty, text) = session.fork(first.as_str(), None).unwrap();
+    assert_eq!((text.as_str(), empty.messages().len(), empty.entries().len()), ("one", 0, 1));
+    for wrong in ["nope", "", answered.as_str(), "../x"] {
+        let error = session.fork(wrong, None).unwrap_err();
+        assert_eq!(error.to_string(), "Invalid entry ID for forking");
+    }
+}
+
+#[test]
+fn a_fork_goes_around_a_label_that_others_follow() {
+    let mut session = session();
+    let first = session.append(user("one"));
+    session.label(first.as_str(), Some("x")).unwrap();
+    let second = session.append(user("two"));
+    let third = session.append(user("three"));
+    let (fork, _) = session.fork(third.as_str(), None).unwrap();
+    assert_eq!(fork.messages(), [user("one"), user("two")]);
+    assert_eq!(fork.entry(second.as_str()).unwrap().parent_id(), Some(&first));
+}

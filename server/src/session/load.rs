@@ -1,0 +1,224 @@
+//! From the bytes of a file to its entries.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::header::{Header, VERSION};
+use super::members::Members;
+use super::migrate::migrate;
+
+/// What was wrong with a file and could be lived with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// Lines that are no entries; they stay in the file and are not read.
+    pub damaged_lines: usize,
+    /// Whether the last line was torn; it is cut off before anything is written behind it.
+    pub torn_tail: bool,
+    /// Entries with an id that an earlier entry has.
+    pub duplicate_ids: usize,
+}
+
+/// How a file ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// With the end of a line.
+    Whole,
+    /// With a line that lacks its end.
+    Unterminated,
+    /// With a part of a line that begins there.
+    Torn(u64),
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub header: Header,
+    pub entries: Vec<Entry>,
+    pub tail: Tail,
+    pub repairs: Repairs,
+    /// The version that the file has, where it is older than what was made of it.
+    pub migrated_from: Option<u64>,
+}
+
+/// Reads a file; none where nothing is in it. Fails with the end of the sentence "is no session: ...".
+/// `new_id` makes an identifier that need not be unique.
+pub(super) fn load(
+    mut bytes: Vec<u8>,
+    mut new_id: impl FnMut() -> String,
+) -> Result<Option<Loaded>, &'static str> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    let tail = tail(&bytes);
+    let mut repairs = Repairs { torn_tail: matches!(tail, Tail::Torn(_)), ..Repairs::default() };
+    if let Tail::Torn(at) = tail {
+        // It was a length of memory before it was one of a file.
+        bytes.truncate(usize::try_from(at).unwrap_or(bytes.len()));
+    }
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => readable(error.as_bytes(), &mut repairs),
+    };
+    let mut lines = lines(&text);
+    let header = Header::read(lines.next().map_or("", |range| &text[range]))?;
+    let migrated_from = (header.version() < VERSION).then_some(header.version());
+    let (header, text, ranges): (_, _, Vec<Range<usize>>) = if migrated_from.is_some() {
+        let old: Vec<&str> = lines.map(|range| &text[range]).collect();
+        let mut taken = HashSet::new();
+        let (header, migrated) =
+            migrate(&header, old.iter().copied(), || unique(&mut new_id, |id| !taken.insert(id.to_owned())));
+        repairs.damaged_lines += old.len() - migrated.len();
+        let text = migrated.join("\n");
+        let ranges = self::lines(&text).collect();
+        (header, text, ranges)
+    } else {
+        let ranges = lines.collect();
+        (header, text, ranges)
+    };
+    let text = Arc::new(text);
+    let mut entries = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match Entry::read(&text, range) {
+            // A second header is what two files in one leave; it is no entry.
+            Some(entry) if !matches!(entry.body(), super::Body::Other(kind) if kind == "session") => {
+                entries.push(entry)
+            }
+            _ => repairs.damaged_lines += 1,
+        }
+    }
+    Ok(Some(Loaded { header, entries, tail, repairs, migrated_from }))
+}
+
+/// An identifier that is not taken: eight hex digits, and a longer one where chance is against it.
+pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(&str) -> bool) -> String {
+    for _ in 0..100 {
+        let id = new_id();
+        if !taken(&id) {
+            return id;
+        }
+    }
+    // Not unique by chance but by what goes before it.
+    let mut id = new_id();
+    while taken(&id) {
+        id.push_str(&new_id());
+    }
+    id
+}
+
+fn tail(bytes: &[u8]) -> Tail {
+    let begin = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    let last = &bytes[begin..];
+    if last.is_empty() {
+        Tail::Whole
+    } else if std::str::from_utf8(last).is_ok_and(|last| Members::read(last).is_ok()) {
+        Tail::Unterminated
+    } else {
+        Tail::Torn(begin as u64)
+    }
+}
+
+/// The lines that are text.
+fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match std::str::from_utf8(line) {
+            Ok(line) => text.push_str(line),
+            Err(_) => repairs.damaged_lines += 1,
+        }
+    }
+    text
+}
+
+/// The lines that are not blank, without what surrounds them. A power failure may leave zeros, and a line behind
+/// them is whole.
+fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let blank = |character: char| character.is_ascii_whitespace() || character == '\0';
+    let mut begin = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let at = begin;
+        begin += line.len();
+        let trimmed = line.trim_start_matches(blank);
+        let from = at + line.len() - trimmed.len();
+        let trimmed = trimmed.trim_end_matches(blank);
+        (!trimmed.is_empty()).then_some(from..from + trimmed.len())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
+    const ENTRY: &str = r#"{"type":"x","id":"a","parentId":null}"#;
+
+    fn read(bytes: impl Into<Vec<u8>>) -> Result<Option<Loaded>, &'static str> {
+        load(bytes.into(), || "new".to_owned())
+    }
+
+    fn repairs(bytes: impl Into<Vec<u8>>) -> (usize, Repairs, Tail) {
+        let loaded = read(bytes).unwrap().unwrap();
+        (loaded.entries.len(), loaded.repairs, loaded.tail)
+    }
+
+    #[test]
+    fn fm_f98_damaged_lines_are_counted_and_the_rest_is_kept() {
+        let damaged = |damaged_lines| Repairs { damaged_lines, ..Repairs::default() };
+        let whole = format!("{HEADER}\n{ENTRY}\n");
+        assert_eq!(repairs(whole.clone()), (1, damaged(0), Tail::Whole));
+        for line in
+            ["nonsense", "42", "[]", "{}", r#"{"type":"x"}"#, r#"{"id":"b"}"#, "{\"type\":\"x\",", HEADER]
+        {
+            assert_eq!(
+                repairs(format!("{HEADER}\n{line}\n{ENTRY}\n")),
+                (1, damaged(1), Tail::Whole),
+                "{line}"
+            );
+        }
+        let mut bytes = format!("{HEADER}\n").into_bytes();
+        bytes.extend(b"\xff\xfe\x00{\"type\":\n");
+        bytes.extend(format!("\n \r\n\0\0\0{ENTRY}\r\n").into_bytes());
+        assert_eq!(repairs(bytes), (1, damaged(1), Tail::Whole));
+    }
+
+    #[test]
+    fn fm_f97_a_torn_tail_is_told_from_a_line_without_its_end() {
+        let torn = Repairs { torn_tail: true, ..Repairs::default() };
+        let begin = format!("{HEADER}\n").len() as u64;
+        for cut in 1..ENTRY.len() {
+            let text = format!("{HEADER}\n{}", &ENTRY[..cut]);
+            assert_eq!(repairs(text), (0, torn, Tail::Torn(begin)), "{cut}");
+        }
+        assert_eq!(repairs(format!("{HEADER}\n{ENTRY}")), (1, Repairs::default(), Tail::Unterminated));
+        let mut bytes = format!("{HEADER}\n").into_bytes();
+        bytes.extend("\u{20ac}".as_bytes().iter().take(2));
+        assert_eq!(repairs(bytes), (0, torn, Tail::Torn(begin)));
+        assert_eq!(repairs(format!("{HEADER}\n\0\0\0\0")), (0, torn, Tail::Torn(begin)));
+    }
+
+    #[test]
+    fn fm_f98_a_damaged_line_and_a_torn_one_are_told_apart() {
+        let mut bytes = format!("{HEADER}\n").into_bytes();
+        bytes.extend(b"\xff\xff\xff\xff\n{\"type\"");
+        let both = Repairs { damaged_lines: 1, torn_tail: true, duplicate_ids: 0 };
+        let begin = HEADER.len() as u64 + 6;
+        assert_eq!(repairs(bytes), (0, both, Tail::Torn(begin)));
+    }
+
+    #[test]
+    fn fm_f99_what_has_no_header_is_refused() {
+        for text in ["x", ENTRY, "{\"type\":\"session\"}\n", &HEADER[..20], "\u{0}"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert!(read([0xff, 0xfe, b'\n']).is_err());
+        assert!(read("").unwrap().is_none());
+        assert!(read(" \n\n").unwrap().is_none());
+    }
+
+    #[test]
+    fn identifiers_are_unique_whatever_chance_says() {
+        let mut taken = HashSet::from(["same".to_owned()]);
+        assert_eq!(unique(&mut || "same".to_owned(), |id| !taken.insert(id.to_owned())), "samesame");
+    }
+}

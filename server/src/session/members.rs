@@ -1,0 +1,163 @@
+//! A JSON object whose values stay text: what is not changed is written as it was read.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of an object, in order.
+#[derive(Debug, Clone)]
+pub(super) struct Members<'a>(Vec<(String, Value<'a>)>);
+
+/// A value, as text.
+#[derive(Debug, Clone)]
+enum Value<'a> {
+    Read(&'a RawValue),
+    Set(String),
+}
+
+impl Value<'_> {
+    fn text(&self) -> &str {
+        match self {
+            Value::Read(raw) => raw.get(),
+            Value::Set(text) => text,
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Reads an object. Fails where the text is none, or holds more than one.
+    pub fn read(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The text of a member; the last one counts where there are several, as in JavaScript.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.text())
+    }
+
+    /// A member decoded; none where it is absent or something else. Half characters are read as
+    /// replacement characters.
+    pub fn get<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
+        decode(self.raw(name)?).ok()
+    }
+
+    /// Sets a member in its place; a new one is added behind `after`, or at the end.
+    pub fn set(&mut self, name: &str, value: &impl serde::Serialize, after: &str) {
+        self.set_raw(name, text(value), after);
+    }
+
+    /// [`Members::set`] for what is JSON text already.
+    pub fn set_raw(&mut self, name: &str, value: String, after: &str) {
+        if let Some((_, old)) = self.0.iter_mut().rev().find(|(known, _)| known == name) {
+            *old = Value::Set(value);
+            return;
+        }
+        let at = self.0.iter().position(|(known, _)| known == after).map_or(self.0.len(), |at| at + 1);
+        self.0.insert(at, (name.to_owned(), Value::Set(value)));
+    }
+
+    /// Takes a member out.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| known != name);
+    }
+
+    /// The object as one line.
+    pub fn line(&self) -> String {
+        let mut line = Line::default();
+        for (name, value) in &self.0 {
+            line.raw(name, value.text());
+        }
+        line.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                    members.push((name, Value::Read(value)));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// Writes an object member by member.
+#[derive(Debug, Default)]
+pub(super) struct Line(String);
+
+impl Line {
+    /// Adds a member.
+    pub fn member(&mut self, name: &str, value: &(impl serde::Serialize + ?Sized)) -> &mut Self {
+        self.raw(name, &text(value))
+    }
+
+    /// Adds a member where there is a value.
+    pub fn optional(&mut self, name: &str, value: Option<&impl serde::Serialize>) -> &mut Self {
+        match value {
+            Some(value) => self.member(name, value),
+            None => self,
+        }
+    }
+
+    fn raw(&mut self, name: &str, value: &str) -> &mut Self {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&text(name));
+        self.0.push(':');
+        self.0.push_str(value);
+        self
+    }
+
+    /// The whole object.
+    pub fn end(&mut self) -> String {
+        if self.0.is_empty() {
+            self.0.push('{');
+        }
+        self.0.push('}');
+        std::mem::take(&mut self.0)
+    }
+}
+
+/// Decodes JSON text; half characters are read as replacement characters.
+pub(super) fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let whole = agentese::wire::mended(text);
+    serde_json::from_str(whole.as_deref().unwrap_or(text))
+}
+
+fn text(value: &(impl serde::Serialize + ?Sized)) -> String {
+    // Only maps whose keys are no strings cannot be written, and nothing here has such.
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_changed_is_written_as_it_was_read() {
+        let text =
+            r#"{"b":1.0,"a":{"x": 1e2,  "x":2},"big":123456789012345678901234567890,"s":"\u00e4\ud800"}"#;
+        let mut members = Members::read(text).unwrap();
+        assert_eq!(members.line(), text);
+        assert_eq!(members.get::<String>("s").as_deref(), Some("ä\u{fffd}"));
+        members.set("a", &true, "b");
+        members.set("c", &"new", "b");
+        members.remove("big");
+        assert_eq!(members.line(), r#"{"b":1.0,"c":"new","a":true,"s":"\u00e4\ud800"}"#);
+        assert!(Members::read("[]").is_err());
+        assert!(Members::read("{} {}").is_err());
+        assert_eq!(Members::read("{}").unwrap().line(), "{}");
+    }
+}

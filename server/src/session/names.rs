@@ -1,0 +1,80 @@
+//! What session files and their directories are called.
+
+use std::path::Path;
+
+/// The longest name that file systems take, in bytes.
+const LONGEST: usize = 255;
+
+/// The name of the directory for the sessions of a working directory, as pi makes it. One that would
+/// be too long is cut and ends in a hash of the whole.
+pub(super) fn directory(cwd: &Path) -> String {
+    let cwd = cwd.to_string_lossy();
+    let path = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
+    let encoded = path.replace(['/', '\\', ':'], "-");
+    let name = format!("--{encoded}--");
+    if name.len() <= LONGEST {
+        return name;
+    }
+    let tail = format!("-{:016x}--", fnv(cwd.as_bytes()));
+    let mut end = LONGEST - tail.len() - 2;
+    while !encoded.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("--{}{tail}", &encoded[..end])
+}
+
+/// The name of a file, from the time as ISO text and the session's identifier.
+pub(super) fn file(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
+/// Whether a text may be an identifier of a session, or its beginning: letters, digits, `.`, `_` and
+/// `-`, with a letter or a digit first. Such a text cannot lead out of a directory.
+pub fn may_be_id(text: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(known)
+}
+
+/// FNV-1a, which is the same everywhere and always.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fm_f109_directories_have_valid_names() {
+        for (cwd, name) in [
+            ("/work-dir", "--work-dir--"),
+            ("/home/some one/ä b", "--home-some one-ä b--"),
+            ("C:\\Users\\x", "--C--Users-x--"),
+            ("/", "----"),
+            ("/con", "--con--"),
+        ] {
+            assert_eq!(directory(Path::new(cwd)), name);
+        }
+        let long = |last: &str| directory(Path::new(&format!("/{}{last}", "ä/".repeat(1365))));
+        assert!((253..=255).contains(&long("x").len()), "{}", long("x").len());
+        assert!(long("x").ends_with("--") && !long("x").contains('/'));
+        assert_ne!(long("x"), long("y"));
+        // The name of an existing directory must be found again by every later version.
+        assert_eq!(
+            directory(Path::new(&format!("/{}", "a".repeat(300)))),
+            format!("--{}-1fd0dee1f84411d2--", "a".repeat(234))
+        );
+    }
+
+    #[test]
+    fn fm_f111_identifiers_lead_nowhere() {
+        for id in ["11111111-2222-3333-4444-555555555555", "a", "0", "A.b_c-d"] {
+            assert!(may_be_id(id), "{id}");
+        }
+        for id in ["", "..", "../x", "/etc/passwd", "a/b", "a\\b", "C:x", "a\0b", "-a", ".a", "ä", "a b"] {
+            assert!(!may_be_id(id), "{id}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How a session begins.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::error::OpenError;
+use super::file::{Migration, Opened, SessionFile};
+use super::header::{Header, VERSION};
+use super::load::{Repairs, load};
+use super::tree::Tree;
+use super::{Session, Start, Store, names, time};
+
+impl Session {
+    /// An empty one that is nowhere but in memory.
+    pub fn in_memory(start: Start) -> Self {
+        let id = start.ids.uuid();
+        let timestamp = time::iso(start.clock.now_ms());
+        let header = Header::new(&id, &timestamp, &start.cwd.to_string_lossy(), start.parent.as_deref());
+        Self {
+            start,
+            header,
+            entries: Vec::new(),
+            tree: Tree::default(),
+            leaf: None,
+            messages: Vec::new(),
+            forgotten: HashSet::new(),
+            name: None,
+            file: None,
+            repairs: Repairs::default(),
+        }
+    }
+
+    /// An empty one in a store. Its file comes with the user's first message; [`Session::file`] names
+    /// it before.
+    pub fn create(store: &Store, start: Start) -> Self {
+        let mut session = Self::in_memory(start);
+        session.keep_in(store);
+        session
+    }
+
+    /// An empty one whose file will be there. Fails where something is there already.
+    pub fn create_at(path: &Path, start: Start) -> Result<Self, OpenError> {
+        let path = start.absolute(path);
+        match start.storage.identity(&path) {
+            Ok(_) => return Err(OpenError::Exists { path }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(OpenError::Io { path, source }),
+        }
+        let mut session = Self::in_memory(start);
+        session.keep_at(&path);
+        Ok(session)
+    }
+
+    /// Opens the session of a file; a relative path begins in the directory of `start`. The file is
+    /// this session's alone from then on. One of an older version is replaced by one of today's, and
+    /// its content kept beside it; one of a later version can be read and not written. An empty file
+    /// becomes an empty session. Fails, and leaves the file as it is, where it is no session, where
+    /// somebody else works on it, and where it cannot be read.
+    pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
+        let path = start.absolute(path);
+        let Opened { mut file, bytes } =
+            SessionFile::open(path.clone(), start.storage.clone(), start.inline)?;
+        let loaded = load(bytes, || start.ids.entry());
+        let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
+            let mut session = Self::in_memory(start);
+            session.file = Some(file);
+            return Ok(session);
+        };
+        let migration = loaded
+            .migrated_from
+            .map(|from| Migration { from, temporary: format!(".agentese-{}.tmp", start.ids.uuid()) });
+        file.found(loaded.entries.len() + 1, loaded.tail, migration);
+        if loaded.header.version() > VERSION {
+            let (path, version) = (file.path().display().to_string(), loaded.header.version());
+            file.refuse(format!(
+                "{path} has version {version}, this program writes {VERSION}: it can be read and not written"
+            ));
+        }
+        let mut session = Self::in_memory(start);
+        session.header = loaded.header;
+        session.repairs = loaded.repairs;
+        session.file = Some(file);
+        session.take(loaded.entries);
+        if session.repairs != Repairs::default() {
+            tracing::warn!(file = ?session.file(), repairs = ?session.repairs, "a session file is damaged");
+        }
+        session.save();
+        Ok(session)
+    }
+
+    /// Opens the session of a file, or begins one there where there is none.
+    pub fn open_or_create(path: &Path, start: Start) -> Result<Self, OpenError> {
+        match Self::open(path, start.clone()) {
+            Err(OpenError::Missing { .. }) => Self::create_at(path, start),
+            other => other,
+        }
+    }
+
+    pub(super) fn keep_in(&mut self, store: &Store) {
+        let name = names::file(self.header.timestamp(), self.header.id());
+        self.keep_at(&store.directory().join(name));
+    }
+
+    fn keep_at(&mut self, path: &Path) {
+        let Start { storage, inline, .. } = &self.start;
+        self.file = Some(SessionFile::future(path.to_owned(), storage.clone(), *inline));
+    }
+}

@@ -1,0 +1,174 @@
+//! Images for models: what they are, whether they are whole, and how they are made small enough.
+//!
+//! | file | |
+//! |---|---|
+//! | `kind` | PNG, JPEG, GIF, WebP by their first bytes |
+//! | `decode` | from bytes to pixels, within limits that are checked before anything is decoded |
+//! | `shrink` | from too many pixels or bytes to fewer |
+
+mod decode;
+mod kind;
+mod shrink;
+
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::truncate::format_size;
+
+pub(crate) use kind::{Kind, MAGIC_LENGTH};
+
+/// Why an image cannot be sent to a model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The data is not what it is said to be encoded as.
+    #[error("the image data is not valid base64")]
+    Base64,
+    /// The bytes begin like no known image.
+    #[error("the data is no PNG, JPEG, GIF or WebP image")]
+    Unknown,
+    /// The declared type is another than that of the bytes.
+    #[error("the image is declared as {declared:.100}, but its data is {found}")]
+    Declared {
+        /// What was said.
+        declared: String,
+        /// What it is.
+        found: &'static str,
+    },
+    /// Decoding it would take too much memory.
+    #[error("the image has {width}x{height} pixels, more than can be decoded")]
+    Dimensions {
+        /// The width that the header says.
+        width: u32,
+        /// The height that the header says.
+        height: u32,
+    },
+    /// The bytes are damaged, incomplete, or of a kind that is not supported.
+    #[error("the image cannot be decoded: {0}")]
+    Broken(String),
+    /// It has too many bytes and was not to be made smaller, or could not.
+    #[error("the image has {} as base64, more than the {} that can be sent", format_size(*size), format_size(*limit))]
+    Size {
+        /// The length of its base64 text.
+        size: u64,
+        /// The longest that can be sent.
+        limit: u64,
+    },
+}
+
+/// An image that can be sent to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreparedImage {
+    /// The bytes in standard base64.
+    pub data: String,
+    /// What they are; after a resize not always what they were.
+    pub mime_type: &'static str,
+    /// Set when the image has fewer pixels than it had.
+    pub resized: Option<Resized>,
+}
+
+/// From how many pixels to how many an image went, as width and height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resized {
+    /// Before.
+    pub original: (u32, u32),
+    /// After.
+    pub shown: (u32, u32),
+}
+
+impl Resized {
+    /// What coordinates in the shown image are multiplied by to be those of the original.
+    pub fn factor(&self) -> f64 {
+        let (original, shown) = (self.original.0.max(self.original.1), self.shown.0.max(self.shown.1));
+        f64::from(original) / f64::from(shown.max(1))
+    }
+
+    /// The same for the model.
+    pub fn note(&self) -> String {
+        let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
+        let factor = self.factor();
+        format!(
+            "[The image has {width}x{height} pixels and is shown with {shown_width}x{shown_height}. Multiply coordinates \
+             by {factor:.2} for the original.]"
+        )
+    }
+}
+
+/// How large an image may be that is sent.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// The most pixels on a side; none when images keep theirs.
+    side: Option<u32>,
+    /// The longest base64 text. Model services refuse more.
+    size: u64,
+}
+
+const LARGEST_SIDE: u32 = 2000;
+const LARGEST_SIZE: u64 = 4_718_592;
+/// Files beyond this are not looked at as images.
+pub(crate) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+impl Bounds {
+    fn new(auto_resize: bool) -> Self {
+        Self { side: auto_resize.then_some(LARGEST_SIDE), size: LARGEST_SIZE }
+    }
+}
+
+/// Checks an image that a client sent as base64, and with `auto_resize` makes it small enough for a model.
+///
+/// Fails when the data is no valid base64 of a PNG, JPEG, GIF or WebP image, when it is not of the declared type, when
+/// its header announces more pixels than can be decoded, when it is damaged, and when it has too many bytes. Takes up
+/// to seconds for a large image, so it is called where blocking is allowed; images are decoded one at a time.
+pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<PreparedImage, ImageError> {
+    if data.len() as u64 > LARGEST_FILE / 3 * 4 {
+        return Err(ImageError::Size { size: data.len() as u64, limit: LARGEST_SIZE });
+    }
+    let bytes = STANDARD.decode(data).map_err(|_| ImageError::Base64)?;
+    let kind = Kind::of(&bytes).ok_or(ImageError::Unknown)?;
+    let declared = mime_type.trim().to_ascii_lowercase();
+    if declared != kind.mime_type() && !(declared == "image/jpg" && kind == Kind::Jpeg) {
+        return Err(ImageError::Declared { declared: mime_type.to_owned(), found: kind.mime_type() });
+    }
+    prepare(&bytes, kind, Bounds::new(auto_resize))
+}
+
+/// As [`prepare_image`] for the bytes of a file.
+pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Result<PreparedImage, ImageError> {
+    prepare(bytes, kind, Bounds::new(auto_resize))
+}
+
+/// One at a time in the whole process: tools and sessions side by side would multiply the memory.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, ImageError> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // An image that is sent as it is gets decoded too: a service refuses a broken one, and with it the conversation
+    // that has it in its history.
+    let image = decode::decode(bytes, kind)?;
+    let original = (image.width(), image.height());
+    let fits = bounds.side.is_none_or(|side| original.0.max(original.1) <= side);
+    let size = base64_size(bytes.len());
+    if fits && size <= bounds.size {
+        let data = STANDARD.encode(bytes);
+        return Ok(PreparedImage { data, mime_type: kind.mime_type(), resized: None });
+    }
+    let Some(side) = bounds.side else { return Err(ImageError::Size { size, limit: bounds.size }) };
+    let small = shrink::shrink(image, kind, side, |length| base64_size(length) <= bounds.size)?;
+    let Some(small) = small else { return Err(ImageError::Size { size, limit: bounds.size }) };
+    let resized = Resized { original, shown: small.pixels };
+    Ok(PreparedImage {
+        data: STANDARD.encode(small.bytes),
+        mime_type: small.kind.mime_type(),
+        resized: (resized.original != resized.shown).then_some(resized),
+    })
+}
+
+/// Four characters for three bytes.
+fn base64_size(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(3) * 4
+}
+
+#[cfg(test)]
+mod tests;

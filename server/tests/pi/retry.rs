@@ -1,0 +1,181 @@
+//! Answers that fail for now are asked for again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese_server::Server;
+use agentese_server::config::RetrySettings;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::clock::{EndlessClock, ImpatientClock};
+use crate::support::link::{Link, builder};
+use crate::support::script;
+use crate::support::trace::outline;
+
+fn overloaded() -> Value {
+    json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}})
+}
+
+const OVERLOADED: &str = r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+
+fn impatient(responses: Value) -> (Link, ImpatientClock, TempDir) {
+    let (clock, place) = (ImpatientClock::default(), tempfile::tempdir().unwrap());
+    let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
+    let builder = builder.clock(Arc::new(clock.clone())).script(script(json!({"responses": responses})));
+    (Link::to(builder.build()), clock, place)
+}
+
+fn endless(responses: Value) -> (Link, TempDir) {
+    let place = tempfile::tempdir().unwrap();
+    let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(EndlessClock));
+    (Link::to(builder.script(script(json!({"responses": responses}))).build()), place)
+}
+
+/// Everything from a prompt to the answer of a state that was asked for after `last`.
+async fn prompt(link: &mut Link, last: &str) -> Vec<Value> {
+    link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
+    link.until_event(last).await
+}
+
+const FAILED: [&str; 8] = [
+    "agent_start",
+    "turn_start",
+    "start user",
+    "end user",
+    "start assistant",
+    "end assistant",
+    "turn_end",
+    "agent_end",
+];
+
+#[tokio::test]
+async fn fm_f61_an_answer_comes_with_the_second_try() {
+    let (mut link, clock, _place) = impatient(json!([overloaded(), {"text": "recovered"}]));
+    let frames = prompt(&mut link, "auto_retry_start").await;
+    assert_eq!(outline(&frames)[1..], [&FAILED[..], &["auto_retry_start"]].concat());
+    assert_eq!(
+        frames.last().unwrap(),
+        &json!({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": OVERLOADED})
+    );
+    let frames = link.until_event("agent_end").await;
+    assert_eq!(
+        outline(&frames),
+        [
+            "agent_start",
+            "turn_start",
+            "start assistant",
+            "end assistant",
+            "auto_retry_end",
+            "turn_end",
+            "agent_end"
+        ]
+    );
+    let end = frames.iter().find(|frame| frame["type"] == "auto_retry_end").unwrap();
+    assert_eq!(end, &json!({"type": "auto_retry_end", "success": true, "attempt": 1}));
+    // The failed answer has left the context.
+    assert_eq!(link.messages().await.len(), 2);
+    assert_eq!(link.state().await["isStreaming"], false);
+    assert_eq!(clock.pauses(), [Duration::from_secs(2)]);
+}
+
+#[tokio::test]
+async fn fm_f61_after_three_retries_the_agent_gives_up() {
+    let mut answers = vec![overloaded(); 4];
+    answers.push(json!({"text": "next"}));
+    let (mut link, clock, _place) = impatient(json!(answers));
+    let frames = prompt(&mut link, "auto_retry_end").await;
+    assert_eq!(frames.iter().filter(|frame| frame["type"] == "agent_end").count(), 4);
+    assert_eq!(
+        frames.last().unwrap(),
+        &json!({"type": "auto_retry_end", "success": false, "attempt": 3, "finalError": OVERLOADED})
+    );
+    assert_eq!(clock.pauses(), [2, 4, 8].map(Duration::from_secs));
+    // The last failure stays, and the next prompt begins to count anew.
+    assert_eq!(link.messages().await.len(), 2);
+    let frames = link.run("again").await;
+    assert_eq!(frames.iter().filter(|frame| frame["type"] == "auto_retry_start").count(), 0);
+}
+
+#[tokio::test]
+async fn fm_f47_a_pause_is_given_up_at_once() {
+    for command in ["abort_retry", "abort"] {
+        let (mut link, _place) = endless(json!([overloaded(), {"text": "after"}]));
+        prompt(&mut link, "auto_retry_start").await;
+        assert_eq!(link.state().await["isStreaming"], false);
+        link.send(json!({"id": "a", "type": command})).await;
+        let frames = link.until("the answer", |frame| frame["id"] == "a").await;
+        assert_eq!(outline(&frames), ["auto_retry_end", format!("response {command}").as_str()]);
+        assert_eq!(
+            frames[0],
+            json!({"type": "auto_retry_end", "success": false, "attempt": 1, "finalError": "Retry cancelled"})
+        );
+        let frames = link.run("next").await;
+        assert_eq!(frames.last().unwrap()["messages"][1]["content"][0]["text"], "after");
+    }
+}
+
+#[tokio::test]
+async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
+    let (builder, _place) = builder(json!({"responses": [overloaded(), {"text": "both"}]}));
+    let retry = RetrySettings { base_delay_ms: 200, ..RetrySettings::default() };
+    let mut link = Link::to(builder.retry(retry).build());
+    prompt(&mut link, "auto_retry_start").await;
+    assert_eq!(link.ask(json!({"type": "prompt", "message": "also this"})).await["success"], true);
+    assert_eq!(link.state().await["pendingMessageCount"], 1);
+    let frames = link.until_event("agent_end").await;
+    assert_eq!(
+        outline(&frames),
+        [
+            "agent_start",
+            "turn_start",
+            "start user",
+            "end user",
+            "start assistant",
+            "end assistant",
+            "auto_retry_end",
+            "turn_end",
+            "agent_end"
+        ]
+    );
+    assert_eq!(link.messages().await.len(), 3);
+}
+
+#[tokio::test]
+async fn without_retries_a_failure_is_final() {
+    let (mut link, _place) = endless(json!([overloaded(), {"text": "x"}]));
+    link.data(json!({"type": "set_auto_retry", "enabled": false})).await;
+    let frames = link.run("go").await;
+    assert_eq!(frames.last().unwrap()["messages"][1]["errorMessage"], OVERLOADED);
+    assert_eq!(link.ask(json!({"type": "abort_retry"})).await["success"], true);
+    link.run("next").await;
+}
+
+#[tokio::test]
+async fn what_is_refused_is_not_tried_again() {
+    let (mut link, _place) = endless(json!([{"error": {"status": 400, "message": "no"}}]));
+    let frames = link.run("go").await;
+    assert_eq!(frames.last().unwrap()["messages"][1]["stopReason"], "error");
+}
+
+#[tokio::test]
+async fn a_retry_goes_on_from_the_results_of_tools() {
+    let (mut link, _clock, _place) = impatient(json!([
+        {"blocks": [{"tool": {"name": "bash", "args": {"command": "echo once >> ran"}}}]},
+        overloaded(),
+        {"text": "done"},
+    ]));
+    prompt(&mut link, "auto_retry_end").await;
+    link.until_event("agent_end").await;
+    let messages = link.messages().await;
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
+}
+
+#[tokio::test]
+async fn the_end_of_input_waits_for_the_retry() {
+    let (mut link, _clock, _place) = impatient(json!([overloaded(), {"text": "late"}]));
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    let (rest, _) = link.finish().await;
+    assert_eq!(rest.last().unwrap()["messages"][0]["content"][0]["text"], "late");
+}

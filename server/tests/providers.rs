@@ -1,0 +1,16 @@
+//! Providers on the network: what goes out, what comes of what comes back.
+
+#[path = "providers/aimock.rs"]
+mod aimock;
+#[path = "providers/answers.rs"]
+mod answers;
+#[path = "providers/catalog.rs"]
+mod catalog;
+#[path = "providers/failures.rs"]
+mod failures;
+#[path = "providers/secrets.rs"]
+mod secrets;
+#[path = "providers/support.rs"]
+mod support;
+#[path = "providers/trust.rs"]
+mod trust;

@@ -1,0 +1,102 @@
+//! All four APIs against a mock of them that others have written.
+//!
+//! `npm ci` in `server/tests/aimock` sets it up; `make test` does that.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use agentese::types::AssistantBlock;
+use agentese_server::providers::{Answer, Assembler, FailureKind, StreamEvent};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::support::{APIS, Home, ask, definition, model, question, soon, text};
+
+/// The mock; it ends with its stdin, and at the latest with this value.
+struct Mock {
+    _child: Child,
+    port: u16,
+}
+
+impl Mock {
+    async fn start() -> Self {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/aimock");
+        assert!(
+            directory.join("node_modules/@copilotkit/aimock").is_dir(),
+            "the mock is not set up: run `make test-providers-setup` (npm ci in server/tests/aimock)"
+        );
+        let mut child = Command::new("node")
+            .arg("serve.mjs")
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("node is there");
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = soon(lines.next_line()).await.unwrap().expect("the mock says its port");
+        Self { port: line.trim().parse().expect("the mock says its port"), _child: child }
+    }
+
+    fn url(&self, api: &str) -> String {
+        let path = match api {
+            "anthropic-messages" => "",
+            "google-generative-ai" => "/v1beta",
+            _ => "/v1",
+        };
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
+async fn answer(mock: &Mock, api: &str, text: &str) -> (Answer, Vec<StreamEvent>) {
+    let (catalog, complaints) = Home::with_models(definition(api, &mock.url(api))).load();
+    assert_eq!(complaints, []);
+    let model = model(&catalog);
+    let events = ask(&catalog, question(model.clone(), text)).await;
+    let mut assembler = Assembler::new(&model, 1);
+    for event in &events {
+        match event {
+            StreamEvent::Done(reason) => return (assembler.done(*reason), events.clone()),
+            StreamEvent::Error(failure) => return (assembler.failed(failure.clone()), events.clone()),
+            event => drop(assembler.apply(event.clone())),
+        }
+    }
+    panic!("the answer does not end: {events:?}");
+}
+
+#[tokio::test]
+async fn all_apis_are_understood_as_others_speak_them() {
+    let mock = Mock::start().await;
+    for api in APIS {
+        let (_, events) = answer(&mock, api, "say it").await;
+        assert_eq!(text(&events), "Good morning, ö.", "{api}");
+        let deltas = events.iter().filter(|event| matches!(event, StreamEvent::TextDelta(_))).count();
+        assert!(deltas > 1, "{api} streams");
+
+        let (called, _) = answer(&mock, api, "call it").await;
+        let calls = called.message.content.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => Some((call.name.as_str(), json!(call.arguments))),
+            _ => None,
+        });
+        let calls: Vec<_> = calls.collect();
+        assert_eq!(calls, [("bash", json!({"command": "ls -l"})), ("bash", json!({}))], "{api}");
+        assert_eq!(called.message.stop_reason.as_str(), "toolUse", "{api}");
+
+        let (thought, events) = answer(&mock, api, "think it").await;
+        let thinking = thought.message.content.iter().find_map(|block| match block {
+            AssistantBlock::Thinking(block) => Some(block.thinking.as_str()),
+            _ => None,
+        });
+        assert_eq!((thinking, text(&events).as_str()), (Some("Let me think."), "Forty-two."), "{api}");
+
+        let (failed, _) = answer(&mock, api, "fail it").await;
+        let failure = failed.failure.expect("a failure");
+        assert_eq!(failure.kind, FailureKind::BadRequest, "{api}");
+        assert!(
+            failure.text.starts_with("400 ") && failure.text.contains("Mocked refusal"),
+            "{}",
+            failure.text
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Keys stay where they are.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use agentese_server::providers::{AuthFile, FailureKind};
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::support::{Home, Reply, Server, ask, definition, failure, hello, model, question, text};
+
+/// Part of every key here, and of nothing else.
+const CANARY: &str = "c4n4ry";
+
+/// What is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Log;
+
+    fn make_writer(&'a self) -> Log {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
+    let log = Log::default();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let key = |of: &str| format!("{CANARY}-{of}-1234567890");
+    let mut shown = String::new();
+    for of in ["models", "environment", "file", "command", "given"] {
+        let secret = key(of);
+        // A host that repeats what it was sent, in each way in which it can fail.
+        let echo = format!("wrong key {secret}, header {}", key("header"));
+        let stay = [("x-should-retry", "false")];
+        let server = Server::start([
+            Reply::error(401, &stay, "authentication_error", &echo),
+            Reply::new(502, &stay, &format!("<html>{echo}")),
+            Reply::new(200, &[("content-type", "text/html")], &echo),
+            Reply::events(&format!("data: {}\n\n", json!({"type": "error", "error": {"message": echo}}))),
+            Reply::events(&format!("data: {echo}\n\n")),
+            Reply::error(503, &[], "api_error", &echo),
+            Reply::events(&hello("anthropic-messages")),
+        ])
+        .await;
+        let mut providers = definition("anthropic-messages", &server.url());
+        providers["fake"]["headers"] = json!({"x-second": key("header")});
+        providers["fake"]["apiKey"] = match of {
+            "command" => format!("!echo {secret}").into(),
+            "environment" => "SOME_KEY".into(),
+            "models" => secret.clone().into(),
+            _ => "another".into(),
+        };
+        let home = Home::with_models(providers).set("SOME_KEY", &secret);
+        if of == "file" {
+            let file = AuthFile::in_dir(home.directory.path());
+            file.set_key("fake", &secret.clone().into()).unwrap();
+            shown.push_str(&format!("{file:?}"));
+        }
+        let (catalog, complaints) = home.load();
+        if of == "given" {
+            catalog.set_api_key("fake", secret.clone().into());
+        }
+        shown.push_str(&format!("{catalog:?} {complaints:?} {:?}", catalog.select(Default::default())));
+        shown.push_str(&serde_json::to_string(&catalog.available()).unwrap());
+        for _ in 0..5 {
+            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+            assert!(failure.text.contains("[redacted]"), "{}", failure.text);
+            shown.push_str(&format!("{failure:?}"));
+        }
+        let request = question(model(&catalog), "hi");
+        shown.push_str(&format!("{request:?}"));
+        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        for request in server.received() {
+            assert_eq!(request.header("x-api-key"), Some(secret.as_str()), "{of}");
+            assert_eq!(request.header("x-second"), Some(key("header").as_str()));
+        }
+        assert_eq!(server.received().len(), 7);
+    }
+    shown.push_str(&String::from_utf8_lossy(&log.0.lock().unwrap()));
+    assert!(shown.contains("a request is repeated"), "the log was looked at");
+    assert!(!shown.contains(CANARY), "{shown}");
+}
+
+#[tokio::test]
+async fn fm_f119_models_carry_no_headers() {
+    let mut providers = definition("anthropic-messages", "http://127.0.0.1:1");
+    providers["fake"]["headers"] = json!({"x-secret": CANARY});
+    providers["fake"]["models"][0]["headers"] = json!({"x-secret": CANARY});
+    providers["fake"]["models"][0]["compat"] = json!({"secret": CANARY});
+    let (catalog, _) = Home::with_models(providers).load();
+    let shown = serde_json::to_string(&catalog.models().collect::<Vec<_>>()).unwrap();
+    assert!(shown.contains("fake-model") && !shown.contains(CANARY) && !shown.contains("headers"));
+}
+
+#[tokio::test]
+async fn fm_f70_a_request_is_not_sent_on_to_another_host() {
+    let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let to = format!("{}/v1/messages?key=x", elsewhere.url());
+    for status in [301, 302, 303, 307, 308] {
+        let server = Server::start([Reply::new(status, &[("location", &to)], "")]).await;
+        let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+        assert_eq!(failure.kind, FailureKind::BadRequest);
+        let wording =
+            format!("{status} The provider sends the request on to 127.0.0.1, which is not followed.");
+        assert_eq!(failure.text, wording);
+    }
+    assert!(elsewhere.received().is_empty());
+}
+
+#[tokio::test]
+async fn fm_f70_a_request_is_sent_on_within_its_host() {
+    let moved = Reply::new(307, &[("location", "/v2/messages")], "");
+    let server = Server::start([moved, Reply::events(&hello("anthropic-messages"))]).await;
+    let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    assert_eq!(text(&events), "hello");
+    let second = &server.received()[1];
+    assert!(second.head.starts_with("POST /v2/messages "));
+    assert_eq!(second.header("x-api-key"), Some("fake-key"));
+    assert_eq!(second.body["model"], "fake-model");
+}
+
+#[tokio::test]
+async fn fm_f117_only_the_user_s_own_files_say_where_keys_go() {
+    let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
+    let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+    // As a session or a project's settings might have brought it.
+    let mut stolen = model(&catalog);
+    stolen.base_url = elsewhere.url();
+    stolen.api = "openai-completions".to_owned();
+    let events = ask(&catalog, question(stolen, "hi")).await;
+    assert_eq!(text(&events), "hello");
+    assert!(elsewhere.received().is_empty());
+    assert_eq!(server.received().len(), 1);
+}

@@ -1,0 +1,371 @@
+//! A model server on loopback that plays what it is told, time that can be turned, and a question.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentese::types::{AgentMessage, Model, TextContent, ThinkingLevel, UserMessage};
+use agentese_server::providers::{
+    Catalog, Complaint, Failure, Request, Sources, StreamEvent, ToolDescription, load,
+};
+use agentese_server::world::Clock;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+/// Nothing here takes that long unless it hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What comes of a future that has to come soon.
+pub async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, future).await.expect("nothing came in time")
+}
+
+/// What a request was answered with.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    bytes: Vec<u8>,
+    ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Close,
+    Reset,
+    Hang,
+}
+
+impl Reply {
+    /// A head and a body that says how long it is.
+    pub fn new(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
+        let mut bytes = head(status, headers);
+        bytes.extend(format!("content-length: {}\r\n\r\n{body}", body.len()).bytes());
+        Self { bytes, ending: Ending::Close }
+    }
+
+    /// An error as the APIs send it.
+    pub fn error(status: u16, headers: &[(&str, &str)], kind: &str, message: &str) -> Self {
+        let body = json!({"type": "error", "error": {"type": kind, "message": message}});
+        let headers = [&[("content-type", "application/json")], headers].concat();
+        Self::new(status, &headers, &body.to_string())
+    }
+
+    /// A stream of events, whole.
+    pub fn events(body: &str) -> Self {
+        let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
+        bytes.extend(format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).bytes());
+        Self { bytes, ending: Ending::Close }
+    }
+
+    /// The beginning of a stream that promises more.
+    pub fn beginning(body: &str) -> Self {
+        let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
+        bytes.extend(format!("\r\n{:x}\r\n{body}\r\n", body.len()).bytes());
+        Self { bytes, ending: Ending::Close }
+    }
+
+    /// The beginning of a stream that ends with the connection.
+    pub fn unframed(body: &str) -> Self {
+        let mut bytes = head(200, &[("content-type", "text/event-stream"), ("connection", "close")]);
+        bytes.extend(format!("\r\n{body}").bytes());
+        Self { bytes, ending: Ending::Close }
+    }
+
+    /// What goes over the wire.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Nothing at all.
+    pub fn silence() -> Self {
+        Self { bytes: Vec::new(), ending: Ending::Hang }
+    }
+
+    /// The connection is reset after it.
+    pub fn then_reset(mut self) -> Self {
+        self.ending = Ending::Reset;
+        self
+    }
+
+    /// The connection stays, and nothing more comes.
+    pub fn then_hang(mut self) -> Self {
+        self.ending = Ending::Hang;
+        self
+    }
+}
+
+fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
+    let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+    format!("HTTP/1.1 {status} Status\r\n{}", headers.collect::<String>()).into_bytes()
+}
+
+/// What a server received.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub head: String,
+    pub body: Value,
+}
+
+impl Received {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+/// A server that gives each request the next reply.
+pub struct Server {
+    port: u16,
+    received: Arc<Mutex<Vec<Received>>>,
+    gone: Arc<Notify>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let gone = Arc::new(Notify::new());
+        let mut replies: VecDeque<Reply> = replies.into_iter().collect();
+        let (log, left) = (received.clone(), gone.clone());
+        let task = tokio::spawn(async move {
+            // One connection at a time: an agent sends one request at a time.
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let Some(request) = read(&mut stream).await else { continue };
+                log.lock().unwrap().push(request);
+                let Some(reply) = replies.pop_front() else { continue };
+                let _ = stream.write_all(&reply.bytes).await;
+                let _ = stream.flush().await;
+                match reply.ending {
+                    Ending::Close => {
+                        let _ = stream.shutdown().await;
+                    }
+                    Ending::Reset => stream.set_zero_linger().unwrap(),
+                    Ending::Hang => {
+                        let mut rest = [0; 1];
+                        while matches!(stream.read(&mut rest).await, Ok(1..)) {}
+                        left.notify_one();
+                    }
+                }
+            }
+        });
+        Self { port, received, gone, task }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// All requests so far.
+    pub fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+
+    /// Waits until the client hangs up on a connection that hangs.
+    pub async fn client_gone(&self) {
+        soon(self.gone.notified()).await;
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Received> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let received = Received { head, body: Value::Null };
+    let length: usize = received.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    while bytes.len() < end + 4 + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body = serde_json::from_slice(&bytes[end + 4..]).unwrap_or_default();
+    Some(Received { body, ..received })
+}
+
+/// Time that stands still: short waits are over at once and are written down, long ones end when
+/// somebody turns the clock.
+#[derive(Default)]
+pub struct TurnedClock {
+    waits: Mutex<Vec<Duration>>,
+    turned: Arc<Notify>,
+}
+
+/// The longest wait that is over at once: that between two tries.
+const SHORT: Duration = Duration::from_secs(8);
+
+impl TurnedClock {
+    /// The waits that were over at once, in milliseconds.
+    pub fn waits(&self) -> Vec<u128> {
+        self.waits.lock().unwrap().iter().map(Duration::as_millis).collect()
+    }
+
+    /// Ends a long wait that is going on, or the next one.
+    pub fn turn(&self) {
+        self.turned.notify_one();
+    }
+}
+
+impl Clock for TurnedClock {
+    fn now_ms(&self) -> i64 {
+        1_795_305_600_000
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        if duration <= SHORT {
+            self.waits.lock().unwrap().push(duration);
+            return futures::future::ready(()).boxed();
+        }
+        let turned = self.turned.clone();
+        async move { turned.notified().await }.boxed()
+    }
+}
+
+/// The user's files and variables.
+pub struct Home {
+    pub directory: tempfile::TempDir,
+    pub variables: Vec<(String, String)>,
+    pub clock: Arc<TurnedClock>,
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), variables: Vec::new(), clock: Arc::default() }
+    }
+}
+
+impl Home {
+    /// A home whose `models.json` says that.
+    pub fn with_models(providers: Value) -> Self {
+        let home = Self::default();
+        home.write("models.json", &json!({"providers": providers}).to_string());
+        home
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.directory.path().join(name), text).unwrap();
+    }
+
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn load(&self) -> (Catalog, Vec<Complaint>) {
+        let variables = self.variables.clone();
+        let environment = move |name: &str| {
+            variables.iter().find(|(known, _)| known == name).map(|(_, value)| OsString::from(value))
+        };
+        let mut sources = Sources::new(Some(self.directory.path().to_owned()), Arc::new(environment));
+        sources.clock = self.clock.clone();
+        load(sources)
+    }
+}
+
+/// A provider of that API at that address, with one model.
+pub fn definition(api: &str, url: &str) -> Value {
+    json!({"fake": {"baseUrl": url, "api": api, "apiKey": "fake-key", "models": [
+        {"id": "fake-model", "reasoning": true, "input": ["text", "image"]}]}})
+}
+
+pub fn model(catalog: &Catalog) -> Model {
+    catalog.get("fake", "fake-model").expect("the provider is there").clone()
+}
+
+/// A short question to a model.
+pub fn question(model: Model, text: &str) -> Request {
+    let message: AgentMessage = UserMessage::new(vec![TextContent::new(text).into()], 1).into();
+    Request {
+        max_tokens: None,
+        model,
+        system_prompt: "Be brief.".to_owned(),
+        messages: vec![Arc::new(message)],
+        tools: vec![ToolDescription {
+            name: "bash".to_owned(),
+            description: "Runs a command.".to_owned(),
+            parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
+        }],
+        thinking: ThinkingLevel::Medium,
+        session_id: "session".to_owned(),
+    }
+}
+
+/// All that is said to a question.
+pub async fn ask(catalog: &Catalog, request: Request) -> Vec<StreamEvent> {
+    let provider = catalog.provider_of(&request.model).expect("the provider is there");
+    soon(provider.stream(request).collect()).await
+}
+
+/// The failure that ends an answer.
+#[track_caller]
+pub fn failure(events: &[StreamEvent]) -> Failure {
+    match events.last() {
+        Some(StreamEvent::Error(failure)) => failure.clone(),
+        other => panic!("the answer ends with {other:?}"),
+    }
+}
+
+/// The text of an answer.
+pub fn text(events: &[StreamEvent]) -> String {
+    let pieces = events.iter().filter_map(|event| match event {
+        StreamEvent::TextDelta(delta) => Some(delta.as_str()),
+        _ => None,
+    });
+    pieces.collect()
+}
+
+/// An answer that says `hello`, in the words of each API.
+pub fn hello(api: &str) -> String {
+    let events = match api {
+        "anthropic-messages" => vec![
+            json!({"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}),
+            json!({"type": "message_stop"}),
+        ],
+        "openai-completions" => vec![
+            json!({"choices": [{"delta": {"content": "hello"}}]}),
+            json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+            json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}),
+        ],
+        "openai-responses" => vec![
+            json!({"type": "response.output_item.added", "item": {"type": "message", "id": "m"}}),
+            json!({"type": "response.output_text.delta", "delta": "hello"}),
+            json!({"type": "response.output_item.done", "item": {"type": "message", "id": "m"}}),
+            json!({"type": "response.completed", "response": {"status": "completed",
+                   "usage": {"input_tokens": 7, "output_tokens": 3}}}),
+        ],
+        _ => {
+            vec![json!({"candidates": [{"content": {"parts": [{"text": "hello"}]}, "finishReason": "STOP"}],
+                         "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3}})]
+        }
+    };
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+/// The four APIs.
+pub const APIS: [&str; 4] =
+    ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];

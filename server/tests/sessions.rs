@@ -1,0 +1,44 @@
+//! Session files: what is read, what is written, and who may.
+
+#[path = "sessions/files.rs"]
+mod files;
+#[path = "sessions/lock.rs"]
+mod lock;
+#[path = "sessions/recorded.rs"]
+mod recorded;
+#[path = "sessions/store.rs"]
+mod store;
+#[path = "sessions/versions.rs"]
+mod versions;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::types::AgentMessage;
+use agentese_server::session::{Session, Start};
+use agentese_server::world::{NumberedIds, RandomIds, SystemClock};
+use serde_json::json;
+
+/// A start whose identifiers are counted.
+fn start(cwd: &Path) -> Start {
+    Start::new(cwd, Arc::new(SystemClock), Arc::new(NumberedIds::default()))
+}
+
+/// A start whose identifiers are nobody else's.
+fn random(cwd: &Path) -> Start {
+    Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds))
+}
+
+fn user(text: &str) -> Arc<AgentMessage> {
+    let content = json!([{"type": "text", "text": text}]);
+    Arc::new(serde_json::from_value(json!({"role": "user", "content": content, "timestamp": 1})).unwrap())
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// The lines of the entries of a session.
+fn entries(session: &Session) -> Vec<&str> {
+    session.entries().iter().map(|entry| entry.json()).collect()
+}

@@ -1,0 +1,290 @@
+//! The tools where the system refuses descriptors, processes, or the view of a directory: results that say so, and work
+//! as before once it gives them.
+//!
+//! Limits hold for a whole process, and none of this for the superuser, so each test runs in a child of this program with
+//! rights of its own. It is therefore a program without the usual harness. The program is also its own guard.
+
+// A test without a harness speaks to people on stdout.
+#![allow(clippy::print_stdout)]
+
+#[path = "tools/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use agentese_server::tools::{LocalSpawner, ToolContext, ToolOutput, guard};
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
+use serde_json::{Value, json};
+use support::{LONG, Place, call, succeeds};
+
+const TESTS: &[(&str, fn())] = &[
+    ("fm_f83_without_descriptors_calls_fail_and_then_work_again", without_descriptors),
+    ("fm_f82_without_processes_calls_fail_and_then_work_again", without_processes),
+    ("fm_f82_a_fork_bomb_ends_with_its_call", a_fork_bomb),
+    ("directories_that_cannot_be_read_are_left_out_with_a_note", without_rights),
+];
+
+fn main() -> ExitCode {
+    if let Some(code) = guard::main_if_guard() {
+        return code;
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(name) = arguments.first().and_then(|first| first.strip_prefix("__run=")) {
+        let (_, test) = TESTS.iter().find(|(known, _)| *known == name).expect("a test of that name");
+        test();
+        return ExitCode::SUCCESS;
+    }
+    let filters: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    for (name, _) in TESTS {
+        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
+            continue;
+        }
+        if arguments.iter().any(|argument| argument == "--list") {
+            println!("{name}: test");
+            continue;
+        }
+        let started = Instant::now();
+        assert!(in_a_child(name), "{name} failed");
+        println!("test {name} ... ok ({} ms)", started.elapsed().as_millis());
+    }
+    ExitCode::SUCCESS
+}
+
+/// A user that owns no processes: limits on their number do not hold for the superuser.
+const NOBODY_ELSE: u32 = 64_917;
+
+fn in_a_child(name: &str) -> bool {
+    let program = std::env::current_exe().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(&program);
+    if getuid().is_root() {
+        // The other user may not be allowed to reach the program where it is.
+        let copy = directory.path().join("tools-limits");
+        fs::copy(&program, &copy).unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        command = Command::new(copy);
+        command.uid(NOBODY_ELSE).gid(NOBODY_ELSE).current_dir("/");
+    }
+    command.arg(format!("__run={name}")).status().unwrap().success()
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(3 * LONG, future).await.expect("the test hangs") })
+}
+
+/// The guarded and the unguarded way to run commands, in turn.
+fn contexts(place: &Place) -> [ToolContext; 2] {
+    [None, Some(std::env::current_exe().unwrap())].map(|guard| place.context_of(LocalSpawner::new(guard)))
+}
+
+/// A call of every tool that succeeds when nothing is in its way, in an order in which each can be repeated.
+fn calls() -> [(&'static str, Value); 7] {
+    [
+        ("write", json!({"path": "file", "content": "needle\n"})),
+        ("read", json!({"path": "file"})),
+        ("edit", json!({"path": "file", "oldText": "needle", "newText": "needle."})),
+        ("grep", json!({"pattern": "needle"})),
+        ("find", json!({"pattern": "file"})),
+        ("ls", json!({})),
+        ("bash", json!({"command": "echo hi"})),
+    ]
+}
+
+async fn everything_works(context: &ToolContext) {
+    for (tool, arguments) in calls() {
+        succeeds(context, tool, arguments).await;
+    }
+}
+
+#[track_caller]
+fn assert_refused(output: &ToolOutput, code: &str) {
+    assert!(output.is_error && output.all_text().contains(code), "{output:?}");
+}
+
+fn set_limit(resource: Resource, current: u64) {
+    setrlimit(resource, Rlimit { current: Some(current), ..getrlimit(resource) }).unwrap();
+}
+
+fn open_descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn children() -> String {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    tasks.filter_map(|task| fs::read_to_string(task.unwrap().path().join("children")).ok()).collect()
+}
+
+/// Waits for what ends a moment after a call: guards, threads.
+async fn until(what: &str, mut reached: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !reached() {
+        assert!(started.elapsed() < LONG, "{what}");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+fn without_descriptors() {
+    let place = Place::new();
+    block_on(async {
+        for context in contexts(&place) {
+            everything_works(&context).await;
+            until("a child is left", || children().is_empty()).await;
+            let before = open_descriptors();
+            let limit = getrlimit(Resource::Nofile).current.unwrap();
+            set_limit(Resource::Nofile, 64);
+            let mut taken = Vec::new();
+            while let Ok(file) = File::open("/dev/null") {
+                taken.push(file);
+            }
+            for (tool, arguments) in calls() {
+                assert_refused(&call(&context, tool, arguments).await, "EMFILE: too many open files");
+            }
+            // One after the other becomes free, so that every step of a call is the one that fails.
+            let mut worked = false;
+            while taken.pop().is_some() {
+                let mut all = true;
+                for (tool, arguments) in calls() {
+                    let output = call(&context, tool, arguments).await;
+                    if output.is_error {
+                        assert!(!worked, "{tool} worked with less: {output:?}");
+                        assert_refused(&output, "EMFILE: too many open files");
+                        all = false;
+                    }
+                }
+                worked = all;
+            }
+            assert!(worked);
+            until("a child is left", || children().is_empty()).await;
+            until("a descriptor is left", || open_descriptors() == before).await;
+            assert_eq!(place.names(), ["file"]);
+            set_limit(Resource::Nofile, limit);
+            everything_works(&context).await;
+        }
+    });
+}
+
+/// How many processes and threads this user has.
+fn processes() -> u64 {
+    let tasks = |process: io::Result<fs::DirEntry>| {
+        let path = process.ok()?.path();
+        let owner = fs::metadata(&path).ok()?.uid();
+        (owner == getuid().as_raw()).then(|| fs::read_dir(path.join("task")).map_or(0, Iterator::count))
+    };
+    fs::read_dir("/proc").unwrap().filter_map(tasks).sum::<usize>() as u64
+}
+
+/// Some users are exempt from the limit, for instance in a container that gives them rights of the superuser.
+fn limit_holds() -> bool {
+    let limit = getrlimit(Resource::Nproc);
+    set_limit(Resource::Nproc, 1);
+    let started = std::thread::Builder::new().spawn(|| {});
+    let _ = setrlimit(Resource::Nproc, limit);
+    if started.is_ok() {
+        println!("this user is exempt from limits on processes: nothing is tested");
+    }
+    started.is_err()
+}
+
+fn without_processes() {
+    if !limit_holds() {
+        return;
+    }
+    let place = Place::new();
+    block_on(async {
+        for context in contexts(&place) {
+            everything_works(&context).await;
+            until("a child is left", || children().is_empty()).await;
+            let limit = getrlimit(Resource::Nproc);
+            set_limit(Resource::Nproc, 1);
+            for (tool, arguments) in calls() {
+                assert_refused(
+                    &call(&context, tool, arguments).await,
+                    "EAGAIN: resource temporarily unavailable",
+                );
+            }
+            // Room for one more at a time: for the guard, then for its thread, then for the command.
+            for room in 0..8 {
+                set_limit(Resource::Nproc, processes() + room);
+                for (tool, arguments) in calls() {
+                    let output = call(&context, tool, arguments).await;
+                    assert!(!output.is_error || output.all_text().contains("EAGAIN"), "{output:?}");
+                }
+            }
+            setrlimit(Resource::Nproc, limit).unwrap();
+            everything_works(&context).await;
+            until("a child is left", || children().is_empty()).await;
+        }
+    });
+}
+
+fn a_fork_bomb() {
+    if !limit_holds() {
+        return;
+    }
+    let place = Place::new();
+    block_on(async {
+        for context in contexts(&place) {
+            let limit = getrlimit(Resource::Nproc);
+            set_limit(Resource::Nproc, processes() + 40);
+            // The time of the sleep marks all processes of this bomb.
+            let mark = format!("60.{}", std::process::id());
+            let bomb = format!("bomb() {{ bomb | bomb & sleep {mark}; }}; bomb");
+            let output = call(&context, "bash", json!({"command": bomb, "timeout": 0.5})).await;
+            assert!(output.is_error, "{output:?}");
+            setrlimit(Resource::Nproc, limit).unwrap();
+            until("a process of the bomb is left", || !is_running(&mark)).await;
+            everything_works(&context).await;
+        }
+    });
+}
+
+fn is_running(mark: &str) -> bool {
+    let line = |process: io::Result<fs::DirEntry>| fs::read(process?.path().join("cmdline"));
+    let lines = fs::read_dir("/proc").unwrap().filter_map(|process| line(process).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(mark))
+}
+
+fn without_rights() {
+    let place = Place::new();
+    let closed = place.work().join("src/closed");
+    fs::create_dir_all(&closed).unwrap();
+    place.file("src/a.rs", "needle\n");
+    place.file("src/b.rs", "needle\n");
+    fs::set_permissions(place.work().join("src/b.rs"), fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read_dir(&closed).is_ok() {
+        println!("this user may read everything: nothing is tested");
+        return;
+    }
+    let context = place.context_of(LocalSpawner::new(None));
+    block_on(async {
+        assert_eq!(
+            succeeds(&context, "find", json!({"pattern": "*.rs", "path": "src"})).await,
+            "a.rs\nb.rs\n\n[Left out, since it could not be read: closed (EACCES: permission denied).]"
+        );
+        assert_eq!(
+            succeeds(&context, "grep", json!({"pattern": "needle", "path": "src"})).await,
+            "a.rs:1: needle\n\n[Left out, since they could not be read: 2 paths, the first is b.rs (EACCES: permission \
+             denied).]"
+        );
+        for (tool, path, call_name) in [
+            ("grep", "src/closed", "scandir"),
+            ("find", "src/closed", "scandir"),
+            ("ls", "src/closed", "scandir"),
+            ("grep", "src/b.rs", "read"),
+        ] {
+            let output = call(&context, tool, json!({"pattern": "x", "path": path})).await;
+            let path = place.work().join(path);
+            let expected = format!("EACCES: permission denied, {call_name} '{}'", path.display());
+            assert_eq!(output, ToolOutput::error(expected));
+        }
+    });
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+}
