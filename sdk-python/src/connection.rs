@@ -13,7 +13,7 @@ use crate::options::{ConnectionOptions, Diagnostics, Keeper, Program, Wait, limi
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};
-use crate::{errors, runtime, transport};
+use crate::{errors, inherited, runtime, transport};
 
 struct Inner {
     client: Arc<Client>,
@@ -66,6 +66,9 @@ impl Connection {
         let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
         runtime::remember(&client);
+        if let Some(pipes) = client.pipes() {
+            inherited::remember(&pipes);
+        }
         let (over, asked, seen) = (client.terminated(), questions.clone(), frames.clone());
         runtime::handle().spawn(async move {
             over.await;

@@ -8,6 +8,7 @@ mod errors;
 mod framer;
 mod frames;
 mod home;
+mod inherited;
 mod json;
 mod kind;
 mod mailbox;

@@ -156,6 +156,12 @@ impl Client {
         self.connection.child().map(|child| child.id())
     }
 
+    /// The descriptors of this side of the pipes to the agent's process, where this client started it; see
+    /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
+    pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
+        self.connection.child().map(|child| child.pipes())
+    }
+
     /// The termination, where the connection is over.
     pub fn ended(&self) -> Option<Termination> {
         self.connection.shared.ended()

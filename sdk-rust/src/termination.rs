@@ -216,10 +216,13 @@ impl RecentFrames {
     }
 }
 
+/// How many frames a connection remembers.
+pub const RECENT_FRAMES: usize = 8;
+
 /// Eight frames of 2 KiB.
 impl Default for RecentFrames {
     fn default() -> Self {
-        Self::new(8, 2 * 1024)
+        Self::new(RECENT_FRAMES, 2 * 1024)
     }
 }
 

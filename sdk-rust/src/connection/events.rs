@@ -14,9 +14,9 @@ use crate::run_tracker::{EndedBy, Input};
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// A listener that is this many bytes behind sets the pace of the reader: what is read further ahead only leaves the
-/// processor's caches before it is looked at.
-const AHEAD: usize = 1 << 20;
+/// A listener that is so many events or bytes behind sets the pace of the reader: what is read further ahead only
+/// leaves the processor's caches before it is looked at.
+const AHEAD: (usize, usize) = (2048, 4 << 20);
 /// How long the reader waits for a listener that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
 
@@ -81,16 +81,16 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// Queues an event for all who listen. Those that wait are told by [`Shared::wake_listeners`], which the
+    /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. Those that wait are told by [`Shared::wake_listeners`], which the
     /// caller owes them.
-    pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>) {
+    pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
         let spec = event.kind.spec();
         if spec.is_none() {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
         let key = spec.and_then(key_of);
-        let Offered { mut delivered, full } = self.offer(event, key, session);
+        let Offered { mut delivered, full } = self.offer(event, key, session, recent);
         if !full.is_empty() {
             // Nobody makes room who does not know that there is something to read.
             self.wake_listeners();
@@ -110,12 +110,14 @@ impl Shared {
         }
     }
 
-    fn offer(&self, event: EventFrame, key: Option<Key>, session: Option<&str>) -> Offered {
+    fn offer(&self, event: EventFrame, key: Option<Key>, session: Option<&str>, recent: bool) -> Offered {
         let size = event.frame.len();
         let mut offered = Offered { delivered: false, full: Vec::new() };
         let mut gone = false;
         let mut state = self.state();
-        state.recent.push(event.frame.as_str());
+        if recent {
+            state.recent.push(event.frame.as_str());
+        }
         let State { runs, subscribers, .. } = &mut *state;
         let runs = runs.iter().filter(|run| run.hears(session)).map(super::runs::Slot::sender);
         let mut listeners = subscribers.iter().map(|subscriber| &subscriber.0).chain(runs).peekable();
@@ -154,24 +156,22 @@ impl Shared {
             let state = self.state();
             let runs = state.runs.iter().map(super::runs::Slot::sender);
             let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
-            all.find(|sender| sender.queued_bytes() > AHEAD).cloned()
+            all.find(|sender| is_behind(sender.queued())).cloned()
         };
         let Some(behind) = behind else { return true };
-        if !patient {
-            return false;
-        }
-        let mut queued = behind.queued_bytes();
-        loop {
-            let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD / 2));
+        let (mut queued, _) = behind.queued();
+        while patient {
+            let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2));
             if waiting.await.is_ok() || self.stop.is_cancelled() {
                 return true;
             }
-            let left = behind.queued_bytes();
+            let (left, _) = behind.queued();
             if left >= queued {
                 return false;
             }
             queued = left;
         }
+        false
     }
 
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
@@ -182,6 +182,10 @@ impl Shared {
         };
         matches!(pushed, Pushed::Queued | Pushed::Coalesced)
     }
+}
+
+fn is_behind((events, bytes): (usize, usize)) -> bool {
+    events > AHEAD.0 || bytes > AHEAD.1
 }
 
 /// What an event that replaces older ones of its kind is known by.

@@ -16,7 +16,7 @@ use crate::run_tracker::Input;
 use crate::scan;
 use crate::spec::{HandlerFailure, RunRole};
 use crate::tap::{Diagnostic, Direction};
-use crate::termination::{Cause, Termination};
+use crate::termination::{Cause, RECENT_FRAMES, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
@@ -59,9 +59,12 @@ pub(super) async fn run(
         // Who listens is woken once for everything that one read brought, and before anything else that came
         // with it is acted on.
         let mut owed = false;
+        let mut left = batch.len();
         for incoming in batch.drain(..) {
+            left -= 1;
             match incoming {
-                Incoming::Frame(frame) => owed = shared.take(frame, owed).await,
+                // Of many frames the first ones are not among the last.
+                Incoming::Frame(frame) => owed = shared.take(frame, owed, left < RECENT_FRAMES).await,
                 Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
             }
         }
@@ -83,7 +86,7 @@ pub(super) async fn run(
 impl Shared {
     /// Takes a frame. `owed` says whether events were queued that nobody was woken for; gives whether that is
     /// so now.
-    async fn take(self: &Arc<Self>, frame: FrameText, owed: bool) -> bool {
+    async fn take(self: &Arc<Self>, frame: FrameText, owed: bool, recent: bool) -> bool {
         if frame.as_str().trim_ascii().is_empty() {
             return owed;
         }
@@ -101,11 +104,13 @@ impl Shared {
             if owed {
                 self.wake_listeners();
             }
-            self.state().recent.push(frame.as_str());
+            if recent {
+                self.state().recent.push(frame.as_str());
+            }
         };
         match routed {
             Routed::Event { kind, body, session } => {
-                self.event(EventFrame { kind, inner: body, frame }, session.as_deref()).await;
+                self.event(EventFrame { kind, inner: body, frame }, session.as_deref(), recent).await;
                 return true;
             }
             Routed::Answer { id, command, success, data, error } => {

@@ -259,15 +259,15 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Waits until at most `bytes` bytes are queued, or the subscriber is gone.
-    pub async fn drained_to(&self, bytes: usize) {
+    /// Waits until at most `items` items of `bytes` bytes together are queued, or the subscriber is gone.
+    pub async fn drained_to(&self, items: usize, bytes: usize) {
         loop {
             let mut notified = pin!(self.shared.room.notified());
             // As in `room_for`.
             notified.as_mut().enable();
             {
                 let state = self.shared.state();
-                if !state.subscribed || state.bytes <= bytes {
+                if !state.subscribed || (state.items.len() <= items && state.bytes <= bytes) {
                     return;
                 }
             }
@@ -292,6 +292,12 @@ impl<T, R> Sender<T, R> {
     /// How many bytes are queued.
     pub fn queued_bytes(&self) -> usize {
         self.shared.state().bytes
+    }
+
+    /// How many items are queued, and how many bytes.
+    pub fn queued(&self) -> (usize, usize) {
+        let state = self.shared.state();
+        (state.items.len(), state.bytes)
     }
 
     /// Whether the receiver still exists.
