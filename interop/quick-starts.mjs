@@ -111,7 +111,7 @@ try {
       // A home that knows the model on loopback and nothing else.
       const home = join(scratch, "home");
       const files = PROFILES.pi.files(model.url);
-      files[".pi/agent/settings.json"] = { defaultProvider: "scripted", defaultModel: "one" };
+      files[".pi/agent/settings.json"] = { defaultProvider: "loopback", defaultModel: "one" };
       for (const [path, content] of Object.entries(files)) {
         await mkdir(dirname(join(home, path)), { recursive: true });
         await writeFile(join(home, path), JSON.stringify(content));

@@ -7,7 +7,7 @@ const EXTENSION = path("extension.ts");
 /** The models that the agent is told of. Both are the same server. */
 const models = (url) => ({
   providers: {
-    scripted: {
+    loopback: {
       baseUrl: url,
       apiKey: "not-a-key",
       api: "anthropic-messages",
@@ -34,13 +34,15 @@ Do not say that word.
 `;
 
 const settings = { compaction: { keepRecentTokens: 20 } };
-const arguments_ = ["--mode", "rpc", "--model", "scripted/one", "-e", EXTENSION];
+const plain = ["--mode", "rpc", "--model", "loopback/one"];
+const arguments_ = [...plain, "-e", EXTENSION];
 
 export const PROFILES = {
   pi: {
     title: "pi",
     package: "@mariozechner/pi-coding-agent",
     dialect: "pi",
+    extensions: true,
     command: [process.execPath, path("../node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...arguments_, "--offline"],
     files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
     unknown: {},
@@ -49,6 +51,7 @@ export const PROFILES = {
     title: "omp",
     package: "@oh-my-pi/pi-coding-agent",
     dialect: "omp",
+    extensions: true,
     command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
     files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
     // What this version sends that the declared revision does not have.
@@ -60,7 +63,9 @@ export const PROFILES = {
   agentese: {
     title: "agentese",
     dialect: "pi",
-    command: [process.env.AGENTESE ?? "agentese", ...arguments_],
+    // It does not run extensions yet: what they ask and how they fail is not walked.
+    extensions: false,
+    command: [process.env.AGENTESE ?? "agentese", ...plain],
     files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
     unknown: {},
   },

@@ -38,6 +38,7 @@ async function walk(profile, driver) {
     }
     // Nothing of the caller's: no keys, no settings.
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL };
+    if (profile.extensions) env.WALK_EXTENSIONS = "1";
     const child = spawn(driver[0], [...driver.slice(1), profile.dialect, ...profile.command], {
       cwd: work,
       env,
