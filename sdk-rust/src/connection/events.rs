@@ -19,6 +19,9 @@ use crate::tap::Diagnostic;
 const AHEAD: (usize, usize) = (2048, 4 << 20);
 /// How long the reader waits for a listener that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
+/// How often it waits so long for one that reads, before it reads on: what is left in the pipe of an agent that has
+/// ended has to be read within the time for last words.
+const TURNS: usize = 4;
 
 /// An event as it came.
 #[derive(Debug, Clone)]
@@ -149,7 +152,7 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits while a listener is behind, as long as it goes on reading. `patient` says whether to wait at all; gives
+    /// Waits a while for a listener that is behind, as long as it goes on reading. `patient` says whether to wait at all; gives
     /// whether to wait the next time: one that does not read is not waited for again before it has caught up.
     pub(super) async fn keep_pace(&self, patient: bool) -> bool {
         let behind = {
@@ -159,8 +162,11 @@ impl Shared {
             all.find(|sender| is_behind(sender.queued())).cloned()
         };
         let Some(behind) = behind else { return true };
+        if !patient {
+            return false;
+        }
         let (mut queued, _) = behind.queued();
-        while patient {
+        for _ in 0..TURNS {
             let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2));
             if waiting.await.is_ok() || self.stop.is_cancelled() {
                 return true;
@@ -171,7 +177,7 @@ impl Shared {
             }
             queued = left;
         }
-        false
+        true
     }
 
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {

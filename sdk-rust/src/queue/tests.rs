@@ -206,3 +206,24 @@ fn a_quiet_push_that_cuts_the_subscriber_off_wakes_it() {
     assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Detached));
     assert_eq!(woken.times(), 1);
 }
+
+#[test]
+fn drained_to_waits_for_the_receiver_to_take_enough() {
+    let (sender, mut receiver) = queue(100, Overflow::Block);
+    for item in ["a", "b", "c"] {
+        sender.try_push(item, 10, None).unwrap();
+    }
+    assert_eq!(sender.queued(), (3, 30));
+    let mut few = pin!(sender.drained_to(1, 100));
+    let mut small = pin!(sender.drained_to(100, 20));
+    assert_eq!((poll(few.as_mut()), poll(small.as_mut())), (Poll::Pending, Poll::Pending));
+    receiver.try_recv().unwrap();
+    assert_eq!((poll(few.as_mut()), poll(small.as_mut())), (Poll::Pending, Poll::Ready(())));
+    receiver.try_recv().unwrap();
+    assert_eq!(poll(few.as_mut()), Poll::Ready(()));
+    sender.try_push("d", 10, None).unwrap();
+    let mut gone = pin!(sender.drained_to(0, 0));
+    assert_eq!(poll(gone.as_mut()), Poll::Pending);
+    drop(receiver);
+    assert_eq!(poll(gone.as_mut()), Poll::Ready(()));
+}

@@ -215,3 +215,29 @@ async fn the_end_comes_after_the_events_of_the_same_read() {
     peer.writer.shutdown().await.unwrap();
     assert_eq!(within("the end", reading).await.unwrap(), 50);
 }
+
+/// A listener that reads slowly has all events in order, and one that does not read at all is waited for once, not
+/// for every read: an answer behind ten thousand events comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reader_keeps_pace_with_who_reads_and_goes_on_without_who_does_not() {
+    const COUNT: usize = 10_000;
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let _lazy = client.events().unwrap();
+    let reading = tokio::spawn(async move {
+        for n in 0..COUNT {
+            let event = within("an event", events.next_raw()).await.unwrap().unwrap();
+            assert_eq!(event.frame().as_str(), update(n));
+        }
+    });
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_state().await }
+    });
+    let id = peer.hear_command("get_state").await;
+    let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
+    within("the client to read", peer.writer.write_all(burst.as_bytes())).await.unwrap();
+    peer.say(&success(&id, "get_state", &state(false))).await;
+    within("the answer", call).await.unwrap().unwrap();
+    within("all events", reading).await.unwrap();
+}
