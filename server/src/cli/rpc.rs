@@ -19,7 +19,7 @@ use super::{Failure, script_check};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::fronts::pi;
 use crate::providers::scripted::{self, Scripted};
-use crate::providers::{Budgets, Catalog, SecretString, Sources, load};
+use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
 use crate::server::{Builder, Server};
 use crate::session::{Session, Start, Store};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
@@ -208,6 +208,7 @@ fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
         program: settings.shell_path.clone(),
         prefix: settings.shell_command_prefix.clone(),
         path_prefix: programs,
+        hidden: if settings.hide_keys { key_variables().map(Into::into).collect() } else { Vec::new() },
         ..ShellSettings::default()
     }
 }

@@ -45,7 +45,7 @@ pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
-pub use keys::NotReady;
+pub use keys::{NotReady, key_variables};
 use levels::levels_with;
 pub use levels::{levels, nearest_level};
 pub use load::{Complaint, Sources, load};

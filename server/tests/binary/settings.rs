@@ -115,6 +115,20 @@ fn what_a_client_sets_is_kept_only_where_that_is_asked_for() {
 }
 
 #[test]
+fn fm_f129_commands_see_keys_of_providers_unless_the_settings_hide_them() {
+    for (hidden, expected) in [(false, "canary other\n"), (true, " other\n")] {
+        let place = Place::new();
+        place.put("home/.pi/agent/settings.json", json!({"rpc": {"hideKeys": hidden}}).to_string());
+        let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
+        command.env("ANTHROPIC_API_KEY", "canary").env("OTHER", "other");
+        let mut agent = Agent::start(command);
+        let answer = agent.ask(json!({"type": "bash", "command": "echo $ANTHROPIC_API_KEY $OTHER"}));
+        assert_eq!(answer["data"]["output"].as_str().map(str::trim), Some(expected.trim()), "{hidden}");
+        agent.finish();
+    }
+}
+
+#[test]
 fn fm_f116_the_working_directory_needs_trust() {
     let place = Place::new();
     let hostile = json!({

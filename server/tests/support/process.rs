@@ -180,6 +180,11 @@ impl Agent {
         Some(frame)
     }
 
+    /// The next line of stdout, whatever it is; none after the last one.
+    pub fn next_line(&mut self) -> Option<String> {
+        self.lines.recv_timeout(LONG).ok()
+    }
+
     pub fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
