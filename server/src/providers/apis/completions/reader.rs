@@ -231,6 +231,7 @@ mod tests {
                 "Hello",
                 ")",
                 "call c1 bash(",
+                "",
                 "{\"command\":",
                 "\"ls\"}",
                 r#"signed {"type":"reasoning.encrypted","id":"c1","data":"x"}"#,
