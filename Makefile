@@ -31,7 +31,7 @@ lint: ## Format and lints; warnings are errors.
 generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen
 
-interop: ## Clients of others against the reference agent. Needs the npm registry and crates.io.
+interop: ## Clients of others against the reference agent, and session files. Needs the npm registry and crates.io.
 	./interop/run
 
 bench: ## Benchmarks; the figures are in docs/benchmarks.md.
