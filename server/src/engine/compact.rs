@@ -188,7 +188,7 @@ async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, Compa
         system_prompt: system_prompt().to_owned(),
         messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
         tools: Vec::new(),
-        thinking: job.thinking,
+        thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
         max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
         session_id: job.session.clone(),
     };

@@ -40,8 +40,8 @@ pub(super) enum Then {
     Retry { attempt: u64, pause: Duration },
     /// Nothing: there were retries, and this was the last one.
     GiveUp { attempt: u64 },
-    /// A compaction.
-    Compact(CompactionReason),
+    /// A compaction, and where `again` says so the request once more: there is no answer to it yet.
+    Compact { reason: CompactionReason, again: bool },
     /// Nothing: the conversation does not fit even after it was compacted.
     StillTooLong,
 }
@@ -81,10 +81,13 @@ pub(super) fn then(ended: &Ended<'_>, retry: &RetrySettings, compaction: &Compac
     if !compaction.enabled {
         return Then::Rest;
     }
+    let again = ended.failure.is_some();
     match () {
-        () if overflowed(ended) && ended.made_room => Then::StillTooLong,
-        () if overflowed(ended) => Then::Compact(CompactionReason::Overflow),
-        () if is_due(compaction, ended.tokens, ended.model) => Then::Compact(CompactionReason::Threshold),
+        () if overflowed(ended) && again && ended.made_room => Then::StillTooLong,
+        () if overflowed(ended) => Then::Compact { reason: CompactionReason::Overflow, again },
+        () if is_due(compaction, ended.tokens, ended.model) => {
+            Then::Compact { reason: CompactionReason::Threshold, again: false }
+        }
         () => Then::Rest,
     }
 }
@@ -184,13 +187,22 @@ mod tests {
 
     #[test]
     fn fm_f67_a_conversation_that_does_not_fit_is_compacted_once() {
-        let compact = |reason| Then::Compact(reason);
+        let compact = |reason, again| Then::Compact { reason, again };
         let overflow = || failure(FailureKind::Overflow);
-        assert_eq!(decide("error", overflow(), 0, 0, false), compact(CompactionReason::Overflow));
+        assert_eq!(decide("error", overflow(), 0, 0, false), compact(CompactionReason::Overflow, true));
         assert_eq!(decide("error", overflow(), 0, 0, true), Then::StillTooLong);
-        assert_eq!(decide("stop", None, 0, 100_001, false), compact(CompactionReason::Overflow));
-        assert_eq!(decide("stop", None, 0, 100_000, false), compact(CompactionReason::Threshold));
-        assert_eq!(decide("stop", None, 0, 83_617, false), compact(CompactionReason::Threshold));
+        assert_eq!(decide("stop", None, 0, 100_000, false), compact(CompactionReason::Threshold, false));
+        assert_eq!(decide("stop", None, 0, 83_617, false), compact(CompactionReason::Threshold, false));
         assert_eq!(decide("stop", None, 0, 83_616, false), Then::Rest);
+    }
+
+    #[test]
+    fn an_answer_that_took_more_than_there_is_stands_and_is_not_asked_for_again() {
+        for made_room in [false, true] {
+            assert_eq!(
+                decide("stop", None, 0, 100_001, made_room),
+                Then::Compact { reason: CompactionReason::Overflow, again: false }
+            );
+        }
     }
 }

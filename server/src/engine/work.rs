@@ -131,8 +131,7 @@ impl Work {
                 self.attempt = attempt;
                 self.pause(attempt, pause, &error).await
             }
-            Then::Compact(reason) => {
-                let again = reason == CompactionReason::Overflow;
+            Then::Compact { reason, again } => {
                 self.made_room |= again;
                 let compacted = self.compact(reason, again).await;
                 if self.abort.is_cancelled() {
@@ -179,7 +178,7 @@ impl Work {
                     working.phase = Phase::Waiting;
                 }
             }
-            Then::Compact(_) => {
+            Then::Compact { .. } => {
                 if let Some(working) = state.work.as_mut() {
                     working.phase = Phase::Compacting;
                 }
@@ -207,7 +206,7 @@ impl Work {
             .as_ref()
             .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
         match then(&ended, &state.retry, &state.compaction) {
-            Then::Compact(_) | Then::StillTooLong if !same => Then::Rest,
+            Then::Compact { .. } | Then::StillTooLong if !same => Then::Rest,
             decision => decision,
         }
     }

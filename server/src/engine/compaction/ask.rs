@@ -16,9 +16,15 @@ impl Part {
     /// The limit of the answer, in tokens, when that many are reserved.
     pub fn limit(self, reserve: u64) -> u64 {
         match self {
-            Self::History => reserve / 10 * 8,
+            Self::History => reserve.saturating_mul(8) / 10,
             Self::Turn => reserve / 2,
         }
+    }
+
+    /// Whether a model that can think does so, and hard: the beginning of a turn is short and gets little
+    /// room, which thinking would take up.
+    pub fn thinks(self) -> bool {
+        self == Self::History
     }
 
     /// How a failure begins, as pi 0.55 says it.
@@ -112,6 +118,12 @@ pub(crate) fn request_text(plan: &Plan, part: Part, focus: Option<&str>) -> Stri
 mod tests {
     use super::super::plan::{plan, tests::items};
     use super::*;
+
+    #[test]
+    fn limits_are_what_pi_asks_for() {
+        assert_eq!([Part::History.limit(16_384), Part::Turn.limit(16_384)], [13_107, 8192]);
+        assert!(Part::History.limit(u64::MAX) > 0);
+    }
 
     #[test]
     fn a_request_holds_what_there_is() {

@@ -171,10 +171,8 @@ impl Said {
         self.say(event);
     }
 
+    /// An empty piece is told as well: it shows that the provider is at work on the block.
     fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
-        if delta.is_empty() {
-            return;
-        }
         self.length += delta.len();
         if self.length > LONGEST_ANSWER {
             let text = format!("The answer is longer than {} MiB.", LONGEST_ANSWER / 1024 / 1024);

@@ -68,12 +68,18 @@ impl Messages {
         let kind = match block["type"].as_str() {
             Some("text") => {
                 said.open_text();
-                said.text(text("text"));
+                if !text("text").is_empty() {
+                    said.text(text("text"));
+                }
                 Kind::Text
             }
             Some("thinking") => {
                 said.open_thinking();
-                said.thinking(text("thinking"), None);
+                // Cut off before its signature comes, the block has an empty one, as pi 0.55 writes it.
+                said.signature("");
+                if !text("thinking").is_empty() {
+                    said.thinking(text("thinking"), None);
+                }
                 self.sign(text("signature"));
                 Kind::Thinking
             }
@@ -110,8 +116,8 @@ impl Messages {
                 let part = text("partial_json");
                 if !part.is_empty() {
                     *whole = None;
-                    said.arguments(part);
                 }
+                said.arguments(part);
             }
             _ => {}
         }
@@ -233,6 +239,7 @@ mod tests {
             [
                 "usage 100 1 30 0",
                 "thinking(",
+                "signed ",
                 "hm ö",
                 "signed c2ln",
                 ")",
@@ -255,6 +262,20 @@ mod tests {
                 "done ToolUse",
             ]
         );
+    }
+
+    #[test]
+    fn an_empty_piece_is_told_and_an_empty_start_is_not() {
+        let blocks = [
+            start(0, json!({"type": "text", "text": ""})),
+            delta(0, json!({"type": "text_delta", "text": ""})),
+            stop(0),
+            start(1, json!({"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "x"}})),
+            delta(1, json!({"type": "input_json_delta", "partial_json": ""})),
+            stop(1),
+        ];
+        let outline = outline(&Anthropic, &message(&blocks, "tool_use"));
+        assert_eq!(outline[1..8], ["text(", "", ")", "call t1 read(", "", "{\"path\":\"x\"}", ")"]);
     }
 
     #[test]

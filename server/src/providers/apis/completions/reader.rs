@@ -129,6 +129,10 @@ impl Chunks {
     }
 
     fn complete(&mut self, said: &mut Said, marked: bool) {
+        if self.finish.is_some() {
+            // Whatever the reason is, what the model said is complete.
+            said.close();
+        }
         match self.finish.as_deref() {
             Some("stop" | "end") => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
             Some("length") => said.done(Done::Length),
@@ -231,6 +235,7 @@ mod tests {
                 "Hello",
                 ")",
                 "call c1 bash(",
+                "",
                 "{\"command\":",
                 "\"ls\"}",
                 r#"signed {"type":"reasoning.encrypted","id":"c1","data":"x"}"#,
@@ -269,6 +274,15 @@ mod tests {
             outline(&Completions, &(chunk(json!({"content": "x"})) + "data: [DONE]\n\n")).last().unwrap(),
             "done Stop"
         );
+    }
+
+    #[test]
+    fn what_was_held_back_is_closed_before_the_failure_is_told() {
+        let body = chunk(json!({"content": "x"})) + &end("content_filter");
+        let outline = outline(&Completions, &body);
+        assert_eq!(outline[..3], ["text(", "x", "usage 100 20 30 0"]);
+        assert_eq!(outline[3], ")");
+        assert!(outline[4].starts_with("Refused "), "{outline:?}");
     }
 
     #[test]

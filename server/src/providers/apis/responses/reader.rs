@@ -30,8 +30,9 @@ impl Reader for Items {
         match event["type"].as_str().unwrap_or_default() {
             "response.output_item.added" => self.open(&event["item"], said),
             "response.reasoning_summary_part.added" => {
-                let separator = if self.item.as_ref().is_some_and(|item| item.begun) { "\n\n" } else { "" };
-                said.thinking(separator, None);
+                if self.item.as_ref().is_some_and(|item| item.begun) {
+                    said.thinking("\n\n", None);
+                }
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.begin();
@@ -98,19 +99,20 @@ impl Items {
         let Some(open) = self.item.take() else { return };
         let join = |list: &Value, member: &str, separator: &str| {
             let parts = list.as_array().into_iter().flatten().filter_map(|part| part[member].as_str());
-            parts.collect::<Vec<_>>().join(separator)
+            Some(parts.collect::<Vec<_>>().join(separator)).filter(|text| !text.is_empty())
         };
         match text("type") {
             "reasoning" => {
-                if !open.begun {
-                    said.thinking(&join(&item["summary"], "text", "\n\n"), None);
+                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !open.begun) {
+                    said.thinking(&summary, None);
                 }
                 said.signature(&item.to_string());
             }
             "message" => {
-                if !open.begun {
-                    said.text(&join(&item["content"], "text", ""));
-                    said.text(&join(&item["content"], "refusal", ""));
+                for member in ["text", "refusal"] {
+                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !open.begun) {
+                        said.text(&whole);
+                    }
                 }
                 match item["phase"].as_str() {
                     Some(phase) => {
@@ -119,7 +121,7 @@ impl Items {
                     None => said.signature(&open.id),
                 }
             }
-            _ if !open.begun => said.arguments(text("arguments")),
+            _ if !open.begun && !text("arguments").is_empty() => said.arguments(text("arguments")),
             _ => {}
         }
         said.close();
