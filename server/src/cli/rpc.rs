@@ -73,8 +73,8 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan)?;
-    let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
-    tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
+    let Plan { cwd, agent_dir, settings, model, trusted, .. } = plan;
+    tracing::debug!(?agent_dir, trusted, "start");
     let mut builder: Builder = Server::builder()
         .catalog(catalog)
         .models(model.scope)

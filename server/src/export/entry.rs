@@ -227,7 +227,7 @@ fn meta(node: &Node, speaker: &str, speaker_is_known: bool) -> Markup {
                     (count(usage.input)) " in, " (count(usage.output)) " out, " (count(usage.cache_read)) " from the cache, "
                     (count(usage.cache_write)) " to the cache"
                 } {
-                    (short_count(usage.input + usage.cache_read + usage.cache_write)) " in, "
+                    (short_count(usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write))) " in, "
                     (short_count(usage.output)) " out"
                 }
                 @if usage.cost > 0.0 { " " span.usage { (cost(usage.cost)) } }

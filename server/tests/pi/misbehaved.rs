@@ -134,6 +134,7 @@ async fn fm_f58_a_storm_of_commands_is_answered_and_an_abort_gets_through() {
     // Written and read side by side, as a client does: the pipe holds a few hundred of them.
     let (answered, aborted) = link.storm(STORM, r#"{"id":"s","type":"get_last_assistant_text"}"#).await;
     assert_eq!(answered, STORM);
-    assert!(aborted < STORM, "the abort in the middle of the storm waited for its end");
+    // Half of the storm stands before it, and what the pipe and the outbox hold.
+    assert!(aborted <= STORM * 6 / 10, "the abort waited for {aborted} of {STORM} answers");
     assert_eq!(link.state().await["isStreaming"], false);
 }

@@ -216,3 +216,31 @@ async fn a_session_in_memory_is_not_exported() {
     let answer = link.ask(json!({"type": "export_html"})).await;
     assert_eq!(answer["error"], "Cannot export in-memory session to HTML");
 }
+
+#[tokio::test]
+async fn a_command_that_ends_during_a_run_is_kept_in_its_session() {
+    let (mut link, _place) = kept(json!([{"blocks": [{"text": ["a", "never"]}], "hang_after": 1}]));
+    link.send(json!({"type": "prompt", "message": "first"})).await;
+    link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
+    link.data(json!({"type": "bash", "command": "echo ran"})).await;
+    let path = file(&mut link).await;
+    link.data(json!({"type": "new_session"})).await;
+    assert_eq!(kinds(&path)[3..], ["user", "assistant", "bashExecution"]);
+    assert_eq!(link.messages().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn figures_that_no_provider_could_mean_do_no_harm() {
+    let (mut link, place) = kept(json!([{"text": "one"}]));
+    link.run("first").await;
+    let path = file(&mut link).await;
+    let odd =
+        std::fs::read_to_string(&path).unwrap().replace("\"input\":100", "\"input\":18446744073709551615");
+    let other = place.path().join("odd.jsonl");
+    std::fs::write(&other, odd).unwrap();
+    link.data(json!({"type": "set_auto_compaction", "enabled": false})).await;
+    link.data(json!({"type": "switch_session", "sessionPath": other})).await;
+    link.run("second").await;
+    let stats = link.data(json!({"type": "get_session_stats"})).await;
+    assert_eq!(stats["tokens"]["total"], u64::MAX);
+}
