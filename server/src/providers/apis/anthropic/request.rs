@@ -18,6 +18,8 @@ const LOGIN: &str = "oauth-2025-04-20";
 
 /// The least tokens that are left for the answer itself beside those for thinking.
 const LEAST_ANSWER: u64 = 1024;
+/// The least tokens for thinking that the API takes.
+const LEAST_BUDGET: u64 = 1024;
 
 /// What stands before images of a tool result that says nothing.
 const IMAGE_ONLY: &str = "(see attached image)";
@@ -119,8 +121,9 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
     let limit = (asked.max_tokens() + budget).min(asked.model().max_tokens);
-    let budget = if limit <= budget { limit.saturating_sub(LEAST_ANSWER) } else { budget };
-    Thinking::Budget { budget, limit }
+    let budget = budget.max(LEAST_BUDGET).min(limit.saturating_sub(LEAST_ANSWER));
+    // A model with that little room for its answer does not think.
+    if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
 fn turns(messages: &[std::sync::Arc<AgentMessage>], mark: Option<&Value>) -> Vec<Value> {
@@ -264,6 +267,9 @@ mod tests {
             (Low, 64_000, json!([34_048, 2048])),
             (Xhigh, 64_000, json!([48_384, 16_384])),
             (Off, 64_000, json!([32_000, null])),
+            (High, 2048, json!([2048, 1024])),
+            (High, 2047, json!([2047, null])),
+            (Minimal, 1000, json!([1000, null])),
         ] {
             let body = body(|request| {
                 request.thinking = level;
