@@ -164,13 +164,13 @@ fn part(block: &InputBlock) -> Option<Value> {
 }
 
 fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
-    let mut text = String::new();
+    let mut texts: Vec<&str> = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
     let mut details = Vec::new();
     for block in &answer.content {
         match block {
-            AssistantBlock::Text(block) => text.push_str(&block.text),
+            AssistantBlock::Text(block) if !block.text.is_empty() => texts.push(&block.text),
             AssistantBlock::Thinking(block) if !block.thinking.trim().is_empty() => {
                 thinking.push((&block.thinking, block.thinking_signature.as_deref()));
             }
@@ -186,6 +186,8 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
             _ => {}
         }
     }
+    // What another model thought is a text of its own by now: it must not run into what was said.
+    let mut text = texts.join("\n\n");
     let mut members = Map::new();
     members.insert("role".to_owned(), json!("assistant"));
     let thought = thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("\n");
@@ -308,6 +310,12 @@ mod tests {
         let as_text = written("reasoning_content", json!({"requiresThinkingAsText": true}));
         assert_eq!(as_text["content"], "plan\n\nThree things.");
         assert!(as_text.get("reasoning_content").is_none());
+    }
+
+    #[test]
+    fn what_another_model_thought_stands_apart_from_what_it_said() {
+        let body = body(|request| request.messages = conversation("anthropic-messages", "another"));
+        assert_eq!(body["messages"][2]["content"], "plan\n\nThree things.");
     }
 
     #[test]
