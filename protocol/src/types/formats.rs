@@ -72,6 +72,8 @@ protocol! {
         code: OptNull<Int>,
         /// The end of stderr.
         stderr: OptNull<Str>,
+        /// What there is to say about it.
+        text: Opt<Str>,
         ;
         example {"t": 80, "dir": "ctl", "event": "exit", "code": 0, "stderr": ""}
     }
@@ -189,8 +191,28 @@ protocol! {
         "toolUse",
     }
 
+    /// The requests that an answer is for. All that is said has to hold.
+    record ScriptCondition {
+        /// The user's last message has this text in it.
+        user: Opt<Str>,
+        /// The system prompt has this text in it.
+        system: Opt<Str>,
+        /// The model that is asked for.
+        model: Opt<Str>,
+        /// Whether results of tools stand behind the user's last message.
+        tool_results: Opt<Bool>,
+        /// The request's body has this text in it.
+        body: Opt<Str>,
+        ;
+        example {"user": "run it", "tool_results": false}
+    }
+
     /// What the model answers to one request.
     record ScriptResponse {
+        /// The requests that it is for; without it, the next one for which no other answer is meant.
+        when: Opt<ScriptCondition>,
+        /// Whether it answers all requests that fit its condition; by default an answer is used once.
+        keep: Opt<Bool>,
         /// The blocks in order.
         blocks: Opt<List<ScriptBlock>>,
         /// Short for one text block.
@@ -221,12 +243,29 @@ protocol! {
         example {"blocks": [{"text": ["Hello", ", ", "world!"]}], "usage": {"input": 100, "output": 20}}
     }
 
+    /// How the login by device code goes, for agents that log in at their provider.
+    record ScriptDevice {
+        /// How often the client hears that the user has not agreed yet.
+        pending: Opt<Count>,
+        /// The status of the answer to the request for a code; 200 by default.
+        code_status: Opt<Count>,
+        /// The status of the answer to the request for a token; 200 by default.
+        token_status: Opt<Count>,
+        /// Seconds between two questions of the client.
+        interval: Opt<Count>,
+        /// The error in place of the access.
+        error: Opt<Object>,
+    }
+
     /// What the model answers, request by request.
     record ModelScript {
-        /// The n-th request gets the n-th answer.
+        /// The answers. A request gets the first one that is left and fits it: those with a condition come
+        /// first, then those without, in order.
         responses: List<ScriptResponse>,
         /// What requests after the last one get.
         default: Opt<ScriptResponse>,
+        /// The login by device code.
+        device: Opt<ScriptDevice>,
         ;
         example {"responses": [
             {"blocks": [{"text": "Let me look."}, {"tool": {"name": "bash", "args": {"command": "ls"}}}]},

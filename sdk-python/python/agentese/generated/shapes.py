@@ -689,9 +689,13 @@ class ModelCost(TypedDict):
 class ModelScript(TypedDict):
     """What the model answers, request by request."""
     responses: "Sequence[ScriptResponse]"
-    """The n-th request gets the n-th answer."""
+    """The answers. A request gets the first one that is left and fits it: those with a condition come
+    first, then those without, in order.
+    """
     default: NotRequired["ScriptResponse"]
     """What requests after the last one get."""
+    device: NotRequired["ScriptDevice"]
+    """The login by device code."""
 
 
 class ModelSet(TypedDict):
@@ -1474,6 +1478,34 @@ ScriptArguments: TypeAlias = "Mapping[str, JsonValue] | str | Sequence[str]"
 ScriptBlock: TypeAlias = "ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat"
 
 
+class ScriptCondition(TypedDict):
+    """The requests that an answer is for. All that is said has to hold."""
+    user: NotRequired["str"]
+    """The user's last message has this text in it."""
+    system: NotRequired["str"]
+    """The system prompt has this text in it."""
+    model: NotRequired["str"]
+    """The model that is asked for."""
+    tool_results: NotRequired["bool"]
+    """Whether results of tools stand behind the user's last message."""
+    body: NotRequired["str"]
+    """The request's body has this text in it."""
+
+
+class ScriptDevice(TypedDict):
+    """How the login by device code goes, for agents that log in at their provider."""
+    pending: NotRequired["int"]
+    """How often the client hears that the user has not agreed yet."""
+    code_status: NotRequired["int"]
+    """The status of the answer to the request for a code; 200 by default."""
+    token_status: NotRequired["int"]
+    """The status of the answer to the request for a token; 200 by default."""
+    interval: NotRequired["int"]
+    """Seconds between two questions of the client."""
+    error: NotRequired["Mapping[str, JsonValue]"]
+    """The error in place of the access."""
+
+
 class ScriptError(TypedDict):
     """A failure in place of an answer."""
     status: NotRequired["int"]
@@ -1496,6 +1528,10 @@ class ScriptRepeat(TypedDict):
 
 class ScriptResponse(TypedDict):
     """What the model answers to one request."""
+    when: NotRequired["ScriptCondition"]
+    """The requests that it is for; without it, the next one for which no other answer is meant."""
+    keep: NotRequired["bool"]
+    """Whether it answers all requests that fit its condition; by default an answer is used once."""
     blocks: NotRequired["Sequence[ScriptBlock]"]
     """The blocks in order."""
     text: NotRequired["str"]
@@ -2267,6 +2303,8 @@ class TranscriptControl(TypedDict):
     """The exit code."""
     stderr: NotRequired["str | None"]
     """The end of stderr."""
+    text: NotRequired["str"]
+    """What there is to say about it."""
 
 
 class TranscriptHeader(TypedDict):
