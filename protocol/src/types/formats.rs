@@ -177,6 +177,8 @@ protocol! {
         type: Opt<Str>,
         /// What it says.
         message: Opt<Str>,
+        /// The provider's code for it, where its errors have one.
+        code: Opt<Str>,
         /// Headers of the response, as strings; null leaves out one that is sent otherwise.
         headers: Opt<Map<Any>>,
     }

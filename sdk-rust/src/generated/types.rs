@@ -4495,6 +4495,8 @@ record! {
         optional r#type: String = "type",
         /// What it says.
         optional message: String = "message",
+        /// The provider's code for it, where its errors have one.
+        optional code: String = "code",
         /// Headers of the response, as strings; null leaves out one that is sent otherwise.
         optional headers: std::collections::BTreeMap<String, serde_json::Value> = "headers",
     }
@@ -4507,6 +4509,7 @@ impl ScriptError {
             status: None,
             r#type: None,
             message: None,
+            code: None,
             headers: None,
             extra: crate::wire::Extra::default(),
         }

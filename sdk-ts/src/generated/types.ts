@@ -1622,6 +1622,8 @@ export interface ScriptError {
   type?: string;
   /** What it says. */
   message?: string;
+  /** The provider's code for it, where its errors have one. */
+  code?: string;
   /** Headers of the response, as strings; null leaves out one that is sent otherwise. */
   headers?: Record<string, JsonValue>;
 }

@@ -1514,6 +1514,8 @@ class ScriptError(TypedDict):
     """The provider's name for the failure."""
     message: NotRequired["str"]
     """What it says."""
+    code: NotRequired["str"]
+    """The provider's code for it, where its errors have one."""
     headers: NotRequired["Mapping[str, JsonValue]"]
     """Headers of the response, as strings; null leaves out one that is sent otherwise."""
 

@@ -1343,10 +1343,11 @@ class ScriptDevice(Record):
 class ScriptError(Record):
     """A failure in place of an answer."""
     __slots__ = ()
-    __match_args__ = ("status", "type", "message", "headers")
+    __match_args__ = ("status", "type", "message", "code", "headers")
     status = Member("status", "int", "The HTTP status.", required=False, nullable=True)
     type = Member("type", "str", "The provider's name for the failure.", required=False, nullable=True)
     message = Member("message", "str", "What it says.", required=False, nullable=True)
+    code = Member("code", "str", "The provider's code for it, where its errors have one.", required=False, nullable=True)
     headers = Member("headers", "{any}", "Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
 
 

@@ -2372,7 +2372,7 @@ class ScriptDevice(Record):
 class ScriptError(Record):
     """A failure in place of an answer."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["status"], Literal["type"], Literal["message"], Literal["headers"]]] = ("status", "type", "message", "headers")
+    __match_args__: ClassVar[tuple[Literal["status"], Literal["type"], Literal["message"], Literal["code"], Literal["headers"]]] = ("status", "type", "message", "code", "headers")
     @property
     def status(self) -> int | None:
         """The HTTP status."""
@@ -2382,6 +2382,9 @@ class ScriptError(Record):
     @property
     def message(self) -> str | None:
         """What it says."""
+    @property
+    def code(self) -> str | None:
+        """The provider's code for it, where its errors have one."""
     @property
     def headers(self) -> dict[str, JsonValue] | None:
         """Headers of the response, as strings; null leaves out one that is sent otherwise."""
