@@ -1,11 +1,23 @@
-//! Transcripts of real agents, and an agent that plays them.
+//! Conformance of coding agents: cases that anyone can play against an agent, a scripted model that
+//! stands in for the language model, transcripts of real agents, and an agent that plays them.
 //!
-//! A [`transcript`] is a file of JSON lines: what a client and an agent said to each other.
-//! [`replay`] plays the agent's side of one, so that clients are tested against what real agents
-//! really sent.
+//! * [`suite`] has the cases, profiles and golden transcripts.
+//! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
+//! * [`model`] is the scripted model, a server on loopback.
+//! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
+//! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`replay`]
+//!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 
+pub mod file;
+pub mod model;
+pub mod pattern;
+pub mod player;
+pub mod recording;
 pub mod replay;
+pub mod suite;
 pub mod transcript;
+pub mod variables;
 
 pub use replay::replay;
+pub use suite::Suite;
 pub use transcript::{Transcript, TranscriptError};

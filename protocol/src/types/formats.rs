@@ -68,7 +68,7 @@ protocol! {
         t: Opt<Num>,
         /// What happened, as in `stdin_closed` or `exit`.
         event: Str,
-        /// The exit code.
+        /// The exit code; for a process that a signal ended, the signal's number, negative.
         code: OptNull<Int>,
         /// The end of stderr.
         stderr: OptNull<Str>,

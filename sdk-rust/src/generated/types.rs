@@ -6367,7 +6367,7 @@ record! {
         optional t: serde_json::Number = "t",
         /// What happened, as in `stdin_closed` or `exit`.
         required event: String = "event",
-        /// The exit code.
+        /// The exit code; for a process that a signal ended, the signal's number, negative.
         maybe code: i64 = "code",
         /// The end of stderr.
         maybe stderr: String = "stderr",

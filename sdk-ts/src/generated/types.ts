@@ -2434,7 +2434,7 @@ export interface TranscriptControl {
   t?: number;
   /** What happened, as in `stdin_closed` or `exit`. */
   event: string;
-  /** The exit code. */
+  /** The exit code; for a process that a signal ended, the signal's number, negative. */
   code?: number | null;
   /** The end of stderr. */
   stderr?: string | null;

@@ -2302,7 +2302,7 @@ class TranscriptControl(TypedDict):
     event: "str"
     """What happened, as in `stdin_closed` or `exit`."""
     code: NotRequired["int | None"]
-    """The exit code."""
+    """The exit code; for a process that a signal ended, the signal's number, negative."""
     stderr: NotRequired["str | None"]
     """The end of stderr."""
     text: NotRequired["str"]

@@ -2061,7 +2061,7 @@ class TranscriptControl(Record):
     dir = "ctl"
     t = Member("t", "number", "When, in milliseconds since the start.", required=False, nullable=True)
     event = Member("event", "str", "What happened, as in `stdin_closed` or `exit`.")
-    code = Member("code", "int", "The exit code.", required=False, nullable=True)
+    code = Member("code", "int", "The exit code; for a process that a signal ended, the signal's number, negative.", required=False, nullable=True)
     stderr = Member("stderr", "str", "The end of stderr.", required=False, nullable=True)
     text = Member("text", "str", "What there is to say about it.", required=False, nullable=True)
 

@@ -3648,7 +3648,7 @@ class TranscriptControl(Record):
         """What happened, as in `stdin_closed` or `exit`."""
     @property
     def code(self) -> int | None:
-        """The exit code."""
+        """The exit code; for a process that a signal ended, the signal's number, negative."""
     @property
     def stderr(self) -> str | None:
         """The end of stderr."""
