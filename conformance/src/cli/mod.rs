@@ -3,6 +3,7 @@
 mod list;
 mod model;
 mod play;
+mod replay;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ enum Command {
     List(list::List),
     Play(play::Play),
     Model(model::Model),
+    Replay(replay::Replay),
 }
 
 /// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
@@ -38,6 +40,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
+        Command::Replay(replay) => replay.run(&suite).await,
     }
 }
 

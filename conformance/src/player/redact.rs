@@ -37,8 +37,45 @@ impl Redactions {
 
     /// The text with all replacements made.
     pub fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (from, to)| {
-            if text.contains(from.as_str()) { text.replace(from.as_str(), to) } else { text }
-        })
+        self.0.iter().fold(text.to_owned(), |text, (from, to)| replaced(text, from, to))
+    }
+}
+
+/// Replaces a text, but not where it ends in the middle of a number: `:40` stands in `:4010` too.
+fn replaced(text: String, from: &str, to: &str) -> String {
+    if !text.contains(from) {
+        return text;
+    }
+    let is_number = from.ends_with(|last: char| last.is_ascii_digit());
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(from) {
+        let after = &rest[at + from.len()..];
+        let is_part = is_number && after.starts_with(|next: char| next.is_ascii_digit());
+        out.push_str(&rest[..at]);
+        out.push_str(if is_part { from } else { to });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacements_are_made_in_order_and_spare_longer_numbers() {
+        let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+        let redactions = Redactions::new([
+            pair("/run/work", "/work-dir"),
+            pair("/run", "/run-dir"),
+            pair("h:40", "h:4010"),
+            pair("", "never"),
+        ]);
+        assert_eq!(
+            redactions.text("/run/work/a /run/b h:40 h:401 h:40"),
+            "/work-dir/a /run-dir/b h:4010 h:401 h:4010"
+        );
     }
 }
