@@ -4,10 +4,12 @@
 //! * [`suite`] has the cases, profiles and golden transcripts.
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
+//! * [`detect`] tells which dialect an agent speaks.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 
+pub mod detect;
 pub mod file;
 pub mod model;
 pub mod pattern;

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod detect;
 mod list;
 mod model;
 mod play;
@@ -26,6 +27,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Detect(detect::Detect),
     List(list::List),
     Play(play::Play),
     Model(model::Model),
@@ -37,6 +39,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Detect(detect) => detect.run().await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,

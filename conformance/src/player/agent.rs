@@ -57,7 +57,7 @@ impl Agent {
         }
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
         let process = child.ok_or_else(|| PlayError::NoCommand { profile: program.to_owned() })?;
-        let reader = tokio::spawn(read(stdout, recorder.clone()));
+        let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
         Ok(Self { process, stdin: Some(stdin), reader, recorder })
     }
 
@@ -156,7 +156,7 @@ fn found(program: &str) -> PathBuf {
 }
 
 /// Reads stdout to its end. A line ends with a line feed and nothing else.
-async fn read(mut stdout: BoxReader, recorder: Arc<Recorder>) {
+pub(crate) async fn read_lines(mut stdout: BoxReader, recorder: Arc<Recorder>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {

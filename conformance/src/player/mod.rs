@@ -24,6 +24,7 @@ use crate::model::{ModelOptions, ScriptedModel};
 use crate::recording::{Recorder, Recording};
 use crate::variables::Variables;
 
+pub(crate) use agent::read_lines;
 pub use error::PlayError;
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
