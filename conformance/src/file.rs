@@ -1,7 +1,9 @@
 //! Reading files of the declared formats, strictly: they are written by hand, and a misspelt member
 //! is an error and not a silent nothing.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -53,8 +55,15 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Resu
 
 /// The path of a member that the format does not have.
 fn undeclared(format: &str, value: &Value) -> Option<String> {
-    let schema: Value = serde_json::from_str(agentese::schema::format(format)?).ok()?;
-    walk(&schema, &schema, value, "")
+    static SCHEMAS: LazyLock<BTreeMap<&str, Value>> = LazyLock::new(|| {
+        let schemas = agentese::schema::formats().map(|name| {
+            let text = agentese::schema::format(name).unwrap_or_default();
+            (name, serde_json::from_str(text).unwrap_or_default())
+        });
+        schemas.collect()
+    });
+    let schema = SCHEMAS.get(format)?;
+    walk(schema, schema, value, "")
 }
 
 fn walk(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<String> {

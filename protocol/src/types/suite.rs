@@ -241,7 +241,7 @@ protocol! {
         title: Str,
         /// How much a failure weighs; `should` by default.
         level: Opt<CheckLevel>,
-        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`, `end NAME`.
+        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
         covers: Opt<List<Str>>,
         /// What the agent has to have.
         needs: Opt<List<CaseNeed>>,

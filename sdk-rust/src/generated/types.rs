@@ -4317,7 +4317,7 @@ record! {
         required title: String = "title",
         /// How much a failure weighs; `should` by default.
         optional level: CheckLevel = "level",
-        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`, `end NAME`.
+        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
         optional covers: Vec<String> = "covers",
         /// What the agent has to have.
         optional needs: Vec<CaseNeed> = "needs",
