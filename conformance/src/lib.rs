@@ -8,12 +8,15 @@
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
+//! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
 pub mod detect;
 pub mod file;
+pub mod leaks;
 pub mod model;
 pub mod pattern;
 pub mod player;
+pub mod record;
 pub mod recording;
 pub mod replay;
 pub mod suite;

@@ -4,6 +4,7 @@ mod detect;
 mod list;
 mod model;
 mod play;
+mod record;
 mod replay;
 
 use std::io::Write as _;
@@ -32,6 +33,7 @@ enum Command {
     Play(play::Play),
     Model(model::Model),
     Replay(replay::Replay),
+    Record(record::Record),
 }
 
 /// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
@@ -43,6 +45,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
+        Command::Record(record) => record.run().await,
         Command::Replay(replay) => replay.run(&suite).await,
     }
 }

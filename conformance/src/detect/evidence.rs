@@ -18,6 +18,7 @@ use super::Reason;
 const FRAMING: f64 = 20.0;
 const MISFIT: f64 = 2.5;
 const FOREIGN: f64 = 1.5;
+const FITTING: f64 = 1.0;
 const FAMILIAR: f64 = 0.3;
 const EDGE: f64 = 1.0;
 
@@ -173,7 +174,10 @@ impl Evidence {
             (Ok(Decoded::Unknown), _) => self.note(-FOREIGN, format!("there is no event `{kind}`")),
             (Ok(Decoded::Event), _) => self.note(FAMILIAR, format!("the event `{kind}` is declared")),
             (Ok(Decoded::Answer), Some(command)) if frame["success"] == true => {
-                self.note(FAMILIAR, format!("the answer to `{command}` fits"));
+                // Where much has to be there, more is said by its being there.
+                let says_much = frame["data"].as_object().is_some_and(|data| data.len() > 5);
+                let weight = if says_much { FITTING } else { FAMILIAR };
+                self.note(weight, format!("the answer to `{command}` fits"));
                 for name in undeclared(self.spec, command, &frame["data"]) {
                     self.note(-FOREIGN, format!("the answer to `{command}` has a member `{name}`"));
                 }
