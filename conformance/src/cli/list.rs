@@ -58,7 +58,7 @@ impl List {
                 if self.covering.as_ref().is_some_and(|wanted| !covers.contains(wanted)) {
                     continue;
                 }
-                let level = case.level.clone().unwrap_or(CheckLevel::Should);
+                let level = case.level.unwrap_or(CheckLevel::Should);
                 if self.json {
                     let line = json!({
                         "dialect": case.dialect, "name": case.name, "level": level, "title": case.title,

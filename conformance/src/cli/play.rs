@@ -67,7 +67,7 @@ impl Play {
             eprintln!("broke off: {reason}");
             code = ExitCode::FAILURE;
         }
-        for finding in check_requests(&case, &played.requests) {
+        for finding in check_requests(&case, &profile, &played.requests) {
             if let Some(failure) = finding.failure {
                 eprintln!("{}: {}: {failure}", finding.level, finding.says);
                 if finding.level != CheckLevel::Info {

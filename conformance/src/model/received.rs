@@ -15,7 +15,7 @@ pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
         ModelApi::GoogleGenerativeAi => google(body),
     };
     let mut request =
-        ModelRequest::new(0, api.clone(), path.to_owned(), merged(messages), tools(body), options(body));
+        ModelRequest::new(0, api, path.to_owned(), merged(messages), tools(body), options(body));
     request.system = Some(system).filter(|system| !system.is_empty());
     request.model = match api {
         // …/models/NAME:streamGenerateContent

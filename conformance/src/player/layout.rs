@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use agentese::types::{FileContent, Profile, ProfileFile, Scenario};
+use agentese::types::{FileContent, ModelScript, Profile, ProfileFile, Scenario};
 use base64::Engine as _;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -98,6 +98,13 @@ impl RunDirectory {
             write(&path, &bytes)?;
         }
         Ok(())
+    }
+
+    /// Writes the model's script, for agents that play it themselves.
+    pub(super) fn write_script(&self, script: &ModelScript) -> Result<PathBuf, PlayError> {
+        let path = self.path.join("script.json");
+        write(&path, serde_json::to_string(script).unwrap_or_default().as_bytes())?;
+        Ok(path)
     }
 
     /// The path of a file of the run. One that leads elsewhere is refused: cases come from strangers.

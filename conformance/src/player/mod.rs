@@ -90,6 +90,9 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
     variables.set("MODEL", format!("http://{host}"));
     variables.set("MODEL_HOST", &host);
+    if let Some(script) = &case.model {
+        variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
+    }
     let redactions = Redactions::of_run(profile, &variables, &directory, &host);
     directory.lay_out(case, profile, &variables)?;
 

@@ -1,6 +1,6 @@
 //! What the model had to receive, and what it received.
 
-use agentese::types::{CheckLevel, ModelRequest, Scenario};
+use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 
 use crate::pattern::Pattern;
 
@@ -15,9 +15,13 @@ pub struct RequestFinding {
     pub failure: Option<String>,
 }
 
-/// Makes the checks of a case over what the model received.
-pub fn check_requests(case: &Scenario, requests: &[ModelRequest]) -> Vec<RequestFinding> {
-    let level = || case.level.clone().unwrap_or(CheckLevel::Should);
+/// Makes the checks of a case over what the model received. There are none for an agent that plays the
+/// model's script itself.
+pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
+    if profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true)) {
+        return Vec::new();
+    }
+    let level = || case.level.unwrap_or(CheckLevel::Should);
     let mut findings = Vec::new();
     if let Some(wanted) = case.request_count {
         let count = requests.len() as u64;
@@ -43,7 +47,7 @@ pub fn check_requests(case: &Scenario, requests: &[ModelRequest]) -> Vec<Request
                 (!pattern.fits(&value)).then(|| format!("request {} is not like {wanted}", check.request))
             }
         };
-        let level = check.level.clone().unwrap_or_else(level);
+        let level = check.level.unwrap_or_else(level);
         findings.push(RequestFinding { says: check.says.clone(), level, failure });
     }
     findings
@@ -69,7 +73,8 @@ mod tests {
             "tools": [], "options": {},
         }))
         .unwrap();
-        let findings = check_requests(&case, &[request]);
+        let profile = Profile::new(1, "p", "pi@0.55", "a");
+        let findings = check_requests(&case, &profile, &[request]);
         let failures: Vec<_> = findings.iter().map(|finding| finding.failure.as_deref()).collect();
         assert_eq!(
             failures,

@@ -308,6 +308,8 @@ protocol! {
         without_events: Opt<List<Str>>,
         /// What cases may need and it does not have.
         without: Opt<List<CaseNeed>>,
+        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
+        embedded_model: Opt<Bool>,
         ;
         example {"without_commands": ["export_html"], "without": ["extensions"]}
     }

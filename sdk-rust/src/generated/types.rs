@@ -3970,6 +3970,8 @@ record! {
         optional without_events: Vec<String> = "without_events",
         /// What cases may need and it does not have.
         optional without: Vec<CaseNeed> = "without",
+        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
+        optional embedded_model: bool = "embedded_model",
     }
 }
 
@@ -3980,6 +3982,7 @@ impl ProfileClaims {
             without_commands: None,
             without_events: None,
             without: None,
+            embedded_model: None,
             extra: crate::wire::Extra::default(),
         }
     }
