@@ -15,7 +15,7 @@ use agentese::spec::Spec;
 use crate::transcript::{Record, Transcript};
 use evidence::Evidence;
 
-pub use live::{DetectError, detect_live};
+pub use live::{DetectError, detect_case, detect_live};
 
 /// How many lines of an agent are looked at. More would only say the same again.
 const LINES: usize = 300;

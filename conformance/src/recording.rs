@@ -12,6 +12,8 @@ use agentese::wire::Maybe;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::transcript::{Transcript, TranscriptError};
+
 /// Lines from this length on are looked at for long runs of one character.
 const LONG_LINE: usize = 64 << 10;
 /// Runs from this length on are written as such.
@@ -207,6 +209,14 @@ impl Recording {
         out
     }
 
+    /// What was recorded, as it is read from a file.
+    ///
+    /// # Errors
+    /// Never for what a [`Recorder`] recorded.
+    pub fn transcript(&self) -> Result<Transcript, TranscriptError> {
+        Transcript::parse(Path::new("recording"), &self.text())
+    }
+
     /// Writes the file. What was there is replaced as a whole.
     ///
     /// # Errors
@@ -292,7 +302,7 @@ mod tests {
         let text = recording.text();
         assert!(text.len() < 1000, "{}", text.len());
         assert_eq!(text.lines().count(), 2);
-        let transcript = crate::Transcript::parse(Path::new("t"), &text).unwrap();
+        let transcript = Transcript::parse(Path::new("t"), &text).unwrap();
         assert_eq!(transcript.received().next().unwrap().as_str(), line);
     }
 }

@@ -57,6 +57,47 @@ fn errors_are_one_line_and_name_what_there_is() {
     }
 }
 
+/// The model as a server: it says where it is, logs, and ends when it is told to.
+#[test]
+fn the_model_serves_until_it_is_told_to_end() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("script.json"), r#"{"responses": [{"text": "from the script"}]}"#).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
+        .args([
+            "model",
+            "--script",
+            &path("script.json"),
+            "--port-file",
+            &path("port"),
+            "--log",
+            &path("log"),
+        ])
+        .spawn()
+        .unwrap();
+    let begin = std::time::Instant::now();
+    let port = loop {
+        if let Ok(port) = std::fs::read_to_string(path("port")) {
+            break port.parse::<u16>().unwrap();
+        }
+        assert!(begin.elapsed().as_secs() < 20 && child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    };
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    stream.write_all(b"POST /v1/messages HTTP/1.1\r\ncontent-length: 13\r\n\r\n{\"model\":\"m\"}").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert!(said.contains("from the script"), "{said}");
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    let log = std::fs::read_to_string(path("log")).unwrap();
+    let request: serde_json::Value = serde_json::from_str(log.trim()).unwrap();
+    assert_eq!((&request["model"], &request["answer"]), (&"m".into(), &0.into()));
+}
+
 /// The dialect of a transcript, and the exit code that scripts look at.
 #[test]
 fn detect_names_the_dialect_of_a_transcript() {

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentese_conformance::Transcript;
-use agentese_conformance::detect::{Guess, detect, detect_live};
+use agentese_conformance::detect::{Guess, detect, detect_case, detect_live};
+use agentese_conformance::player::{PlayOptions, play};
+use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
 /// How likely a dialect is at least, where it is said without doubt.
-const SURE: f64 = 0.9;
+const SURE: f64 = 0.8;
 
 /// Tells dialect and revision of an agent, from a transcript or by asking it, with the reasons.
 ///
@@ -19,8 +20,12 @@ const SURE: f64 = 0.9;
 #[derive(Debug, Args)]
 pub(super) struct Detect {
     /// A transcript.
-    #[arg(long, value_name = "FILE", conflicts_with = "command", required_unless_present = "command")]
+    #[arg(long, value_name = "FILE", conflicts_with = "command", required_unless_present_any = ["command", "profile"])]
     transcript: Option<PathBuf>,
+    /// Starts the agent as this profile says: a name, as `list --profiles` has it, or a file that ends in
+    /// .json. For agents that do not start without a model.
+    #[arg(long, value_name = "PROFILE", conflicts_with = "transcript")]
+    profile: Option<String>,
     /// How long the agent may take to say something, in milliseconds.
     #[arg(long, default_value_t = 15_000, value_name = "MS")]
     timeout: u64,
@@ -33,10 +38,17 @@ pub(super) struct Detect {
 }
 
 impl Detect {
-    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let guesses = match &self.transcript {
-            Some(path) => detect(&Transcript::load(path)?),
-            None => {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        let guesses = match (&self.transcript, &self.profile) {
+            (Some(path), _) => detect(&Transcript::load(path)?),
+            (None, Some(profile)) => {
+                let profile = suite.profile(profile)?;
+                let command = (!self.command.is_empty()).then_some(self.command);
+                let options = PlayOptions { command, ..PlayOptions::default() };
+                let played = play(&detect_case(&profile.dialect), &profile, &options).await?;
+                detect(&played.recording.transcript()?)
+            }
+            (None, None) => {
                 let (program, arguments) = self.command.split_first().context("there is no command")?;
                 let directory = tempfile::tempdir()?;
                 let program = absolute(program)?;
@@ -45,7 +57,7 @@ impl Detect {
             }
         };
         let Some(best) = guesses.first() else {
-            anyhow::bail!("the agent says nothing in the transcript");
+            anyhow::bail!("the agent says nothing");
         };
         let is_sure =
             best.confidence >= SURE && best.reasons.iter().map(|reason| reason.weight).sum::<f64>() > 0.0;

@@ -41,7 +41,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
-        Command::Detect(detect) => detect.run().await,
+        Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,

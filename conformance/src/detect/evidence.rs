@@ -18,7 +18,7 @@ use super::Reason;
 const FRAMING: f64 = 20.0;
 const MISFIT: f64 = 2.5;
 const FOREIGN: f64 = 1.5;
-const FITTING: f64 = 1.0;
+const FITTING: f64 = 1.5;
 const FAMILIAR: f64 = 0.3;
 const EDGE: f64 = 1.0;
 
@@ -130,7 +130,12 @@ impl Evidence {
         if is_unknown && self.unknown.contains(command) {
             self.note(FAMILIAR, format!("an unknown command is answered `{text}`"));
             let echoes = frame.get("id").is_some();
-            let weight = if echoes == edges.unknown_command_echoes_id { EDGE } else { -EDGE };
+            // Real agents drop the id although their document says that it comes back; none does the reverse.
+            let weight = match (echoes, edges.unknown_command_echoes_id) {
+                (true, true) | (false, false) => EDGE,
+                (true, false) => -EDGE,
+                (false, true) => -FAMILIAR,
+            };
             let how = if echoes { "with" } else { "without" };
             self.note(weight, format!("an unknown command is answered {how} its id"));
         } else if let HandlerFailure::ParseWithoutId { except } = edges.handler_failure

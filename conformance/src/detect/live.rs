@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use agentese::framing::FrameText;
 use agentese::transport::{ChildOptions, SpawnError, Transport};
-use agentese::types::{Direction, TranscriptRecord};
+use agentese::types::{
+    Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioStep, TranscriptRecord, WaitStep,
+};
 use tokio::io::AsyncWriteExt;
 
 use super::{Guess, weigh};
@@ -38,6 +40,21 @@ pub enum DetectError {
         /// How it ended.
         exit: String,
     },
+}
+
+/// The questions as a case, for an agent that needs a profile to start: one that ends without a model,
+/// say. To be played, and what comes of it to be given to [`super::detect`].
+pub fn detect_case(dialect: &str) -> Scenario {
+    let raw = |question: &str| ScenarioStep::from(RawStep::new(question));
+    let mut quiet = QuietStep::new(u64::try_from(REST.as_millis()).unwrap_or_default());
+    let mut answer = WaitStep::new(serde_json::json!({}));
+    answer.optional = Some(true);
+    quiet.skip = Some(true);
+    let steps = QUESTIONS.iter().map(|question| raw(question));
+    let steps = steps.chain([answer.into(), quiet.into()]).collect();
+    let mut case = Scenario::new(1, "detect", dialect, "which dialect the agent speaks", steps);
+    case.model = Some(ModelScript::new(Vec::new()));
+    case
 }
 
 /// Starts a program, asks it two or three harmless things, and ends it. It runs with this process's

@@ -13,6 +13,7 @@
 //! script itself. What was received is kept as [`ModelRequest`]s, the same for all APIs.
 
 mod device;
+mod history;
 mod http;
 mod performance;
 mod received;
@@ -28,6 +29,8 @@ use agentese::types::{ModelRequest, ModelScript};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+
+pub use history::history_faults;
 
 use device::Device;
 

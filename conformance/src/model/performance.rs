@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use agentese::script::{Break, Turn, break_of};
-use agentese::types::{ModelRequest, ScriptError};
+use agentese::types::{ModelRequest, ScriptError, ScriptRaw};
+use base64::Engine as _;
 
 use super::http::Connection;
 use super::wire::{self, Part};
@@ -26,6 +27,9 @@ pub(super) async fn play(
     if let Some(pause) = answer.first_ms {
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
+    if let Some(raw) = &answer.raw {
+        return play_raw(connection, raw).await;
+    }
     if let Some(error) = &answer.empty_error {
         connection.write_whole(status(error), &headers(error), b"").await?;
         return Ok(true);
@@ -40,8 +44,10 @@ pub(super) async fn play(
         connection.until_gone().await;
         return Ok(false);
     }
-    let mut body = Body { connection, chunked: answer.chunked != Some(false), gathered: Vec::new() };
-    body.begin(broken).await?;
+    let left = answer.cut_after_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let mut body = Body { connection, chunked: answer.chunked != Some(false), gathered: Vec::new(), left };
+    body.begin(broken.is_some_and(|(kind, _)| matches!(kind, Break::Reset | Break::Close)) || left.is_some())
+        .await?;
     let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
     let mut pieces: i64 = 0;
     for Part { bytes, is_piece } in wire::parts(turn, request) {
@@ -61,6 +67,12 @@ pub(super) async fn play(
             }
         }
         body.put(&bytes).await?;
+        if body.left == Some(0) {
+            body.flush().await?;
+            tokio::time::sleep(BEFORE_CUT).await;
+            connection.close().await?;
+            return Ok(false);
+        }
     }
     body.flush().await?;
     match broken {
@@ -88,6 +100,19 @@ pub(super) async fn play(
     Ok(false)
 }
 
+async fn play_raw(connection: &mut Connection, raw: &ScriptRaw) -> io::Result<bool> {
+    let status = raw.status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
+    let headers: Vec<_> =
+        raw.headers.iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let bytes = raw.base64.as_ref().map(|text| base64::engine::general_purpose::STANDARD.decode(text));
+    let body = match bytes {
+        Some(decoded) => decoded.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+        None => raw.body.clone().unwrap_or_default().into_bytes(),
+    };
+    connection.write_whole(status, &headers, &body).await?;
+    Ok(true)
+}
+
 fn status(error: &ScriptError) -> u16 {
     error.status.and_then(|status| u16::try_from(status).ok()).unwrap_or(500)
 }
@@ -112,15 +137,16 @@ struct Body<'a> {
     connection: &'a mut Connection,
     chunked: bool,
     gathered: Vec<u8>,
+    /// How many bytes come before the connection is closed, where it is.
+    left: Option<usize>,
 }
 
 impl Body<'_> {
-    async fn begin(&mut self, broken: Option<(Break, i64)>) -> io::Result<()> {
+    async fn begin(&mut self, is_cut: bool) -> io::Result<()> {
         let mut head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n".to_owned();
         // With `connection: close` some clients take a body that is cut for one that is complete.
         // A connection that is going to be cut claims to stay, as those of real providers do.
-        let is_cut = broken.is_some_and(|(kind, _)| matches!(kind, Break::Reset | Break::Close));
         if !is_cut || !self.chunked {
             head.push_str("connection: close\r\n");
         }
@@ -132,7 +158,12 @@ impl Body<'_> {
     }
 
     async fn put(&mut self, bytes: &str) -> io::Result<()> {
-        self.gathered.extend_from_slice(bytes.as_bytes());
+        let mut bytes = bytes.as_bytes();
+        if let Some(left) = &mut self.left {
+            bytes = &bytes[..bytes.len().min(*left)];
+            *left -= bytes.len();
+        }
+        self.gathered.extend_from_slice(bytes);
         if self.gathered.len() >= GATHERED { self.flush().await } else { Ok(()) }
     }
 

@@ -2,6 +2,7 @@
 
 use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 
+use crate::model::history_faults;
 use crate::pattern::Pattern;
 
 /// A check of a case over the requests to the model.
@@ -29,6 +30,16 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             says: format!("the model is asked {wanted} times"),
             level: level(),
             failure: (count != wanted).then(|| format!("it was asked {count} times")),
+        });
+    }
+    if !requests.is_empty() {
+        let faults = requests.iter().flat_map(|request| {
+            history_faults(request).into_iter().map(|fault| format!("request {}, {fault}", request.n))
+        });
+        findings.push(RequestFinding {
+            says: "every history is one that a provider takes".to_owned(),
+            level: CheckLevel::Must,
+            failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
         });
     }
     for check in case.requests.iter().flatten() {
@@ -81,10 +92,11 @@ mod tests {
             [
                 Some("it was asked 1 times"),
                 None,
+                None,
                 Some(r#"request -1 is not like {"system":{"$has":true}}"#),
                 Some("there is no request 5"),
             ]
         );
-        assert_eq!(findings[2].level, CheckLevel::Must);
+        assert_eq!(findings[3].level, CheckLevel::Must);
     }
 }

@@ -125,6 +125,70 @@ async fn an_error_in_place_of_the_answer_has_status_headers_and_the_body_of_its_
     assert!(response.head.contains("x-should-retry: false"));
 }
 
+/// A body can be cut anywhere: here in the middle of a character.
+#[tokio::test]
+async fn a_body_can_be_cut_at_any_byte() {
+    let script = |cut: usize| json!({"responses": [{"text": "grüß", "cut_after_bytes": cut}]});
+    let model = start(json!({"responses": [{"text": "grüß"}]})).await;
+    let whole = post(model.address(), "/v1/chat/completions", &json!({})).await.body;
+    let middle = whole.find('ü').unwrap() + 1;
+    for cut in [0, 1, middle, whole.len() - 1] {
+        let model = start(script(cut)).await;
+        let mut stream = send(model.address(), "/v1/chat/completions", &json!({})).await;
+        let mut bytes = Vec::new();
+        tokio::time::timeout(LIMIT, stream.read_to_end(&mut bytes)).await.unwrap().unwrap();
+        let head = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+        let body = &bytes[head..];
+        if cut == 0 {
+            assert_eq!(body, b"");
+            continue;
+        }
+        let chunk = format!("{cut:x}\r\n").into_bytes();
+        let wanted = [&chunk[..], &whole.as_bytes()[..cut], b"\r\n"].concat();
+        assert_eq!(body, wanted, "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_of_any_kind_takes_the_place_of_an_answer() {
+    let script = json!({"responses": [
+        {"raw": {"headers": {"content-type": "text/html"}, "body": "<h1>Sign in</h1>"}},
+        {"raw": {"status": 307, "headers": {"location": "http://127.0.0.1:9/"}}},
+        {"raw": {"base64": "ZGF0YTog"}},
+    ]});
+    let model = start(script).await;
+    let response = post(model.address(), "/v1/messages", &json!({})).await;
+    assert_eq!((response.status, response.body.as_str()), (200, "<h1>Sign in</h1>"));
+    assert!(response.head.contains("content-type: text/html"), "{}", response.head);
+    let response = post(model.address(), "/v1/messages", &json!({})).await;
+    assert_eq!(response.status, 307);
+    assert!(response.head.contains("location: http://127.0.0.1:9/"), "{}", response.head);
+    assert_eq!(post(model.address(), "/v1/messages", &json!({})).await.body, "data: ");
+}
+
+#[tokio::test]
+async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
+    let table = [
+        ("/v1/messages", "message_stop", "usage"),
+        ("/v1/chat/completions", "[DONE]", "usage"),
+        ("/v1/responses", "response.completed", "input_tokens"),
+        ("/m:streamGenerateContent", "finishReason", "usageMetadata"),
+    ];
+    for (path, end, figures) in table {
+        let script = json!({"responses": [{"text": "x", "no_end": true}, {"text": "x", "no_usage": true}]});
+        let model = start(script).await;
+        let cut = post(model.address(), path, &json!({})).await;
+        assert_eq!(cut.end, End::Complete, "{path}");
+        assert!(cut.body.contains('x') && !cut.body.contains(end), "{path}: {}", cut.body);
+        let bare = post(model.address(), path, &json!({})).await;
+        assert!(
+            bare.body.contains(end) && !bare.body.contains(&format!("\"{figures}\":{{")),
+            "{path}: {}",
+            bare.body
+        );
+    }
+}
+
 /// Paths that are none and bodies that are no JSON use up nothing of the script.
 #[tokio::test]
 async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {

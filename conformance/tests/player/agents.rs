@@ -112,6 +112,15 @@ async fn a_wait_ends_with_the_agent() {
 }
 
 #[tokio::test]
+async fn writing_to_an_agent_that_has_ended_is_noted_and_no_more() {
+    let agent = shell("exec <&-; echo '{\"type\":\"closed\"}'; sleep 0.2");
+    let steps = json!([{"wait": {"type": "closed"}}, {"send": {"a": 1}}, {"wait_exit_ms": 5000}]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(played.broke_off, None);
+    assert_eq!(outline(&played)[1..4], [r#"c2s {"a":1}"#, "ctl player_error", "ctl exited 0"]);
+}
+
+#[tokio::test]
 async fn an_optional_wait_in_vain_goes_on() {
     let agent = shell("read -r line; echo '{\"type\":\"said\"}'");
     let steps = json!([

@@ -183,6 +183,20 @@ protocol! {
         headers: Opt<Map<Any>>,
     }
 
+    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    record ScriptRaw {
+        /// The status; 200 by default.
+        status: Opt<Count>,
+        /// Headers, as strings.
+        headers: Opt<Map<Str>>,
+        /// The body as text.
+        body: Opt<Str>,
+        /// The body as bytes, in base64.
+        base64: Opt<Str>,
+        ;
+        example {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>Sign in</h1>"}
+    }
+
     /// Why a scripted answer stops.
     strings ScriptStop(open) {
         /// It is done.
@@ -233,6 +247,14 @@ protocol! {
         drop_after: Opt<Int>,
         /// After that many pieces the connection is closed in good order.
         fin_after: Opt<Int>,
+        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        cut_after_bytes: Opt<Count>,
+        /// Whether the stream ends without its last events, although nothing breaks.
+        no_end: Opt<Bool>,
+        /// Whether no tokens are reported.
+        no_usage: Opt<Bool>,
+        /// A response in place of the answer.
+        raw: Opt<ScriptRaw>,
         /// Whether the body has chunked coding; true by default.
         chunked: Opt<Bool>,
         /// After that many pieces the error comes within the stream.

@@ -4526,6 +4526,39 @@ impl Default for ScriptError {
 }
 
 record! {
+    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    pub struct ScriptRaw() {
+        /// The status; 200 by default.
+        optional status: u64 = "status",
+        /// Headers, as strings.
+        optional headers: std::collections::BTreeMap<String, String> = "headers",
+        /// The body as text.
+        optional body: String = "body",
+        /// The body as bytes, in base64.
+        optional base64: String = "base64",
+    }
+}
+
+impl ScriptRaw {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            status: None,
+            headers: None,
+            body: None,
+            base64: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ScriptRaw {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A piece of text many times over; `{i}` in it becomes its number.
     pub struct ScriptRepeat() {
         /// The piece.
@@ -4571,6 +4604,14 @@ record! {
         optional drop_after: i64 = "drop_after",
         /// After that many pieces the connection is closed in good order.
         optional fin_after: i64 = "fin_after",
+        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        optional cut_after_bytes: u64 = "cut_after_bytes",
+        /// Whether the stream ends without its last events, although nothing breaks.
+        optional no_end: bool = "no_end",
+        /// Whether no tokens are reported.
+        optional no_usage: bool = "no_usage",
+        /// A response in place of the answer.
+        optional raw: ScriptRaw = "raw",
         /// Whether the body has chunked coding; true by default.
         optional chunked: bool = "chunked",
         /// After that many pieces the error comes within the stream.
@@ -4597,6 +4638,10 @@ impl ScriptResponse {
             hang_after: None,
             drop_after: None,
             fin_after: None,
+            cut_after_bytes: None,
+            no_end: None,
+            no_usage: None,
+            raw: None,
             chunked: None,
             stream_error_after: None,
             error: None,

@@ -1628,6 +1628,18 @@ export interface ScriptError {
   headers?: Record<string, JsonValue>;
 }
 
+/** A response of any kind: a page of HTML, a redirect, bytes that are no text. */
+export interface ScriptRaw {
+  /** The status; 200 by default. */
+  status?: number;
+  /** Headers, as strings. */
+  headers?: Record<string, string>;
+  /** The body as text. */
+  body?: string;
+  /** The body as bytes, in base64. */
+  base64?: string;
+}
+
 /** A piece of text many times over; `{i}` in it becomes its number. */
 export interface ScriptRepeat {
   /** The piece. */
@@ -1660,6 +1672,14 @@ export interface ScriptResponse {
   drop_after?: number;
   /** After that many pieces the connection is closed in good order. */
   fin_after?: number;
+  /** After that many bytes of the body the connection is closed: in the middle of a line, or of a character. */
+  cut_after_bytes?: number;
+  /** Whether the stream ends without its last events, although nothing breaks. */
+  no_end?: boolean;
+  /** Whether no tokens are reported. */
+  no_usage?: boolean;
+  /** A response in place of the answer. */
+  raw?: ScriptRaw;
   /** Whether the body has chunked coding; true by default. */
   chunked?: boolean;
   /** After that many pieces the error comes within the stream. */

@@ -17,6 +17,7 @@ pub(super) fn undeclared(script: &ModelScript) -> Option<String> {
 fn in_response(path: &str, response: &ScriptResponse) -> Option<String> {
     let nested = [
         ("when.", response.when.as_ref().map(|condition| &condition.extra)),
+        ("raw.", response.raw.as_ref().map(|raw| &raw.extra)),
         ("usage.", response.usage.as_ref().map(|usage| &usage.extra)),
         ("error.", response.error.as_ref().map(|error| &error.extra)),
         ("empty_error.", response.empty_error.as_ref().map(|error| &error.extra)),

@@ -10,19 +10,17 @@ use super::{Answer, Parts};
 const SIGNATURE: &str = "c2ln";
 
 pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
-    let tokens = answer.tokens;
-    out.event(
-        false,
-        &json!({"type": "message_start", "message": {
-            "id": format!("msg_{:04}", answer.number), "type": "message", "role": "assistant", "content": [],
-            "model": answer.model, "stop_reason": null, "stop_sequence": null,
-            "usage": {
-                "input_tokens": tokens.input, "output_tokens": 1,
-                "cache_read_input_tokens": tokens.cache_read,
-                "cache_creation_input_tokens": tokens.cache_write,
-            },
-        }}),
-    );
+    let mut start = json!({"type": "message_start", "message": {
+        "id": format!("msg_{:04}", answer.number), "type": "message", "role": "assistant", "content": [],
+        "model": answer.model, "stop_reason": null, "stop_sequence": null,
+    }});
+    if let Some(tokens) = answer.tokens {
+        start["message"]["usage"] = json!({
+            "input_tokens": tokens.input, "output_tokens": 1,
+            "cache_read_input_tokens": tokens.cache_read, "cache_creation_input_tokens": tokens.cache_write,
+        });
+    }
+    out.event(false, &start);
     for (index, block) in answer.blocks.iter().enumerate() {
         let (start, kind, member) = match &block.kind {
             Kind::Text => (json!({"type": "text", "text": ""}), "text_delta", "text"),
@@ -52,12 +50,13 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
         ScriptStop::ToolUse => "tool_use".to_owned(),
         other => other.to_string(),
     };
-    out.event(
-        false,
-        &json!({
-            "type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
-            "usage": {"output_tokens": tokens.output},
-        }),
-    );
+    if !answer.ends {
+        return;
+    }
+    let mut last = json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null}});
+    if let Some(tokens) = answer.tokens {
+        last["usage"] = json!({"output_tokens": tokens.output});
+    }
+    out.event(false, &last);
     out.event(false, &json!({"type": "message_stop"}));
 }

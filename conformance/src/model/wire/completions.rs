@@ -49,14 +49,19 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
         ScriptStop::ToolUse => "tool_calls".to_owned(),
         other => other.to_string(),
     };
+    if !answer.ends {
+        return;
+    }
     out.data(false, &delta(json!({}), Some(&stop)));
-    // What came from a cache counts as input here.
-    let (input, output) = (answer.tokens.input + answer.tokens.cache_read, answer.tokens.output);
-    let mut last = chunk(json!([]));
-    last["usage"] = json!({
-        "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
-        "prompt_tokens_details": {"cached_tokens": answer.tokens.cache_read},
-    });
-    out.data(false, &last);
+    if let Some(tokens) = answer.tokens {
+        // What came from a cache counts as input here.
+        let (input, output) = (tokens.input + tokens.cache_read, tokens.output);
+        let mut last = chunk(json!([]));
+        last["usage"] = json!({
+            "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+            "prompt_tokens_details": {"cached_tokens": tokens.cache_read},
+        });
+        out.data(false, &last);
+    }
     out.text("[DONE]");
 }

@@ -47,13 +47,17 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
         ScriptStop::Length => "MAX_TOKENS".to_owned(),
         other => other.to_string(),
     };
-    let tokens = answer.tokens;
-    let input = tokens.input + tokens.cache_read;
+    if !answer.ends {
+        return;
+    }
     let mut last = chunk(json!({"text": ""}));
     last["candidates"][0]["finishReason"] = json!(reason);
-    last["usageMetadata"] = json!({
-        "promptTokenCount": input, "cachedContentTokenCount": tokens.cache_read,
-        "candidatesTokenCount": tokens.output, "totalTokenCount": input + tokens.output,
-    });
+    if let Some(tokens) = answer.tokens {
+        let input = tokens.input + tokens.cache_read;
+        last["usageMetadata"] = json!({
+            "promptTokenCount": input, "cachedContentTokenCount": tokens.cache_read,
+            "candidatesTokenCount": tokens.output, "totalTokenCount": input + tokens.output,
+        });
+    }
     out.data(false, &last);
 }

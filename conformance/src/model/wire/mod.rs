@@ -24,7 +24,10 @@ struct Answer<'a> {
     model: &'a str,
     blocks: Vec<Block>,
     stop: ScriptStop,
-    tokens: Tokens,
+    /// None where the script wants none to be reported.
+    tokens: Option<Tokens>,
+    /// Whether the last events are sent.
+    ends: bool,
 }
 
 /// The whole stream of an answer, in order.
@@ -36,7 +39,8 @@ pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<Part> {
         model: request.model.as_deref().unwrap_or("?"),
         blocks,
         stop,
-        tokens: tokens_of(&turn.answer),
+        tokens: (turn.answer.no_usage != Some(true)).then(|| tokens_of(&turn.answer)),
+        ends: turn.answer.no_end != Some(true),
     };
     let mut out = Parts(Vec::new());
     match request.api {

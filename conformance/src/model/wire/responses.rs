@@ -36,12 +36,16 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
     for (index, block) in answer.blocks.iter().enumerate() {
         output.push(write_block(&mut out, answer.number, index, block));
     }
-    let tokens = answer.tokens;
-    let input = tokens.input + tokens.cache_read;
-    let usage = json!({
-        "input_tokens": input, "input_tokens_details": {"cached_tokens": tokens.cache_read},
-        "output_tokens": tokens.output, "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": input + tokens.output,
+    if !answer.ends {
+        return;
+    }
+    let usage = answer.tokens.map_or(Value::Null, |tokens| {
+        let input = tokens.input + tokens.cache_read;
+        json!({
+            "input_tokens": input, "input_tokens_details": {"cached_tokens": tokens.cache_read},
+            "output_tokens": tokens.output, "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": input + tokens.output,
+        })
     });
     if answer.stop == ScriptStop::Length {
         let mut response = response("incomplete", &output, usage);

@@ -1520,6 +1520,18 @@ class ScriptError(TypedDict):
     """Headers of the response, as strings; null leaves out one that is sent otherwise."""
 
 
+class ScriptRaw(TypedDict):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    status: NotRequired["int"]
+    """The status; 200 by default."""
+    headers: NotRequired["Mapping[str, str]"]
+    """Headers, as strings."""
+    body: NotRequired["str"]
+    """The body as text."""
+    base64: NotRequired["str"]
+    """The body as bytes, in base64."""
+
+
 class ScriptRepeat(TypedDict):
     """A piece of text many times over; `{i}` in it becomes its number."""
     chunk: "str"
@@ -1552,6 +1564,14 @@ class ScriptResponse(TypedDict):
     """After that many pieces the connection is reset."""
     fin_after: NotRequired["int"]
     """After that many pieces the connection is closed in good order."""
+    cut_after_bytes: NotRequired["int"]
+    """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+    no_end: NotRequired["bool"]
+    """Whether the stream ends without its last events, although nothing breaks."""
+    no_usage: NotRequired["bool"]
+    """Whether no tokens are reported."""
+    raw: NotRequired["ScriptRaw"]
+    """A response in place of the answer."""
     chunked: NotRequired["bool"]
     """Whether the body has chunked coding; true by default."""
     stream_error_after: NotRequired["int"]

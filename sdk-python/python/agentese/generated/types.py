@@ -1351,6 +1351,16 @@ class ScriptError(Record):
     headers = Member("headers", "{any}", "Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
 
 
+class ScriptRaw(Record):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    __slots__ = ()
+    __match_args__ = ("status", "headers", "body", "base64")
+    status = Member("status", "int", "The status; 200 by default.", required=False, nullable=True)
+    headers = Member("headers", "{str}", "Headers, as strings.", required=False, nullable=True)
+    body = Member("body", "str", "The body as text.", required=False, nullable=True)
+    base64 = Member("base64", "str", "The body as bytes, in base64.", required=False, nullable=True)
+
+
 class ScriptRepeat(Record):
     """A piece of text many times over; `{i}` in it becomes its number."""
     __slots__ = ()
@@ -1362,7 +1372,7 @@ class ScriptRepeat(Record):
 class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
-    __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "chunked", "stream_error_after", "error", "empty_error")
+    __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
     when = Member("when", "ScriptCondition", "The requests that it is for; without it, the next one for which no other answer is meant.", required=False, nullable=True)
     keep = Member("keep", "bool", "Whether it answers all requests that fit its condition; by default an answer is used once.", required=False, nullable=True)
     blocks = Member("blocks", "[ScriptBlock]", "The blocks in order.", required=False, nullable=True)
@@ -1374,6 +1384,10 @@ class ScriptResponse(Record):
     hang_after = Member("hang_after", "int", "After that many pieces nothing more comes; -1: not even the beginning.", required=False, nullable=True)
     drop_after = Member("drop_after", "int", "After that many pieces the connection is reset.", required=False, nullable=True)
     fin_after = Member("fin_after", "int", "After that many pieces the connection is closed in good order.", required=False, nullable=True)
+    cut_after_bytes = Member("cut_after_bytes", "int", "After that many bytes of the body the connection is closed: in the middle of a line, or of a character.", required=False, nullable=True)
+    no_end = Member("no_end", "bool", "Whether the stream ends without its last events, although nothing breaks.", required=False, nullable=True)
+    no_usage = Member("no_usage", "bool", "Whether no tokens are reported.", required=False, nullable=True)
+    raw_ = Member("raw", "ScriptRaw", "A response in place of the answer.", required=False, nullable=True)
     chunked = Member("chunked", "bool", "Whether the body has chunked coding; true by default.", required=False, nullable=True)
     stream_error_after = Member("stream_error_after", "int", "After that many pieces the error comes within the stream.", required=False, nullable=True)
     error = Member("error", "ScriptError", "A failure in place of the answer.", required=False, nullable=True)

@@ -2392,6 +2392,26 @@ class ScriptError(Record):
     @classmethod
     def from_dict(cls, members: shapes.ScriptError) -> ScriptError: ...
 
+class ScriptRaw(Record):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["status"], Literal["headers"], Literal["body"], Literal["base64"]]] = ("status", "headers", "body", "base64")
+    @property
+    def status(self) -> int | None:
+        """The status; 200 by default."""
+    @property
+    def headers(self) -> dict[str, str] | None:
+        """Headers, as strings."""
+    @property
+    def body(self) -> str | None:
+        """The body as text."""
+    @property
+    def base64(self) -> str | None:
+        """The body as bytes, in base64."""
+    def to_dict(self) -> shapes.ScriptRaw: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ScriptRaw) -> ScriptRaw: ...
+
 class ScriptRepeat(Record):
     """A piece of text many times over; `{i}` in it becomes its number."""
     __slots__ = ()
@@ -2409,7 +2429,7 @@ class ScriptRepeat(Record):
 class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["when"], Literal["keep"], Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "chunked", "stream_error_after", "error", "empty_error")
+    __match_args__: ClassVar[tuple[Literal["when"], Literal["keep"], Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["cut_after_bytes"], Literal["no_end"], Literal["no_usage"], Literal["raw_"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
     @property
     def when(self) -> ScriptCondition | None:
         """The requests that it is for; without it, the next one for which no other answer is meant."""
@@ -2443,6 +2463,18 @@ class ScriptResponse(Record):
     @property
     def fin_after(self) -> int | None:
         """After that many pieces the connection is closed in good order."""
+    @property
+    def cut_after_bytes(self) -> int | None:
+        """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+    @property
+    def no_end(self) -> bool | None:
+        """Whether the stream ends without its last events, although nothing breaks."""
+    @property
+    def no_usage(self) -> bool | None:
+        """Whether no tokens are reported."""
+    @property
+    def raw_(self) -> ScriptRaw | None:
+        """A response in place of the answer."""
     @property
     def chunked(self) -> bool | None:
         """Whether the body has chunked coding; true by default."""

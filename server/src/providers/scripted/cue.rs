@@ -28,6 +28,11 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
         cues.push(Cue::Wait(Duration::from_millis(pause)));
     }
+    if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
+        // These are about bytes on a connection, and here is none.
+        cues.push(fail(BROKEN.to_owned()));
+        return cues;
+    }
     if let Some(error) = &answer.empty_error {
         cues.push(fail(format!("{} status code (no body)", error.status.unwrap_or(500))));
         return cues;
@@ -41,7 +46,8 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         return cues;
     }
     let tokens = script::tokens_of(answer);
-    cues.push(say_usage(Tokens { output: 1, ..tokens }));
+    let reports = answer.no_usage != Some(true);
+    cues.extend(reports.then(|| say_usage(Tokens { output: 1, ..tokens })));
     let blocks = script::blocks(answer);
     let stop = script::stop_of(answer, &blocks);
     let broken = script::break_of(answer);
@@ -77,7 +83,7 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         cues.push(Cue::Hang);
         return cues;
     }
-    cues.push(say_usage(tokens));
+    cues.extend(reports.then(|| say_usage(tokens)));
     cues.push(match stop {
         ScriptStop::Stop => Cue::Say(StreamEvent::Done(Done::Stop)),
         ScriptStop::Length => Cue::Say(StreamEvent::Done(Done::Length)),
