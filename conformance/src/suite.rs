@@ -12,6 +12,7 @@ use crate::transcript::{Transcript, TranscriptError};
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
 static TRANSCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/transcripts");
+static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 
 /// Why a part of the suite cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +36,9 @@ pub enum SuiteError {
     Transcript(#[from] TranscriptError),
 }
 
-/// Where cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`) and golden transcripts
-/// (`transcripts/DIALECT/NAME.jsonl`) come from.
+/// Where cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
+/// (`transcripts/DIALECT/NAME.jsonl`) and other recordings of the same case
+/// (`alternatives/DIALECT/NAME.jsonl`) come from.
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     folder: Option<PathBuf>,
@@ -121,10 +123,29 @@ impl Suite {
     /// # Errors
     /// Where it is no transcript.
     pub fn golden(&self, dialect: &str, name: &str) -> Result<Option<Transcript>, SuiteError> {
+        self.transcript(&TRANSCRIPTS, "transcripts", dialect, name)
+    }
+
+    /// Another recording of the case that is as good as the golden one, where the recorded agent races with
+    /// itself; none where there is none.
+    ///
+    /// # Errors
+    /// Where it is no transcript.
+    pub fn alternative(&self, dialect: &str, name: &str) -> Result<Option<Transcript>, SuiteError> {
+        self.transcript(&ALTERNATIVES, "alternatives", dialect, name)
+    }
+
+    fn transcript(
+        &self,
+        embedded: &Dir<'static>,
+        kind: &str,
+        dialect: &str,
+        name: &str,
+    ) -> Result<Option<Transcript>, SuiteError> {
         let folder = dialect.split('@').next().unwrap_or_default();
         let path = format!("{folder}/{name}.jsonl");
-        let Some(text) = self.text(&TRANSCRIPTS, "transcripts", &path)? else { return Ok(None) };
-        Ok(Some(Transcript::parse(Path::new(&path), &text)?))
+        let Some(text) = self.text(embedded, kind, &path)? else { return Ok(None) };
+        Ok(Some(Transcript::parse(&Path::new(kind).join(path), &text)?))
     }
 
     fn parse<T: serde::de::DeserializeOwned>(

@@ -197,6 +197,22 @@ fn golden_transcripts_are_of_their_cases() {
     }
 }
 
+/// Other recordings are of cases that there are.
+#[test]
+fn alternatives_are_of_their_cases() {
+    let suite = Suite::embedded();
+    let mut count = 0;
+    for case in suite.cases("pi").unwrap() {
+        if let Some(other) = suite.alternative("pi", &case.name).unwrap() {
+            assert!(other.received().count() > 3, "{}", case.name);
+            assert_eq!(other.header.agent, "pi");
+            count += 1;
+        }
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/alternatives/pi");
+    assert_eq!(count, std::fs::read_dir(folder).unwrap().count());
+}
+
 #[test]
 fn profiles_name_dialects_and_start_something() {
     let suite = Suite::embedded();
