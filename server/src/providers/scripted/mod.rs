@@ -40,7 +40,7 @@ enum Source {
         /// How many requests there were.
         requests: AtomicU64,
     },
-    Script(Mutex<Playlist>),
+    Script(Box<Mutex<Playlist>>),
 }
 
 impl Scripted {
@@ -53,7 +53,7 @@ impl Scripted {
     /// belongs to. When there are none left, the script's default is the answer, or else a text that
     /// says so.
     pub fn script(script: ModelScript) -> Self {
-        Self::new(Source::Script(Mutex::new(Playlist::new(script))))
+        Self::new(Source::Script(Box::new(Mutex::new(Playlist::new(script)))))
     }
 
     /// Pauses that long before each piece of the built-in plan, in whole milliseconds. A script
