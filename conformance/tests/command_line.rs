@@ -31,7 +31,10 @@ fn errors_are_one_line_and_name_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script.json");
     std::fs::write(&script, r#"{"responses": [{"txt": "x"}]}"#).unwrap();
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 9] = [
+        (&["play", "bash-basic"], "the following required arguments were not provided: --profile <PROFILE>"),
+        (&["plya"], "unrecognized subcommand 'plya'"),
+        (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
         (
             &["list", "--dialect", "nope"],
             "there is no dialect `nope`; there are: omp, opal, operator, pi, pisces",

@@ -20,7 +20,7 @@ const SURE: f64 = 0.8;
 #[derive(Debug, Args)]
 pub(super) struct Detect {
     /// A transcript.
-    #[arg(long, value_name = "FILE", conflicts_with = "command", required_unless_present_any = ["command", "profile"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
     transcript: Option<PathBuf>,
     /// Starts the agent as this profile says: a name, as `list --profiles` has it, or a file that ends in
     /// .json. For agents that do not start without a model.
@@ -49,7 +49,10 @@ impl Detect {
                 detect(&played.recording.transcript()?)
             }
             (None, None) => {
-                let (program, arguments) = self.command.split_first().context("there is no command")?;
+                let (program, arguments) = self
+                    .command
+                    .split_first()
+                    .context("give a command behind `--`, a --profile or a --transcript")?;
                 let directory = tempfile::tempdir()?;
                 let program = absolute(program)?;
                 let limit = Duration::from_millis(self.timeout);

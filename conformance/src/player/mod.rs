@@ -6,6 +6,7 @@
 //! its group goes the same way. Every wait is bounded.
 
 mod agent;
+mod applies;
 mod error;
 mod layout;
 mod redact;
@@ -25,6 +26,7 @@ use crate::recording::{Recorder, Recording};
 use crate::variables::Variables;
 
 pub(crate) use agent::read_lines;
+pub use applies::not_applicable;
 pub use error::PlayError;
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
