@@ -27,8 +27,20 @@ async fn main() -> ExitCode {
     match cli::run(arguments).await {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// An error with its causes, but for those whose text it has already.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match (text.is_empty(), text.contains(&cause)) {
+            (true, _) => cause,
+            (false, true) => text,
+            (false, false) => format!("{text}: {cause}"),
+        }
+    })
 }

@@ -57,6 +57,7 @@ fn errors_are_one_line_and_name_what_there_is() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.starts_with("error: ") && said.contains(wanted), "{arguments:?}: {said}");
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(said.matches("os error").count() <= 1, "{said}");
     }
 }
 
