@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-rust test-typescript lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,7 +13,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-typescript ## Everything, in all languages.
+test: lint test-rust test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
@@ -21,8 +21,18 @@ test-rust: test-providers-setup ## Rust: unit, integration, doc tests; recording
 test-providers-setup: ## The mock of the model APIs that the tests of the providers ask.
 	cd server/tests/aimock && npm ci --no-audit --no-fund
 
+test-python: ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
+	./sdk-python/test --package
+
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test
+
+test-quick-starts: test-typescript ## The quick starts of the READMEs against the reference agent.
+	./interop/quick-starts agentese
+
+test-pages: ## The exported page in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
+	cd sdk-ts && { [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund; }
+	$(CARGO) test -p agentese-server --test export -- --nocapture browser
 
 lint: ## Format and lints; warnings are errors.
 	$(CARGO) fmt --all --check
@@ -31,7 +41,7 @@ lint: ## Format and lints; warnings are errors.
 generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen
 
-interop: ## Clients of others against the reference agent, and session files. Needs the npm registry and crates.io.
+interop: ## Clients and agents of others, real pi and omp among them; see docs/interop.md. Needs the package registries.
 	./interop/run
 
 bench: ## Benchmarks; the figures are in docs/benchmarks.md.
@@ -40,4 +50,4 @@ bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf sdk-ts/node_modules sdk-ts/dist
+	rm -rf sdk-ts/node_modules sdk-ts/dist sdk-python/.venv

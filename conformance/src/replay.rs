@@ -80,7 +80,7 @@ pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
     transcript
         .received()
         .filter_map(|line| match route(spec, line) {
-            Ok(Routed::Event { kind, .. }) => spec.event(&kind).map(|event| event.run),
+            Ok(Routed::Event { kind, .. }) => kind.spec().map(|event| event.run),
             _ => None,
         })
         .filter(|effect| *effect != RunEffect::None)

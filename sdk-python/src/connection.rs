@@ -6,18 +6,27 @@ use agentese::dynamic::{self, Client};
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 
+use crate::frames::{Frame, Frames};
 use crate::home::Home;
 use crate::mailbox::{Mailbox, Ticket};
 use crate::options::{ConnectionOptions, Diagnostics, Keeper, Program, Wait, limit};
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};
-use crate::{errors, runtime, transport};
+use crate::{errors, inherited, runtime, transport};
 
 struct Inner {
     client: Arc<Client>,
     questions: Arc<Questions>,
     diagnostics: Arc<Diagnostics>,
+    frames: Option<Arc<Frames>>,
+}
+
+/// What else goes to Python, and the ticket that is posted for it on an event loop.
+#[derive(Clone, Copy)]
+struct Wanted {
+    dialogs: Option<u64>,
+    frames: Option<u64>,
 }
 
 /// A connection to an agent. Calls may come from any thread.
@@ -39,36 +48,46 @@ impl Connection {
         options: ConnectionOptions,
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
-        dialogs: Option<u64>,
+        wanted: Wanted,
         open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
         let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        table.get().prepare(py, spec);
         let mut options = options.into_core()?;
-        let ticket = dialogs.and_then(|number| Some(mailbox.as_ref()?.get().ticket(number)));
-        let questions = Questions::new(ticket);
+        let ticket = |number: u64| Some(mailbox.as_ref()?.get().ticket(number));
+        let questions = Questions::new(wanted.dialogs.and_then(ticket));
+        let frames = wanted.frames.map(|number| Frames::new(ticket(number)));
         let diagnostics = Arc::<Diagnostics>::default();
-        options.tap = Some(Arc::new(Keeper(diagnostics.clone())));
-        if dialogs.is_some() {
+        options.tap = Some(Arc::new(Keeper { diagnostics: diagnostics.clone(), frames: frames.clone() }));
+        if wanted.dialogs.is_some() {
             options.dialogs = Some(Arc::new(Sink(questions.clone())));
         }
         let _runtime = runtime::handle().enter();
         let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
         runtime::remember(&client);
-        let (over, asked) = (client.terminated(), questions.clone());
+        if let Some(pipes) = client.pipes() {
+            inherited::remember(&pipes);
+        }
+        let (over, asked, seen) = (client.terminated(), questions.clone(), frames.clone());
         runtime::handle().spawn(async move {
             over.await;
             asked.end();
+            if let Some(seen) = seen {
+                seen.end();
+            }
         });
-        Ok(Connection { inner: Home::new(Inner { client, questions, diagnostics }), mailbox, table })
+        Ok(Connection { inner: Home::new(Inner { client, questions, diagnostics, frames }), mailbox, table })
     }
 }
 
 #[pymethods]
 impl Connection {
-    /// Starts a program and talks to it. `dialogs` says that dialogs go to a handler; its value is the ticket.
+    /// Starts a program and talks to it. `dialogs` says that dialogs go to a handler, `frames` that frames are kept
+    /// for somebody who looks at them; their values are the tickets.
     #[staticmethod]
-    #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
+    #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None, frames=None))]
     fn spawn(
         py: Python<'_>,
         dialect: &str,
@@ -77,16 +96,18 @@ impl Connection {
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
         dialogs: Option<u64>,
+        frames: Option<u64>,
     ) -> PyResult<Self> {
         let child = program.into_core()?;
-        Self::make(py, dialect, options, table, mailbox, dialogs, || {
+        Self::make(py, dialect, options, table, mailbox, Wanted { dialogs, frames }, || {
             Ok(Transport::from_child(child).map_err(agentese::Error::from))
         })
     }
 
     /// Talks over a connected Unix socket.
     #[staticmethod]
-    #[pyo3(signature = (dialect, socket, options, table, mailbox=None, dialogs=None))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
+    #[pyo3(signature = (dialect, socket, options, table, mailbox=None, dialogs=None, frames=None))]
     fn connect(
         py: Python<'_>,
         dialect: &str,
@@ -95,8 +116,10 @@ impl Connection {
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
         dialogs: Option<u64>,
+        frames: Option<u64>,
     ) -> PyResult<Self> {
-        Self::make(py, dialect, options, table, mailbox, dialogs, || transport::socket(socket).map(Ok))
+        let wanted = Wanted { dialogs, frames };
+        Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
     }
 
     /// `NAME@REVISION`.
@@ -196,6 +219,33 @@ impl Connection {
     fn next_question(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         let questions = self.inner.get(py)?.questions.clone();
         questions.next(py)
+    }
+
+    /// The next frames that passed, blocking; nothing at the end, and where none are kept.
+    fn next_frames(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
+        match self.inner.get(py)?.frames.clone() {
+            Some(frames) => frames.next(py),
+            None => Ok(None),
+        }
+    }
+
+    /// The frames that passed and are there.
+    fn frames(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
+        Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
+    }
+
+    /// Keeps no more frames.
+    fn stop_frames(&self, py: Python<'_>) -> PyResult<()> {
+        if let Some(frames) = &self.inner.get(py)?.frames {
+            frames.stop();
+        }
+        Ok(())
+    }
+
+    /// How many frames nobody will see, because whoever looks at them was too far behind.
+    #[getter]
+    fn dropped_frames(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.inner.get(py)?.frames.as_ref().map_or(0, |frames| frames.dropped()))
     }
 
     /// The questions that are there.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::{errors, inherited};
 
 /// How often this process was forked off another one since the module was loaded. Asking the system for the
 /// process id instead would cost more than handing over an event does.
@@ -15,6 +15,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 #[pyfunction]
 pub fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    inherited::close_all();
 }
 
 /// Which process this is, among those that were forked off one another.

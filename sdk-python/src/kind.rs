@@ -10,8 +10,11 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
-use crate::record::Record;
+use crate::record::{Places, Record};
 use crate::{errors, json};
+
+/// Parts of a frame up to this size in bytes have memory of their own.
+const COPIED: usize = 512;
 
 /// A class for records of one kind, with what tells it from others.
 pub struct Shape {
@@ -105,7 +108,11 @@ impl Kind {
 
     /// The value of a raw JSON text; `shared` is the text that it is a part of.
     pub fn decode<'py>(&self, py: Python<'py>, raw: &str, shared: &FrameText) -> PyResult<Bound<'py, PyAny>> {
-        let part = || shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw));
+        // Copying a few bytes costs less than counting who shares them.
+        let part = || match raw.len() < COPIED {
+            true => FrameText::from(raw),
+            false => shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw)),
+        };
         match self {
             Kind::Str => {
                 let text = scan::string(raw).ok_or_else(|| misfit(py, "a string", raw))?;
@@ -158,22 +165,19 @@ impl Kind {
                 sound.map_err(|_| misfit(py, "an object", raw))?;
                 Ok(members.into_any())
             }
-            Kind::Record(class) if raw.starts_with('{') => Record::make(class.bind(py), part()),
+            Kind::Record(class) if raw.starts_with('{') => {
+                Record::make_generated(class.bind(py), part(), None)
+            }
             Kind::Record(_) => Err(misfit(py, "an object", raw)),
             Kind::Union { tag, open, variants, unknown } => {
-                let mut found = None;
-                scan::members(raw, |name, value| {
-                    if scan::is_named(name, tag) {
-                        found = Some(value);
-                    }
-                })
-                .map_err(|_| misfit(py, "an object", raw))?;
-                let value = found
+                let places = Places::of(raw).map_err(|_| misfit(py, "an object", raw))?;
+                let value = places
+                    .find(raw, tag)
                     .and_then(scan::string)
                     .ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
                 match variants.iter().find(|(known, _)| *known == value) {
-                    Some((_, class)) => Record::make(class.bind(py), part()),
-                    None if *open => Record::make(unknown.bind(py), part()),
+                    Some((_, class)) => Record::make_generated(class.bind(py), part(), Some(places)),
+                    None if *open => Record::make_generated(unknown.bind(py), part(), Some(places)),
                     None => Err(misfit(py, &format!("a declared `{tag}`"), raw)),
                 }
             }

@@ -6,7 +6,9 @@
 mod connection;
 mod errors;
 mod framer;
+mod frames;
 mod home;
+mod inherited;
 mod json;
 mod kind;
 mod mailbox;
@@ -20,6 +22,10 @@ mod serving;
 mod stream;
 mod transport;
 mod wait;
+
+/// Frames are allocated on the runtime's threads and freed on Python's, which the system's allocator does under a lock.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The native core; not part of the public interface.
 #[pyo3::pymodule]

@@ -9,9 +9,11 @@ use std::time::Duration;
 use agentese::ChildOptions;
 use agentese::dynamic::{Limit, Options};
 use agentese::queue::Overflow;
-use agentese::tap::{Diagnostic, Tap};
+use agentese::tap::{Diagnostic, Direction, Tap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::frames::Frames;
 
 /// How many diagnostics are kept; the oldest go.
 const KEPT: usize = 256;
@@ -27,12 +29,21 @@ impl Diagnostics {
     }
 }
 
-/// Keeps diagnostics.
-pub struct Keeper(pub Arc<Diagnostics>);
+/// Keeps diagnostics, and frames where somebody wants to see them.
+pub struct Keeper {
+    pub diagnostics: Arc<Diagnostics>,
+    pub frames: Option<Arc<Frames>>,
+}
 
 impl Tap for Keeper {
     fn wants_frames(&self) -> bool {
-        false
+        self.frames.is_some()
+    }
+
+    fn frame(&self, direction: Direction, text: &str) {
+        if let Some(frames) = &self.frames {
+            frames.push(direction, text);
+        }
     }
 
     fn diagnostic(&self, diagnostic: &Diagnostic) {
@@ -51,7 +62,7 @@ impl Tap for Keeper {
             Diagnostic::EventDropped { kind } => ("event_dropped", kind.clone()),
             other => ("other", format!("{other:?}")),
         };
-        let mut kept = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.diagnostics.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT {
             kept.pop_front();
         }

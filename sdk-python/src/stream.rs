@@ -1,12 +1,13 @@
 //! Events on their way into Python: batch by batch, as instances of their generated classes.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use agentese::EndedBy;
 use agentese::dynamic::{Event, EventStream};
+use agentese::spec::{EventSpec, Spec};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
 
@@ -20,13 +21,21 @@ use crate::wait::{Bell, deadline};
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
+/// What ended a run, and its last event.
+type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>);
+
 /// The class of each event, and that of all others.
 #[pyclass(frozen)]
 pub struct EventTable {
     classes: HashMap<String, Py<PyType>>,
     unknown: Py<PyType>,
-    /// Classes by the place of their row in the tables: no name is compared twice.
-    known: Mutex<Vec<(usize, Py<PyType>)>>,
+    /// The classes in the order of the dialect's rows: an event is looked up without comparing its name.
+    rows: OnceLock<Rows>,
+}
+
+struct Rows {
+    events: &'static [EventSpec],
+    classes: Box<[Py<PyType>]>,
 }
 
 #[pymethods]
@@ -35,29 +44,33 @@ impl EventTable {
     fn new(classes: &Bound<'_, PyDict>, unknown: Py<PyType>) -> PyResult<Self> {
         let classes =
             classes.iter().map(|(kind, class)| Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind())));
-        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, known: Mutex::default() })
+        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, rows: OnceLock::new() })
     }
 }
 
 impl EventTable {
-    #[inline]
-    fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
-        let class = match event.spec() {
-            Some(spec) => self.known(py, std::ptr::from_ref(spec) as usize, spec.name),
-            None => self.unknown.bind(py).clone(),
-        };
-        Record::make(&class, event.into_body())
+    /// Learns the rows of its dialect.
+    pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
+        self.rows.get_or_init(|| {
+            let class =
+                |event: &EventSpec| self.classes.get(event.name).unwrap_or(&self.unknown).clone_ref(py);
+            Rows { events: spec.events, classes: spec.events.iter().map(class).collect() }
+        });
     }
 
     #[inline]
-    fn known<'py>(&self, py: Python<'py>, row: usize, name: &str) -> Bound<'py, PyType> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, class)) = known.iter().find(|(at, _)| *at == row) {
-            return class.bind(py).clone();
-        }
-        let class = self.classes.get(name).unwrap_or(&self.unknown);
-        known.push((row, class.clone_ref(py)));
-        class.bind(py).clone()
+    fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
+        let class = event.spec().and_then(|spec| self.rows.get()?.class(spec));
+        Record::make_generated(class.unwrap_or(&self.unknown).bind(py), event.into_body(), None)
+    }
+}
+
+impl Rows {
+    /// The class of a row, by its place in the table.
+    #[inline]
+    fn class(&self, spec: &'static EventSpec) -> Option<&Py<PyType>> {
+        let from_start = (std::ptr::from_ref(spec) as usize).checked_sub(self.events.as_ptr() as usize)?;
+        self.classes.get(from_start / size_of::<EventSpec>())
     }
 }
 
@@ -210,7 +223,7 @@ impl Stream {
     }
 
     /// What ended the run and its last event; raises how it failed. Nothing before the end.
-    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<(&'static str, Option<Bound<'py, PyAny>>)>> {
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
         let over = shared.inner().stream.over().cloned();
         match over {

@@ -1,11 +1,13 @@
 //! Streams that Python hands over, as transports.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net;
 
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 use tokio::net::UnixStream;
+
+use crate::inherited;
 
 /// A transport over a connected Unix socket, by its descriptor, which stays the caller's.
 pub fn socket(descriptor: i32) -> PyResult<Transport> {
@@ -19,6 +21,7 @@ pub fn socket(descriptor: i32) -> PyResult<Transport> {
     let socket = net::UnixStream::from(own);
     socket.local_addr()?;
     socket.set_nonblocking(true)?;
+    inherited::remember(&[socket.as_raw_fd()]);
     let (reader, writer) = UnixStream::from_std(socket)?.into_split();
     Ok(Transport::from_io(reader, writer))
 }

@@ -1,4 +1,4 @@
-"""The examples of the README: they are the files in `examples`, and they run."""
+"""The examples of this package's README and of the project's: they are the files in `examples`, and they run."""
 
 import os
 import re
@@ -12,9 +12,14 @@ HERE = Path(__file__).resolve().parents[1]
 NAMES = ["ask", "ask_asyncio", "parrot"]
 
 
-def test_the_readme_shows_the_examples():
-    shown = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
-    assert shown == [(HERE / f"examples/{name}.py").read_text() for name in NAMES]
+def blocks(readme):
+    return re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
+
+
+def test_the_readmes_show_the_examples():
+    examples = [(HERE / f"examples/{name}.py").read_text() for name in NAMES]
+    assert blocks(HERE / "README.md") == examples
+    assert blocks(HERE.parent / "README.md") == examples[:1]
 
 
 @pytest.mark.parametrize("name, told", [("ask", "Cargo.toml"), ("ask_asyncio", "event")])

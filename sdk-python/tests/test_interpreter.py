@@ -43,6 +43,37 @@ PROGRAMS = {
         client.close()
         print("parent")
     """,
+    "a_forked_child_does_not_hold_the_pipes": """
+        client = pi.Client.spawn(AGENT)
+        client.get_state()
+        wait, go = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(go)
+            # It is there, with all that it inherited, until the parent has closed.
+            os.read(wait, 1)
+            os._exit(0)
+        end = client.close()
+        # The end of its input was enough: nobody had to end it by a signal.
+        assert (end.exit_code, end.signal) == (0, None), end
+        os.close(go)
+        os.waitpid(child, 0)
+        print("child parent")
+    """,
+    "a_forked_child_closes_nothing_else": """
+        client = pi.Client.spawn(AGENT)
+        client.close()
+        # The numbers of its pipes stand for these now.
+        mine = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+        child = os.fork()
+        if child == 0:
+            for descriptor in [0, 1, 2, *mine]:
+                os.fstat(descriptor)
+            print("child", flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        print("parent")
+    """,
     "interpreter_ends_with_an_open_client": """
         client = pi.Client.spawn(AGENT)
         client.prompt("hi")

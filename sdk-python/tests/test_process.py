@@ -5,10 +5,10 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from support.driver import BOTH
+from support.stage import alive_in_group
 
 from agentese import SpawnError, TerminatedError, pi
 
@@ -25,19 +25,6 @@ def gone(process):
             return True
         time.sleep(0.005)
     return False
-
-
-def alive_in_group(group):
-    """The processes of a group that are not dead; who reaps the dead ones is not our concern."""
-    alive = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, its = stat.read_text().rsplit(")", 1)[1].split()[:3]
-        except OSError:
-            continue
-        if int(its) == group and state not in "ZX":
-            alive.append(stat.parent.name)
-    return alive
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
@@ -91,22 +78,6 @@ class TestProcess:
             assert client.call("get_state").message_count == 0
         assert gone(process)
         assert not alive_in_group(process)
-
-    def test_fm_F40_start_and_stop_leave_nothing(self, kind, agent):
-        def cycle():
-            with kind().spawn(pi, agent) as client:
-                client.call("get_state")
-
-        cycle()
-        before = (len(os.listdir("/proc/self/fd")), threading.active_count(), len(os.listdir("/proc/self/task")))
-        for _ in range(25):
-            cycle()
-        # What was closed last may still be on its way out.
-        end = time.monotonic() + 5
-        while len(os.listdir("/proc/self/fd")) > before[0] + 1 and time.monotonic() < end:
-            time.sleep(0.01)
-        after = (len(os.listdir("/proc/self/fd")), threading.active_count(), len(os.listdir("/proc/self/task")))
-        assert after[0] <= before[0] + 1 and after[1:] <= (before[1], before[2] + 1)
 
     def test_fm_F41_from_many_threads_or_tasks(self, kind, agent):
         with kind().spawn(pi, agent) as client:

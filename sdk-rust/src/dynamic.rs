@@ -18,7 +18,7 @@ use crate::queue::{DEFAULT_CAP, Overflow};
 use crate::run::ended;
 use crate::run_tracker::EndedBy;
 use crate::scan;
-use crate::spec::{Answer, Dialect, EventSpec, RunEffect, Spec};
+use crate::spec::{Answer, Dialect, EventSpec, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
@@ -156,6 +156,12 @@ impl Client {
         self.connection.child().map(|child| child.id())
     }
 
+    /// The descriptors of this side of the pipes to the agent's process, where this client started it; see
+    /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
+    pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
+        self.connection.child().map(|child| child.pipes())
+    }
+
     /// The termination, where the connection is over.
     pub fn ended(&self) -> Option<Termination> {
         self.connection.shared.ended()
@@ -287,16 +293,12 @@ impl Event {
 
     /// Its object, without an envelope.
     pub fn body(&self) -> &FrameText {
-        &self.0.body
-    }
-
-    fn may_end(&self) -> bool {
-        self.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
+        self.0.body()
     }
 
     /// Its object, without an envelope, taken.
     pub fn into_body(self) -> FrameText {
-        self.0.body
+        self.0.into_body()
     }
 }
 
@@ -330,11 +332,10 @@ impl EventStream {
         match ready!(self.queue.poll_recv_batch(context, &mut self.frames, most, bytes)) {
             Ok(count) => {
                 for frame in self.frames.drain(..) {
-                    let event = Event(frame);
-                    if self.token.is_some() && event.may_end() {
-                        self.last = Some(event.clone());
+                    if self.token.is_some() && frame.may_end() {
+                        self.last = Some(Event(frame.clone()));
                     }
-                    out.push(event);
+                    out.push(Event(frame));
                 }
                 Poll::Ready(count)
             }

@@ -135,6 +135,7 @@ impl<D: Dialect> ServerFrame<D> {
                 Ok(ServerFrame::Failure { id: id.as_ref().map(value).transpose()?, command, error })
             }
             Routed::Event { body, .. } => {
+                let body = body.as_ref().unwrap_or(frame);
                 crate::wire::decode(body.as_str()).map(ServerFrame::Event).map_err(FrameError::new)
             }
             Routed::Dialog { id, method, params } => {

@@ -28,7 +28,7 @@ pub mod framing;
 #[rustfmt::skip]
 pub mod generated;
 pub mod queue;
-mod redact;
+pub mod redact;
 pub mod route;
 pub mod run;
 pub mod run_tracker;

@@ -56,13 +56,13 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
                 let text = frame.get(start..end).unwrap_or_default();
                 let after = skip_space(bytes, end + 1);
                 if bytes.get(after) == Some(&b':') {
-                    (secret, in_array) = (is_secret_member(text), false);
+                    (secret, in_array) = (holds_key(text), false);
                     at = after + 1;
                     continue;
                 }
                 let replacement = match secret && !text.is_empty() {
                     true => Some(REDACTED.to_owned()),
-                    false => without_keys(text),
+                    false => without_keys(text, true),
                 };
                 if let Some(replacement) = replacement {
                     out.push_str(&frame[copied..start]);
@@ -94,8 +94,16 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A string with the keys in it replaced; none where there are none.
-fn without_keys(text: &str) -> Option<String> {
+/// The text with the words that look like keys replaced. Borrowed where nothing had to be replaced.
+///
+/// The text is plain, without the escapes of JSON; see [`redact`] for frames.
+pub fn redact_text(text: &str) -> Cow<'_, str> {
+    without_keys(text, false).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// A string with the keys in it replaced; none where there are none. In escaped text, the letter of an escape is no
+/// part of the word behind it.
+fn without_keys(text: &str, escaped: bool) -> Option<String> {
     let is_key_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let mut out = String::new();
     let mut copied = 0;
@@ -115,8 +123,14 @@ fn without_keys(text: &str) -> Option<String> {
                 copied = at + length;
             }
             at += length;
-            // On to the next character: the text is cut at character boundaries only.
-            at += text[at..].chars().next().map_or(0, char::len_utf8);
+            at += match &bytes[at..] {
+                [b'\\', b'u', rest @ ..] if escaped => {
+                    2 + rest.iter().take(4).take_while(|byte| byte.is_ascii_hexdigit()).count()
+                }
+                [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] if escaped => 2,
+                // On to the next character: the text is cut at character boundaries only.
+                _ => text[at..].chars().next().map_or(0, char::len_utf8),
+            };
         }
         break;
     }
@@ -141,7 +155,8 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-fn is_secret_member(name: &str) -> bool {
+/// Whether a member of that name holds a key, by what names of such members look like.
+pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     SECRET_MEMBERS.iter().any(|member| plain == *member || (member.len() >= 6 && plain.ends_with(member)))
@@ -175,8 +190,17 @@ mod tests {
     }
 
     #[test]
+    fn keys_behind_escapes() {
+        let frame = r#"{"a":"one\nsk-ant-0123456789abcdefghij\tghp_0123456789abcdefghij","b":"\u000ask-ant-0123456789abcdefghij"}"#;
+        assert_eq!(redact(frame), r#"{"a":"one\n[redacted]\t[redacted]","b":"\u000a[redacted]"}"#);
+        assert_eq!(redact_text("C:\\sk-ant-0123456789abcdefghij\nx"), "C:\\[redacted]\nx");
+        assert!(matches!(redact_text("a task-force of people"), Cow::Borrowed(_)));
+    }
+
+    #[test]
     fn broken_text_is_no_trouble() {
-        for text in ["", "\"", "{\"apiKey\":\"", "{\"apiKey\":\"x\\", "\\\\\"", "{\"token\""] {
+        for text in ["", "\"", "{\"apiKey\":\"", "{\"apiKey\":\"x\\", "\\\\\"", "{\"token\"", "\"sk-\\uä\""]
+        {
             let _ = redact(text);
         }
     }

@@ -1,10 +1,52 @@
 //! What a line from the agent is, found by one scan over its text.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::framing::FrameText;
 use crate::scan::{self, ScanError, Wanted, inner, member};
-use crate::spec::{Framing, Spec};
+use crate::spec::{EventSpec, Framing, Spec};
+
+/// The type of an event: a row of the tables where there is one, which costs nothing to keep.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// The declaration names it.
+    Declared(&'static EventSpec),
+    /// It does not.
+    Other(Arc<str>),
+}
+
+impl EventKind {
+    fn of(spec: &Spec, name: &str) -> Self {
+        spec.event(name).map_or_else(|| EventKind::Other(name.into()), EventKind::Declared)
+    }
+
+    /// The row, where the declaration names it.
+    pub fn spec(&self) -> Option<&'static EventSpec> {
+        match self {
+            EventKind::Declared(spec) => Some(spec),
+            EventKind::Other(_) => None,
+        }
+    }
+}
+
+impl Deref for EventKind {
+    type Target = str;
+    fn deref(&self) -> &str {
+        match self {
+            EventKind::Declared(spec) => spec.name,
+            EventKind::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self)
+    }
+}
 
 /// A line from the agent, as far as routing needs to know it. Raw JSON where it says raw.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +67,9 @@ pub enum Routed {
     /// An event.
     Event {
         /// Its type.
-        kind: String,
-        /// The raw event object.
-        body: FrameText,
+        kind: EventKind,
+        /// The raw event object, where it is not the whole line.
+        body: Option<FrameText>,
         /// The session that it belongs to, where it says so.
         session: Option<String>,
     },
@@ -88,7 +130,7 @@ fn owned(text: Option<Cow<'_, str>>) -> Option<String> {
 
 fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     let found = scan::scan(frame.as_str(), &FLAT).map_err(|error: ScanError| error.to_string())?;
-    let kind = owned(found.string(0)).ok_or("it has no `type`")?;
+    let kind = found.string(0).ok_or("it has no `type`")?;
     if kind == "response" {
         return Ok(Routed::Answer {
             id: found.get(1).map(|id| slice(frame, id)),
@@ -108,10 +150,10 @@ fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     // Operator's stored server sends events bare although its document wraps them; both are read.
     if spec.framing == Framing::Enveloped && kind == "event" {
         let body = found.get(7).ok_or("the envelope has no `event`")?;
-        let kind = owned(found.string(8)).ok_or("the event has no `type`")?;
-        return Ok(Routed::Event { kind, body: slice(frame, body), session: None });
+        let kind = EventKind::of(spec, &found.string(8).ok_or("the event has no `type`")?);
+        return Ok(Routed::Event { kind, body: Some(slice(frame, body)), session: None });
     }
-    Ok(Routed::Event { kind, body: frame.clone(), session: None })
+    Ok(Routed::Event { kind: EventKind::of(spec, &kind), body: None, session: None })
 }
 
 fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed, String> {
@@ -124,9 +166,9 @@ fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed
             params: slice(frame, found.get(2).unwrap_or("{}")),
         }),
         (Some(method), None) if method == notification => {
-            let kind = owned(found.string(5)).ok_or("the event has no `type`")?;
+            let kind = EventKind::of(spec, &found.string(5).ok_or("the event has no `type`")?);
             let session = spec.session_member.and(owned(found.string(6)));
-            Ok(Routed::Event { kind, body: slice(frame, found.get(2).unwrap_or("{}")), session })
+            Ok(Routed::Event { kind, body: Some(slice(frame, found.get(2).unwrap_or("{}"))), session })
         }
         (Some(method), None) => Err(format!("`{method}` is no notification of this dialect")),
         (None, Some(id)) => {

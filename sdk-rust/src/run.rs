@@ -42,7 +42,7 @@ impl<D: Dialect> RawEvent<D> {
 
     /// The event's object as it came, without its envelope.
     pub fn body(&self) -> &FrameText {
-        &self.event.body
+        self.event.body()
     }
 
     /// The whole line as it came. Writing it out again changes not a byte.
@@ -55,7 +55,7 @@ impl<D: Dialect> RawEvent<D> {
     /// # Errors
     /// [`Error::Decode`] where a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
-        crate::wire::decode(self.event.body.as_str()).map_err(|error| Error::Decode {
+        crate::wire::decode(self.event.body().as_str()).map_err(|error| Error::Decode {
             what: format!("the event `{}`", self.event.kind),
             reason: error.to_string(),
             frame: self.event.frame.clone(),
@@ -64,7 +64,7 @@ impl<D: Dialect> RawEvent<D> {
 
     /// Whether the declaration names the event.
     pub fn is_known(&self) -> bool {
-        D::SPEC.event(&self.event.kind).is_some()
+        self.event.kind.spec().is_some()
     }
 }
 
@@ -235,11 +235,7 @@ impl<D: Dialect> Run<D> {
         match ready!(self.queue.poll_recv(context)) {
             Ok(event) => {
                 let event = RawEvent::new(event);
-                let may_end = D::SPEC.event(event.kind()).is_some_and(|spec| {
-                    use crate::spec::RunEffect;
-                    matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends)
-                });
-                if may_end {
+                if event.event.may_end() {
                     self.last = Some(event.clone());
                 }
                 Poll::Ready(Some(event))

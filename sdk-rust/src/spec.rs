@@ -165,7 +165,7 @@ pub struct CommandSpec {
 }
 
 /// What the runtime knows of an event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
     /// Its `type`.
     pub name: &'static str,

@@ -182,7 +182,7 @@ impl std::error::Error for Termination {}
 pub struct RecentFrames {
     max_frames: usize,
     max_bytes_each: usize,
-    frames: VecDeque<FrameText>,
+    frames: VecDeque<String>,
 }
 
 impl RecentFrames {
@@ -196,26 +196,33 @@ impl RecentFrames {
         if self.max_frames == 0 {
             return;
         }
-        if self.frames.len() == self.max_frames {
-            self.frames.pop_front();
-        }
+        // The oldest one's memory serves the newest: every frame passes here.
+        let mut kept = match self.frames.len() == self.max_frames {
+            true => self.frames.pop_front().unwrap_or_default(),
+            false => String::new(),
+        };
         let mut end = frame.len().min(self.max_bytes_each);
         while !frame.is_char_boundary(end) {
             end -= 1;
         }
-        self.frames.push_back(FrameText::from(&frame[..end]));
+        kept.clear();
+        kept.push_str(&frame[..end]);
+        self.frames.push_back(kept);
     }
 
     /// The frames noted, oldest first.
     pub fn take(&mut self) -> Vec<FrameText> {
-        self.frames.drain(..).collect()
+        self.frames.drain(..).map(FrameText::from).collect()
     }
 }
+
+/// How many frames a connection remembers.
+pub const RECENT_FRAMES: usize = 8;
 
 /// Eight frames of 2 KiB.
 impl Default for RecentFrames {
     fn default() -> Self {
-        Self::new(8, 2 * 1024)
+        Self::new(RECENT_FRAMES, 2 * 1024)
     }
 }
 

@@ -78,6 +78,10 @@ export class Framer {
   #taken = 0;
   /** No line has been seen yet: a byte order mark may come. */
   #atStart = true;
+  /** The text that whole lines are being cut from. */
+  #text = "";
+  /** Whether that text has an escape; open until somebody asks, true where nothing is known. */
+  #escapes: boolean | undefined = true;
 
   constructor(options: FramerOptions = {}) {
     this.#maxLine = options.maxLine ?? DEFAULT_MAX_LINE;
@@ -92,6 +96,14 @@ export class Framer {
   /** How many bytes of an unfinished line are held, at most. */
   get buffered(): number {
     return this.#bytes + this.#carry.length;
+  }
+
+  /**
+   * Whether the line that a sink is being handed may have a `\u` escape in it. One search for all lines
+   * of a chunk takes a tenth of the time that a search of each takes.
+   */
+  get mayEscape(): boolean {
+    return (this.#escapes ??= this.#text.includes("\\u"));
   }
 
   /** Takes the next bytes of the stream and hands each line that they end to the sink, in order. */
@@ -152,13 +164,21 @@ export class Framer {
       this.#bytes += byteLength;
       return;
     }
-    this.#emit(this.#tail === "" ? text.slice(0, at) : this.#tail + text.slice(0, at), true, sink);
+    let start = 0;
+    if (this.#tail !== "" || this.#atStart) {
+      this.#emit(this.#tail + text.slice(0, at), true, sink);
+      start = at + 1;
+      at = text.indexOf("\n", start);
+    }
     this.#reset();
-    let start = at + 1;
-    for (at = text.indexOf("\n", start); at >= 0; at = text.indexOf("\n", start)) {
-      this.#emit(text.slice(start, at), true, sink);
+    this.#text = text;
+    this.#escapes = undefined;
+    for (; at >= 0; at = text.indexOf("\n", start)) {
+      sink.line(text.slice(start, text.charCodeAt(at - 1) === CR ? at - 1 : at));
       start = at + 1;
     }
+    this.#text = "";
+    this.#escapes = true;
     this.#tail = text.slice(start);
     // Counting the bytes of text takes as long as decoding it: it is put off until it matters.
     this.#exact = text.length === byteLength;

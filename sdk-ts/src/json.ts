@@ -12,10 +12,13 @@ export const LAZY_FROM = 4096;
  *
  * Fails with what the platform's parser says.
  */
-export function parse(text: string): JsonValue {
+export function parse(text: string, source: { readonly mayEscape: boolean } = ALONE): JsonValue {
   const value = JSON.parse(text) as JsonValue;
-  return text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (mend(value) as JsonValue) : value;
+  return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (mend(value) as JsonValue) : value;
 }
+
+/** Nothing is known of what the text is a part of. */
+const ALONE = { mayEscape: true };
 
 /** Writes a value as JSON in one line. Halves of surrogate pairs become U+FFFD. */
 export function stringify(value: unknown): string {
@@ -47,13 +50,13 @@ const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\ud
  * Members of long objects are parsed when they are first looked at, at every level: each is an own,
  * enumerable member like any other, so that copying and `JSON.stringify` see what they expect.
  * Fails with a {@link DecodeError}; in a long line that is well formed on the outside, not before the
- * broken member is looked at.
+ * broken member is looked at. `source` is what the line was cut from.
  */
-export function parseObject(text: string): JsonObject {
+export function parseObject(text: string, source?: { readonly mayEscape: boolean }): JsonObject {
   if (text.length < LAZY_FROM) {
     let value: JsonValue;
     try {
-      value = parse(text);
+      value = parse(text, source);
     } catch (error) {
       throw new DecodeError(reason(text, error), text);
     }

@@ -30,13 +30,16 @@ export interface Tap {
 /** A tap that breaks nothing but itself. */
 export class SafeTap {
   #tap: Tap | undefined;
+  /** Whether somebody wants to see frames. */
+  readonly seesFrames: boolean;
 
   constructor(tap: Tap | undefined) {
     this.#tap = tap;
+    this.seesFrames = tap?.frame !== undefined;
   }
 
   frame(direction: Direction, text: string): void {
-    if (this.#tap?.frame === undefined) return;
+    if (!this.seesFrames) return;
     this.#guard((tap) => tap.frame?.(direction, redact(text)));
   }
 

@@ -70,26 +70,25 @@ function oneLine(text: string): string {
   return text.length > shown ? `${plain}…` : plain;
 }
 
+/** How many frames a termination shows, a power of two, and how much of each. */
+const FRAMES = 8;
+const SHOWN = 2048;
+
 /** The last frames of a connection, bounded in number and size. */
 export class RecentFrames {
   readonly #frames: string[] = [];
-  #next = 0;
-
-  constructor(
-    readonly maxFrames = 8,
-    readonly maxUnits = 2048,
-  ) {}
+  #count = 0;
 
   /** Notes a frame. The beginning of a long one is copied, so that the frame itself is not kept alive. */
   push(frame: string): void {
-    this.#frames[this.#next] = frame.length <= this.maxUnits ? frame : copy(frame.slice(0, this.maxUnits));
-    this.#next = (this.#next + 1) % this.maxFrames;
+    this.#frames[this.#count++ & (FRAMES - 1)] = frame.length <= SHOWN ? frame : copy(frame.slice(0, SHOWN));
   }
 
   /** The frames noted, oldest first. */
   take(): string[] {
     const frames = this.#frames.splice(0);
-    return [...frames.slice(this.#next), ...frames.slice(0, this.#next)];
+    const oldest = this.#count & (FRAMES - 1);
+    return [...frames.slice(oldest), ...frames.slice(0, oldest)];
   }
 }
 

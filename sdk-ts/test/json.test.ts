@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { DecodeError } from "../src/error.js";
+import { Framer } from "../src/framing.js";
 import { LAZY_FROM, parse, parseObject, stringify } from "../src/json.js";
 import { MAX_DEPTH, scanMembers } from "../src/scan.js";
 
@@ -87,4 +88,17 @@ test("a broken long member is refused when it is looked at, with the line", () =
   const object = parseObject(text);
   assert.equal(object["type"], "a");
   assert.throws(() => object["b"] && (object["b"] as { c: unknown }).c, (error) => error instanceof DecodeError && error.raw === text);
+});
+
+test("halves of surrogate pairs become U+FFFD wherever the stream is cut", () => {
+  const lines = ['{"a":"plain"}', String.raw`{"a":"\ud800"}`, '{"a":"plain"}', String.raw`{"b":"\uDC00 and \ud83e\udd80"}`];
+  const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
+  for (let at = 0; at <= bytes.length; at++) {
+    const framer = new Framer();
+    const found: unknown[] = [];
+    const sink = { line: (text: string) => void found.push(parseObject(text, framer)), fault: assert.fail };
+    framer.push(bytes.slice(0, at), sink);
+    framer.push(bytes.slice(at), sink);
+    assert.deepEqual(found, [{ a: "plain" }, { a: "\ufffd" }, { a: "plain" }, { b: "\ufffd and 🦀" }], `cut at ${at}`);
+  }
 });

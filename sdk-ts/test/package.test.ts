@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 
-import { PACKAGE } from "./support/files.js";
+import { PACKAGE, readText } from "./support/files.js";
 
 /** How large a client may be, minified and compressed, in bytes. */
 const BUDGET = 12 * 1024;
@@ -45,6 +45,16 @@ function write(name: string, text: string): string {
   writeFileSync(join(scratch, name), text);
   return name;
 }
+
+test("the package has what it needs, its licences among it, and nothing else", () => {
+  const folder = join(scratch, "node_modules", "agentese");
+  assert.deepEqual(readdirSync(folder).sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "dist", "package.json"]);
+  for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) {
+    assert.equal(readFileSync(join(folder, name), "utf8"), readText(name), `${name} differs from the repository's`);
+  }
+  const files = readdirSync(join(folder, "dist"), { recursive: true, encoding: "utf8" }).filter((name) => /\.\w+$/.test(name));
+  assert.deepEqual(files.filter((name) => !/\.(js|d\.ts)$/.test(name)), []);
+});
 
 test("publint finds nothing", () => {
   tool("publint", [".", "--strict"], join(scratch, "node_modules", "agentese"));

@@ -48,6 +48,14 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
+test("a loop over the events ends without a failure when this side ends the program", async () => {
+  const client = await spawn(pi.Client, command(AGENT));
+  const events = client.events();
+  await soon(client.request("echo"));
+  await soon(client.close());
+  for await (const event of events) assert.fail(event.type);
+});
+
 test("a program is started, answers, and ends with its input", async () => {
   const client = await spawn(pi.Client, command(AGENT));
   assert.ok(client.processId !== undefined && alive(client.processId));

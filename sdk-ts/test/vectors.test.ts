@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 
 import type { RpcClient } from "../src/client.js";
@@ -7,55 +8,101 @@ import { UNKNOWN, type UnknownEvent } from "../src/event.js";
 import { type Diagnostic, omp, opal, operator, pi, pisces } from "../src/index.js";
 import type { Events, Run } from "../src/run.js";
 import type { AnyTypes } from "../src/spec.js";
+import { spawn } from "../src/stdio.js";
+import { Termination } from "../src/termination.js";
 import type { Transport } from "../src/transport.js";
 import { FakeAgent, failure, settle, soon } from "./support/agent.js";
 import { readText } from "./support/files.js";
 
 type Step =
   | { call: string; params: object; as: string; timeout_ms?: number }
+  | { call_many: string; params: object; n: number }
   | { run: string; params: object; as: string }
   | { listen: true }
   | { hear: string; as: string }
   | { say: string[] }
-  | { say_parts: (string | { repeat: string; n: number })[] }
+  | { say_many: string; n: number }
+  | { say_split: string; size: number }
+  | { say_parts: (string | { repeat: string; n: number })[]; open?: true }
   | { say_base64: string }
   | { say_unterminated: string }
   | { close: true }
   | { answered: string; data?: unknown }
-  | { failed: string; kind: string; reason?: string; attributed?: boolean }
+  | ({ failed: string } & Failure)
+  | { events_of: string; n: number }
   | { event: string; raw: string }
   | { unknown: string; raw: string }
   | { ended: string; by: string; events: string[] }
   | { heard: object }
+  | { let_go: true }
+  | { gone: true }
   | { diagnostics: string[] };
+
+interface Failure {
+  kind: string;
+  reason?: string;
+  attributed?: boolean;
+  exit_code?: number;
+  signal?: string;
+  stderr?: string;
+}
 
 interface Case {
   name: string;
   row: string;
   dialect: string;
-  options?: { max_line?: number };
+  options?: { max_line?: number; tap?: "fails"; dialogs?: "fails" | "never"; eof_grace_ms?: number; term_grace_ms?: number };
+  spawn?: string[];
+  spawn_fails?: string;
+  repeat?: number;
   steps: Step[];
 }
 
 const cases = JSON.parse(readText("conformance", "vectors", "client.json")) as Case[];
 
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
-type Make = new (transport: Transport, options: object) => RpcClient<AnyTypes>;
+type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
+
+/** The options of a case, for a client and its process. */
+function optionsOf({ options }: Case, told: string[]): object {
+  const fail = (): never => {
+    throw new Error("on purpose");
+  };
+  const diagnostic = ({ kind }: Diagnostic): void => void told.push(kind);
+  const confirm = options?.dialogs === "fails" ? fail : (): Promise<never> => new Promise(() => undefined);
+  return {
+    tap: options?.tap === "fails" ? { frame: fail } : { diagnostic },
+    dialogs: options?.dialogs === undefined ? undefined : { confirm },
+    maxLine: options?.max_line,
+    eofGrace: options?.eof_grace_ms,
+    termGrace: options?.term_grace_ms,
+  };
+}
 
 /** One case that is being played. */
 class Stage {
-  readonly agent = new FakeAgent(1 << 22);
-  readonly told: string[] = [];
+  readonly agent: FakeAgent;
+  readonly told: string[];
   readonly client: RpcClient<AnyTypes>;
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #runs = new Map<string, Promise<Run<AnyTypes>>>();
   readonly #ids = new Map<string, string>();
   #events: ReturnType<Events<AnyTypes>["withRaw"]> | undefined;
 
-  constructor({ dialect, options }: Case) {
-    const make = clients[dialect as keyof typeof clients] as unknown as Make;
-    const tap = { diagnostic: (diagnostic: Diagnostic) => void this.told.push(diagnostic.kind) };
-    this.client = new make(this.agent.transport, { tap, maxLine: options?.max_line });
+  /** An agent in memory, where there is no process. */
+  static async open(vector: Case): Promise<Stage> {
+    const told: string[] = [];
+    const make = clients[vector.dialect as keyof typeof clients] as unknown as Make;
+    const agent = new FakeAgent(1 << 22);
+    const options = optionsOf(vector, told);
+    const client = vector.spawn ? await spawn(make, vector.spawn, options) : new make(agent.transport, options);
+    return new Stage(agent, client, told);
+  }
+
+  private constructor(agent: FakeAgent, client: RpcClient<AnyTypes>, told: string[]) {
+    this.agent = agent;
+    this.client = client;
+    this.told = told;
   }
 
   async play(step: Step): Promise<void> {
@@ -63,6 +110,14 @@ class Stage {
       const call = this.client.request(step.call, step.params, { timeout: step.timeout_ms });
       call.catch(() => undefined);
       this.#calls.set(step.as, call);
+    } else if ("call_many" in step) {
+      const calls = Array.from({ length: step.n }, () => this.client.request(step.call_many, step.params));
+      const lines = [];
+      for (const _ of calls) lines.push(await soon(this.agent.expect(step.call_many)));
+      for (const { id: _, type: __, ...params } of lines) assert.deepEqual(params, step.params);
+      assert.equal(new Set(lines.map(({ id }) => id)).size, step.n);
+      for (const line of lines.reverse()) await this.agent.answer(line);
+      await soon(Promise.all(calls));
     } else if ("run" in step) {
       const method = (this.client as unknown as Record<string, (params: object) => Promise<Run<AnyTypes>>>)[step.run];
       assert.ok(method !== undefined);
@@ -75,7 +130,12 @@ class Stage {
       for (const line of step.say) await this.agent.sayBytes(`${this.#withIds(line)}\n`);
     } else if ("say_parts" in step) {
       const parts = step.say_parts.map((part) => (typeof part === "string" ? this.#withIds(part) : part.repeat.repeat(part.n)));
-      await this.agent.sayBytes(`${parts.join("")}\n`);
+      await this.agent.sayBytes(`${parts.join("")}${step.open ? "" : "\n"}`);
+    } else if ("say_many" in step) {
+      await this.agent.sayBytes(`${this.#withIds(step.say_many)}\n`.repeat(step.n));
+    } else if ("say_split" in step) {
+      const bytes = new TextEncoder().encode(`${this.#withIds(step.say_split)}\n`);
+      for (let at = 0; at < bytes.length; at += step.size) await this.agent.sayBytes(bytes.slice(at, at + step.size));
     } else if ("say_base64" in step) {
       await this.agent.sayBytes(new Uint8Array(Buffer.from(step.say_base64, "base64")));
     } else if ("say_unterminated" in step) {
@@ -86,11 +146,12 @@ class Stage {
       const data = await soon(this.#calls.get(step.answered) ?? Promise.reject(new Error("no such call")));
       if ("data" in step) assert.deepEqual(data, step.data);
     } else if ("failed" in step) {
-      const error = await failure(this.#calls.get(step.failed) ?? Promise.resolve());
-      assert.ok(error instanceof AgentError, String(error));
-      assert.equal(error.kind, step.kind);
-      if (step.reason !== undefined) assert.ok(error instanceof RefusedError && error.reason === step.reason);
-      if (step.attributed !== undefined) assert.ok(error instanceof RefusedError && error.attributed === step.attributed);
+      check(await failure(this.#calls.get(step.failed) ?? Promise.resolve()), step);
+    } else if ("events_of" in step) {
+      for (let n = 0; n < step.n; n++) {
+        const { value } = await soon(this.#events?.next() ?? Promise.reject(new Error("nobody listens")));
+        assert.equal((value?.event as { type: string }).type, step.events_of);
+      }
     } else if ("event" in step || "unknown" in step) {
       const { value } = await soon(this.#events?.next() ?? Promise.reject(new Error("nobody listens")));
       const event = value?.event as { type: string } | UnknownEvent;
@@ -108,6 +169,15 @@ class Stage {
       assert.equal((await soon(run.result())).endedBy, step.by);
     } else if ("heard" in step) {
       assert.deepEqual(await soon(this.agent.hear()), step.heard);
+    } else if ("let_go" in step) {
+      await soon(this.client.close());
+    } else if ("gone" in step) {
+      const group = this.client.processId ?? assert.fail("the agent is no process");
+      const deadline = Date.now() + 5000;
+      while (aliveInGroup(group)) {
+        assert.ok(Date.now() < deadline, "a process is left");
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
     } else {
       await settle();
       assert.deepEqual(this.told, step.diagnostics);
@@ -119,12 +189,51 @@ class Stage {
   }
 }
 
+/** Whether a failure is the one that a case expects. */
+function check(error: unknown, expected: Failure): void {
+  assert.ok(error instanceof AgentError, String(error));
+  assert.equal(error.kind, expected.kind);
+  if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.reason === expected.reason);
+  if (expected.attributed !== undefined) assert.ok(error instanceof RefusedError && error.attributed === expected.attributed);
+  if (expected.exit_code === undefined && expected.signal === undefined && expected.stderr === undefined) return;
+  assert.ok(error instanceof Termination);
+  if (expected.exit_code !== undefined) assert.equal(error.exit?.code, expected.exit_code);
+  if (expected.signal !== undefined) assert.equal(error.exit?.signal, expected.signal);
+  if (expected.stderr !== undefined) assert.equal(error.stderrTail.trimEnd().split("\n").at(-1), expected.stderr);
+}
+
+/** Whether a process of that group lives. */
+function aliveInGroup(group: number): boolean {
+  return readdirSync("/proc").some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const [state = "Z", , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return Number(its) === group && !"ZX".includes(state);
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function play(vector: Case): Promise<void> {
+  if (vector.spawn_fails !== undefined) return check(await failure(Stage.open(vector)), { kind: vector.spawn_fails });
+  const stage = await Stage.open(vector);
+  for (const step of vector.steps) await stage.play(step);
+  await soon(stage.client.close());
+}
+
 describe("client vectors", () => {
   for (const vector of cases) {
     test(`fm_${vector.row} ${vector.name}`, async () => {
-      const stage = new Stage(vector);
-      for (const step of vector.steps) await stage.play(step);
-      await soon(stage.client.close());
+      if (vector.repeat === undefined) return play(vector);
+      const held = (): number => readdirSync("/proc/self/fd").length;
+      for (let n = 0; n < 5; n++) await play(vector);
+      const before = held();
+      for (let n = 0; n < Number(process.env["AGENTESE_CYCLES"] ?? vector.repeat); n++) await play(vector);
+      const deadline = Date.now() + 5000;
+      while (held() > before + 2 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.ok(held() <= before + 2, `${held()} descriptors, ${before} before`);
     });
   }
 });

@@ -25,11 +25,13 @@
 //! | [`engine`] | prompts, runs, queues |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
+//! | [`export`] | sessions as pages that people read |
 //! | [`world`] | time and chance |
 
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod export;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;

@@ -307,7 +307,8 @@ impl Builder {
         }
         let no_model = match &error {
             Some(error) => error.to_string(),
-            None => "none can be asked; set a provider's key in the environment, or name one in models.json"
+            None => "no provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or try \
+                     --provider scripted"
                 .to_owned(),
         };
         let cwd = self.cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));

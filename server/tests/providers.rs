@@ -10,5 +10,9 @@ mod catalog;
 mod failures;
 #[path = "providers/secrets.rs"]
 mod secrets;
+#[path = "support/mod.rs"]
+mod served;
 #[path = "providers/support.rs"]
 mod support;
+#[path = "providers/trust.rs"]
+mod trust;

@@ -26,6 +26,8 @@ from agentese.members import DEFAULT as DEFAULT
 from agentese.run import RunResult as RunResult
 from agentese.service import Refusal as Refusal
 from agentese.service import serve as serve
+from agentese.tap import Direction as Direction
+from agentese.tap import OnFrame as OnFrame
 from agentese.unknown import Unknown as Unknown
 
 __version__ = "0.1.0"

@@ -129,6 +129,7 @@ class Connection:
         table: EventTable,
         mailbox: Mailbox | None = None,
         dialogs: int | None = None,
+        frames: int | None = None,
     ) -> Connection:
         """Starts a program and talks to it."""
     @staticmethod
@@ -139,6 +140,7 @@ class Connection:
         table: EventTable,
         mailbox: Mailbox | None = None,
         dialogs: int | None = None,
+        frames: int | None = None,
     ) -> Connection:
         """Talks over a connected Unix socket."""
     @property
@@ -178,6 +180,15 @@ class Connection:
         """Waits for the end, whoever brings it about."""
     def next_question(self) -> Question | None:
         """The next question, blocking; nothing at the end."""
+    def next_frames(self) -> list[tuple[Any, str]] | None:
+        """The next frames that passed, blocking; nothing at the end."""
+    def frames(self) -> list[tuple[Any, str]]:
+        """The frames that passed and are there."""
+    def stop_frames(self) -> None:
+        """Keeps no more frames."""
+    @property
+    def dropped_frames(self) -> int:
+        """How many frames nobody will see."""
     def questions(self) -> list[Question]:
         """The questions that are there."""
 

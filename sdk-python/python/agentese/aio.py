@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
-from agentese import options
+from agentese import options, tap
 from agentese._native import Connection, Decoder, EventTable, Pending, Question, Stream
 from agentese.client import ANY
 from agentese.errors import Termination, TimedOutError, UsageError
@@ -126,7 +126,7 @@ class AsyncClientBase(Generic[E, D]):
     Cancelling a task gives up its call and nothing else. Use it in an `async with` statement, or await `close`.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_connection", "_reactor", "_spawned", "_tasks")
+    __slots__ = ("__weakref__", "_closed", "_connection", "_on_frame", "_reactor", "_spawned", "_tasks")
 
     dialect: ClassVar[str]
     _table: ClassVar[EventTable]
@@ -141,15 +141,19 @@ class AsyncClientBase(Generic[E, D]):
         self._reactor = reactor
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
+        self._on_frame: tap.OnFrame | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @classmethod
     def _make(cls, connect: Any, target: Any, dialogs: D | None, given: Any) -> Self:
         reactor = Reactor(asyncio.get_running_loop())
         ticket = None if dialogs is None else reactor.ticket()
+        on_frame: tap.OnFrame | None = given.get("on_frame")
+        seen = None if on_frame is None else reactor.ticket()
         dialect = options.dialect(cls.dialect, given)
+        made_with = options.connection(given)
         try:
-            connection = connect(dialect, target, options.connection(given), cls._table, reactor.mailbox, ticket)
+            connection = connect(dialect, target, made_with, cls._table, reactor.mailbox, ticket, seen)
         except BaseException:
             reactor.close()
             raise
@@ -157,6 +161,10 @@ class AsyncClientBase(Generic[E, D]):
         if ticket is not None:
             tasks, table = client._tasks, cls._dialogs
             reactor.stand(ticket, lambda: _answer_all(connection, table, dialogs, tasks, reactor.loop))
+        if on_frame is not None and seen is not None:
+            look = on_frame
+            client._on_frame = look
+            reactor.stand(seen, lambda: tap.show(connection, connection.frames(), look))
         return client
 
     @classmethod
@@ -197,6 +205,11 @@ class AsyncClientBase(Generic[E, D]):
         """How many events nobody listened to."""
         return self._connection.dropped_events
 
+    @property
+    def dropped_frames(self) -> int:
+        """How many frames `on_frame` was not shown, because it was too far behind."""
+        return self._connection.dropped_frames
+
     def diagnostics(self) -> list[tuple[str, str]]:
         """The newest odd inputs that did not stop the connection, as kinds and texts."""
         return self._connection.diagnostics()
@@ -225,6 +238,9 @@ class AsyncClientBase(Generic[E, D]):
         ticket = self._reactor.ticket()
         try:
             end: Termination = await self._wait(self._connection.close(ticket), ticket, None)
+            if self._on_frame is not None:
+                # What passed last is shown too.
+                tap.show(self._connection, self._connection.frames(), self._on_frame)
         finally:
             self._reactor.close()
         return end

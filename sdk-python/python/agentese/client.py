@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from agentese import dialogs as dialoging
-from agentese import lifetime, options
+from agentese import lifetime, options, tap
 from agentese._native import Connection, Decoder, EventTable, Pending
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, encode_members, limit
@@ -19,6 +19,8 @@ E = TypeVar("E")
 D = TypeVar("D")
 
 ANY = Decoder("any")
+LAST_FRAMES = 1.0
+"""How long `close` waits for `on_frame` to have seen the last frames, in seconds."""
 
 
 class SyncClient(Generic[E, D]):
@@ -27,7 +29,7 @@ class SyncClient(Generic[E, D]):
     Ctrl-C interrupts every wait. Use it in a `with` statement, or call `close`.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_connection", "_spawned")
+    __slots__ = ("__weakref__", "_closed", "_connection", "_spawned", "_tap")
 
     dialect: ClassVar[str]
     _table: ClassVar[EventTable]
@@ -36,7 +38,7 @@ class SyncClient(Generic[E, D]):
     _session: ClassVar[str | None]
     _run: ClassVar[type[SyncRun[Any, Any]]]
 
-    def __init__(self, connection: Connection, dialogs: D | None) -> None:
+    def __init__(self, connection: Connection, dialogs: D | None, on_frame: tap.OnFrame | None = None) -> None:
         """Use `spawn` or `connect`."""
         self._connection = connection
         self._closed = False
@@ -44,6 +46,10 @@ class SyncClient(Generic[E, D]):
         if dialogs is not None:
             run = threading.Thread(target=dialoging.serve, args=(connection, self._dialogs, dialogs), daemon=True)
             lifetime.start("agentese-dialogs", run)
+        self._tap: threading.Thread | None = None
+        if on_frame is not None:
+            self._tap = threading.Thread(target=tap.serve, args=(connection, on_frame), daemon=True)
+            lifetime.start("agentese-frames", self._tap)
 
     @classmethod
     def spawn(
@@ -57,8 +63,9 @@ class SyncClient(Generic[E, D]):
             cls._table,
             None,
             None if dialogs is None else 0,
+            0 if "on_frame" in given else None,
         )
-        client = cls(connection, dialogs)
+        client = cls(connection, dialogs, given.get("on_frame"))
         client._spawned = (command, dialogs, given)
         return client
 
@@ -74,8 +81,9 @@ class SyncClient(Generic[E, D]):
             cls._table,
             None,
             None if dialogs is None else 0,
+            0 if "on_frame" in given else None,
         )
-        return cls(connection, dialogs)
+        return cls(connection, dialogs, given.get("on_frame"))
 
     def respawn(self) -> Self:
         """Starts the program of this client once more, with nothing of the old connection in it."""
@@ -98,6 +106,11 @@ class SyncClient(Generic[E, D]):
     def dropped_events(self) -> int:
         """How many events nobody listened to."""
         return self._connection.dropped_events
+
+    @property
+    def dropped_frames(self) -> int:
+        """How many frames `on_frame` was not shown, because it was too far behind."""
+        return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
         """The newest odd inputs that did not stop the connection, as kinds and texts."""
@@ -122,6 +135,9 @@ class SyncClient(Generic[E, D]):
         """Shuts the agent down and waits for its end: stdin is closed, then its process group gets TERM and KILL."""
         self._closed = True
         end: Termination = self._wait(self._connection.close(), None)
+        if self._tap not in (None, threading.current_thread()):
+            # What passed last is shown too, by a function that comes back.
+            self._tap.join(LAST_FRAMES)
         return end
 
     def __enter__(self) -> Self:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from agentese.members import DEFAULT, Timeout
+from agentese.tap import OnFrame
 
 Word: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 """A word of a command line."""
@@ -24,6 +25,10 @@ class ClientOptions(TypedDict, total=False):
     """How many bytes of events one queue holds; 64 MiB."""
     max_line: int
     """The longest line that is read, in bytes; 64 MiB."""
+    on_frame: OnFrame
+    """Called with `"sent"` or `"received"` and the text of every frame, in order, keys taken out: on a thread of its
+    own, or on the event loop. It sees frames soon after they pass; where it is more than 16 MiB behind, frames are
+    left out and counted in `dropped_frames`. If it raises, that is logged, and it is not called again."""
 
 
 class SpawnOptions(ClientOptions, total=False):

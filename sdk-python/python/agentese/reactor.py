@@ -17,7 +17,7 @@ class Reactor:
         self.mailbox = Mailbox()
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._standing: dict[int, Callable[[], None]] = {}
+        self._standing: dict[int, Callable[[], object]] = {}
         self._closed = False
         loop.add_reader(self.mailbox.fileno(), self._drain)
 
@@ -25,7 +25,7 @@ class Reactor:
         """A number that nobody has."""
         return next(self._numbers)
 
-    def stand(self, ticket: int, call: Callable[[], None]) -> None:
+    def stand(self, ticket: int, call: Callable[[], object]) -> None:
         """Calls back whenever that ticket comes, until `close`."""
         self._standing[ticket] = call
 

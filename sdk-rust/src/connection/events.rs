@@ -2,72 +2,74 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Waker;
+use std::time::Duration;
 
 use super::{Shared, State};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::{self, Key, Pushed, Receiver, Sender};
-use crate::route::flag;
+use crate::route::{EventKind, flag};
 use crate::run_tracker::{EndedBy, Input};
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// The type of an event: a row of the tables where there is one, which costs nothing to keep.
-#[derive(Debug, Clone)]
-pub(crate) enum Kind {
-    /// The declaration names it.
-    Declared(&'static EventSpec),
-    /// It does not.
-    Other(Arc<str>),
-}
-
-impl Kind {
-    /// The row, where the declaration names it.
-    pub fn spec(&self) -> Option<&'static EventSpec> {
-        match self {
-            Kind::Declared(spec) => Some(spec),
-            Kind::Other(_) => None,
-        }
-    }
-}
-
-impl std::ops::Deref for Kind {
-    type Target = str;
-    fn deref(&self) -> &str {
-        match self {
-            Kind::Declared(spec) => spec.name,
-            Kind::Other(name) => name,
-        }
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self)
-    }
-}
+/// A listener that is so many events or bytes behind sets the pace of the reader: what is read further ahead only
+/// leaves the processor's caches before it is looked at.
+const AHEAD: (usize, usize) = (2048, 4 << 20);
+/// How long the reader waits for a listener that reads nothing meanwhile.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// How often it waits so long for one that reads, before it reads on: what is left in the pipe of an agent that has
+/// ended has to be read within the time for last words.
+const TURNS: usize = 4;
 
 /// An event as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct EventFrame {
     /// Its type.
-    pub kind: Kind,
-    /// The raw event object.
-    pub body: FrameText,
+    pub kind: EventKind,
+    /// The raw event object, where it is not the whole line.
+    pub inner: Option<FrameText>,
     /// The whole line.
     pub frame: FrameText,
 }
 
+impl EventFrame {
+    /// The raw event object.
+    pub fn body(&self) -> &FrameText {
+        self.inner.as_ref().unwrap_or(&self.frame)
+    }
+
+    /// The raw event object, taken.
+    pub fn into_body(self) -> FrameText {
+        self.inner.unwrap_or(self.frame)
+    }
+
+    /// Whether it could be the last one of a run.
+    pub fn may_end(&self) -> bool {
+        self.kind.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
+    }
+}
+
 /// Where a subscriber reads its events.
 pub(crate) type EventQueue = Receiver<EventFrame, Result<EndedBy, Error>>;
+/// Where its events are queued.
+pub(super) type EventSender = Sender<EventFrame, Result<EndedBy, Error>>;
 
 /// Someone who listens to all events of the connection.
-pub(super) struct Subscriber(pub Sender<EventFrame, Result<EndedBy, Error>>);
+pub(super) struct Subscriber(pub EventSender);
 
 impl Subscriber {
     pub fn close(&self, error: Error) {
         self.0.close(Err(error));
     }
+}
+
+/// What became of an event that was offered to all who listen.
+struct Offered {
+    delivered: bool,
+    /// Those that have no room for it.
+    full: Vec<(EventSender, EventFrame)>,
 }
 
 impl Shared {
@@ -82,67 +84,119 @@ impl Shared {
         Ok(receiver)
     }
 
-    pub(super) async fn event(
-        self: &Arc<Self>,
-        kind: String,
-        body: FrameText,
-        session: Option<String>,
-        frame: &FrameText,
-    ) {
-        let spec = self.spec.event(&kind);
+    /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. Those that wait are told by [`Shared::wake_listeners`], which the
+    /// caller owes them.
+    pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
+        let spec = event.kind.spec();
         if spec.is_none() {
-            self.diagnose(Diagnostic::UnknownFrame { kind: kind.clone() });
+            self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
-        let key = spec.filter(|spec| spec.snapshot).map(|spec| Key(std::ptr::from_ref(spec) as usize as u64));
-        let kind = spec.map_or_else(|| Kind::Other(kind.into()), Kind::Declared);
-        let event = EventFrame { kind, body, frame: frame.clone() };
         let input = spec.and_then(|spec| effect(spec.run, &event));
-        let mut listeners = self.listeners(session.as_deref());
-        let last = listeners.pop();
-        let mut delivered = false;
-        for sender in listeners {
-            delivered |= self.hand_over(&sender, event.clone(), key).await;
-        }
-        // Most of the time there is one, and nothing is cloned for it.
-        if let Some(sender) = last {
-            delivered |= self.hand_over(&sender, event, key).await;
+        let key = spec.and_then(key_of);
+        let Offered { mut delivered, full } = self.offer(event, key, session, recent);
+        if !full.is_empty() {
+            // Nobody makes room who does not know that there is something to read.
+            self.wake_listeners();
+            // At once for all, so that one who reads has the event whatever the others do.
+            let waiting = full.into_iter().map(|(sender, event)| self.wait_for_room(sender, event, key));
+            let pushed = futures::future::join_all(waiting);
+            self.reader_blocked.store(true, Ordering::Relaxed);
+            delivered |= pushed.await.contains(&true);
+            self.reader_blocked.store(false, Ordering::Relaxed);
         }
         if !delivered {
             self.dropped_events.fetch_add(1, Ordering::Relaxed);
         }
         // The run hears of its end after the event is in its queue.
         if let Some(input) = input {
-            self.feed_runs(session.as_deref(), input);
+            self.feed_runs(session, input);
         }
     }
 
-    fn listeners(&self, session: Option<&str>) -> Vec<Sender<EventFrame, Result<EndedBy, Error>>> {
+    fn offer(&self, event: EventFrame, key: Option<Key>, session: Option<&str>, recent: bool) -> Offered {
+        let size = event.frame.len();
+        let mut offered = Offered { delivered: false, full: Vec::new() };
+        let mut gone = false;
         let mut state = self.state();
+        if recent {
+            state.recent.push(event.frame.as_str());
+        }
         let State { runs, subscribers, .. } = &mut *state;
-        subscribers.retain(|subscriber| subscriber.0.has_subscriber());
         let runs = runs.iter().filter(|run| run.hears(session)).map(super::runs::Slot::sender);
-        subscribers.iter().map(|subscriber| subscriber.0.clone()).chain(runs).collect()
+        let mut listeners = subscribers.iter().map(|subscriber| &subscriber.0).chain(runs).peekable();
+        let mut event = Some(event);
+        while let Some(sender) = listeners.next() {
+            // Most of the time there is one, and nothing is cloned for it.
+            let given = if listeners.peek().is_some() { event.clone() } else { event.take() };
+            let Some(given) = given else { break };
+            match sender.try_push_quietly(given, size, key) {
+                Ok(Pushed::Queued | Pushed::Coalesced) => offered.delivered = true,
+                Ok(pushed) => gone |= pushed == Pushed::NoSubscriber,
+                Err(event) => offered.full.push((sender.clone(), event)),
+            }
+        }
+        if gone {
+            subscribers.retain(|subscriber| subscriber.0.has_subscriber());
+        }
+        offered
     }
 
-    async fn hand_over(
-        &self,
-        sender: &Sender<EventFrame, Result<EndedBy, Error>>,
-        event: EventFrame,
-        key: Option<Key>,
-    ) -> bool {
-        let size = event.frame.len();
-        let event = match sender.try_push(event, size, key) {
-            Ok(pushed) => return matches!(pushed, Pushed::Queued | Pushed::Coalesced),
-            Err(event) => event,
+    /// Wakes all who listen and have something to read.
+    pub(super) fn wake_listeners(&self) {
+        let wakers: Vec<Waker> = {
+            let state = self.state();
+            let runs = state.runs.iter().map(super::runs::Slot::sender);
+            let all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
+            all.filter_map(Sender::take_waker).collect()
         };
-        self.reader_blocked.store(true, Ordering::Relaxed);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits a while for a listener that is behind, as long as it goes on reading. `patient` says whether to wait at all; gives
+    /// whether to wait the next time: one that does not read is not waited for again before it has caught up.
+    pub(super) async fn keep_pace(&self, patient: bool) -> bool {
+        let behind = {
+            let state = self.state();
+            let runs = state.runs.iter().map(super::runs::Slot::sender);
+            let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
+            all.find(|sender| is_behind(sender.queued())).cloned()
+        };
+        let Some(behind) = behind else { return true };
+        if !patient {
+            return false;
+        }
+        let (mut queued, _) = behind.queued();
+        for _ in 0..TURNS {
+            let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2));
+            if waiting.await.is_ok() || self.stop.is_cancelled() {
+                return true;
+            }
+            let (left, _) = behind.queued();
+            if left >= queued {
+                return false;
+            }
+            queued = left;
+        }
+        true
+    }
+
+    async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
+        let size = event.frame.len();
         let pushed = tokio::select! {
             pushed = sender.push(event, size, key) => pushed,
             () = self.stop.cancelled() => Pushed::Closed,
         };
-        self.reader_blocked.store(false, Ordering::Relaxed);
         matches!(pushed, Pushed::Queued | Pushed::Coalesced)
     }
+}
+
+fn is_behind((events, bytes): (usize, usize)) -> bool {
+    events > AHEAD.0 || bytes > AHEAD.1
+}
+
+/// What an event that replaces older ones of its kind is known by.
+fn key_of(spec: &'static EventSpec) -> Option<Key> {
+    spec.snapshot.then(|| Key(std::ptr::from_ref(spec) as usize as u64))
 }
 
 fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
@@ -152,11 +206,11 @@ fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
         RunEffect::MayEnd => Input::MayEnd,
         RunEffect::Holds => Input::Holds,
         RunEffect::Ends => Input::Ends,
-        RunEffect::MayEndUnless(member) => match flag(event.body.as_str(), member) {
+        RunEffect::MayEndUnless(member) => match flag(event.body().as_str(), member) {
             Some(true) => Input::Holds,
             _ => Input::MayEnd,
         },
-        RunEffect::HoldsIf(member) => match flag(event.body.as_str(), member) {
+        RunEffect::HoldsIf(member) => match flag(event.body().as_str(), member) {
             Some(false) => Input::MayEnd,
             _ => Input::Holds,
         },

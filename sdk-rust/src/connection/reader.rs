@@ -4,9 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use super::{RawAnswer, Shared, Waiter};
+use super::{EventFrame, RawAnswer, Shared, Waiter};
 use crate::dialog::{Misfit, answer_frame, policy_frame};
 use crate::error::{Error, Refused};
 use crate::framing::{FrameReader, FrameText, Incoming};
@@ -15,7 +16,7 @@ use crate::run_tracker::Input;
 use crate::scan;
 use crate::spec::{HandlerFailure, RunRole};
 use crate::tap::{Diagnostic, Direction};
-use crate::termination::{Cause, Termination};
+use crate::termination::{Cause, RECENT_FRAMES, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
@@ -44,6 +45,7 @@ pub(super) async fn run(
         })
     });
     let mut batch = Vec::new();
+    let mut patient = true;
     let cause = loop {
         let read = tokio::select! {
             read = frames.next_batch(&mut batch) => read,
@@ -54,12 +56,22 @@ pub(super) async fn run(
             Ok(_) => {}
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
+        // Who listens is woken once for everything that one read brought, and before anything else that came
+        // with it is acted on.
+        let mut owed = false;
+        let mut left = batch.len();
         for incoming in batch.drain(..) {
+            left -= 1;
             match incoming {
-                Incoming::Frame(frame) => shared.take(frame).await,
+                // Of many frames the first ones are not among the last.
+                Incoming::Frame(frame) => owed = shared.take(frame, owed, left < RECENT_FRAMES).await,
                 Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
             }
         }
+        if owed {
+            shared.wake_listeners();
+        }
+        patient = shared.keep_pace(patient).await;
     };
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited {
@@ -72,22 +84,37 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    async fn take(self: &Arc<Self>, frame: FrameText) {
+    /// Takes a frame. `owed` says whether events were queued that nobody was woken for; gives whether that is
+    /// so now.
+    async fn take(self: &Arc<Self>, frame: FrameText, owed: bool, recent: bool) -> bool {
         if frame.as_str().trim_ascii().is_empty() {
-            return;
+            return owed;
         }
         self.tap_frame(Direction::Received, frame.as_str());
         let routed = match route(self.spec, &frame) {
             Ok(routed) => routed,
             Err(reason) => {
                 let text: String = frame.as_str().chars().take(200).collect();
-                return self
-                    .diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+                self.diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+                return owed;
             }
         };
-        self.state().recent.push(frame.as_str());
+        // What an answer or a question follows is told before it.
+        let before_others = || {
+            if owed {
+                self.wake_listeners();
+            }
+            if recent {
+                self.state().recent.push(frame.as_str());
+            }
+        };
         match routed {
+            Routed::Event { kind, body, session } => {
+                self.event(EventFrame { kind, inner: body, frame }, session.as_deref(), recent).await;
+                return true;
+            }
             Routed::Answer { id, command, success, data, error } => {
+                before_others();
                 let result = if success {
                     Ok(RawAnswer { data })
                 } else {
@@ -95,9 +122,12 @@ impl Shared {
                 };
                 self.answer(id.as_ref(), command, result);
             }
-            Routed::Event { kind, body, session } => self.event(kind, body, session, &frame).await,
-            Routed::Dialog { id, method, params } => self.dialog(id, method, params),
+            Routed::Dialog { id, method, params } => {
+                before_others();
+                self.dialog(id, method, params);
+            }
         }
+        false
     }
 
     /// Gives an answer to the call that it belongs to.
@@ -199,11 +229,17 @@ impl Shared {
                 return;
             }
         };
+        // A handler that panics has not answered: the policy does.
+        let mut answer = std::panic::AssertUnwindSafe(answer).catch_unwind();
+        let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
+        // Notices are told in the order in which they came: the newer status is the one that counts.
+        if notice && (&mut answer).now_or_never().is_some() {
+            return;
+        }
         let shared = self.clone();
         tokio::spawn(async move {
-            // A handler that panics has not answered: the policy does.
             let answer = tokio::select! {
-                answer = futures::FutureExt::catch_unwind(std::panic::AssertUnwindSafe(answer)) => answer.ok().flatten(),
+                answer = answer => answer.ok().flatten(),
                 () = shared.stop.cancelled() => return,
             };
             let line = match answer {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::events::{EventFrame, EventQueue};
+use super::events::{EventQueue, EventSender};
 use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
-use crate::queue::{self, Sender};
+use crate::queue;
 use crate::run_tracker::{Action, EndedBy, Input, RunTracker};
 
 /// How long a state is waited for where the declaration sets no limit.
@@ -30,7 +30,7 @@ pub(super) struct Slot {
     command_id: String,
     session: Option<String>,
     tracker: RunTracker,
-    sender: Sender<EventFrame, Result<EndedBy, Error>>,
+    sender: EventSender,
     wake: u64,
     /// Whether the state was asked for and has not come.
     asking: bool,
@@ -41,8 +41,8 @@ impl Slot {
         self.token
     }
 
-    pub fn sender(&self) -> Sender<EventFrame, Result<EndedBy, Error>> {
-        self.sender.clone()
+    pub fn sender(&self) -> &EventSender {
+        &self.sender
     }
 
     /// Whether events of that session belong to the run.

@@ -181,6 +181,14 @@ impl<T, R> Sender<T, R> {
 
     /// Queues an item of `size` bytes, or gives it back where it would have to wait.
     pub fn try_push(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
+        let pushed = self.try_push_quietly(value, size, key);
+        self.wake();
+        pushed
+    }
+
+    /// Like [`try_push`](Self::try_push), but a subscriber that waits is not told of the item until
+    /// [`wake`](Self::wake) is called, or the queue ends. For whoever queues many items at once.
+    pub fn try_push_quietly(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
         let shared = &*self.shared;
         // What is replaced is dropped after the lock is released.
         let (outcome, waiting, _replaced);
@@ -197,7 +205,7 @@ impl<T, R> Sender<T, R> {
             if state.has_room(shared.cap_bytes, size) {
                 state.items.push_back(Item { value, size, key });
                 state.bytes += size;
-                (outcome, waiting, _replaced) = (Pushed::Queued, state.waiting.take(), None);
+                (outcome, waiting, _replaced) = (Pushed::Queued, None, None);
             } else {
                 match shared.overflow {
                     Overflow::Block => return Err(value),
@@ -220,6 +228,20 @@ impl<T, R> Sender<T, R> {
         Ok(outcome)
     }
 
+    /// Wakes the subscriber, where it waits although there is something to receive.
+    pub fn wake(&self) {
+        if let Some(waker) = self.take_waker() {
+            waker.wake();
+        }
+    }
+
+    /// What wakes the subscriber, where it waits although there is something to receive. The caller calls it:
+    /// under no lock, and soon.
+    pub fn take_waker(&self) -> Option<Waker> {
+        let mut state = self.shared.state();
+        if state.items.is_empty() && state.end.is_none() { None } else { state.waiting.take() }
+    }
+
     /// Waits until an item of `size` bytes need not wait any more: there is room, or it would be dropped.
     pub async fn room_for(&self, size: usize) {
         loop {
@@ -230,6 +252,22 @@ impl<T, R> Sender<T, R> {
                 let state = self.shared.state();
                 let settled = !state.subscribed || state.end.is_some();
                 if settled || state.has_room(self.shared.cap_bytes, size) {
+                    return;
+                }
+            }
+            notified.await;
+        }
+    }
+
+    /// Waits until at most `items` items of `bytes` bytes together are queued, or the subscriber is gone.
+    pub async fn drained_to(&self, items: usize, bytes: usize) {
+        loop {
+            let mut notified = pin!(self.shared.room.notified());
+            // As in `room_for`.
+            notified.as_mut().enable();
+            {
+                let state = self.shared.state();
+                if !state.subscribed || (state.items.len() <= items && state.bytes <= bytes) {
                     return;
                 }
             }
@@ -254,6 +292,12 @@ impl<T, R> Sender<T, R> {
     /// How many bytes are queued.
     pub fn queued_bytes(&self) -> usize {
         self.shared.state().bytes
+    }
+
+    /// How many items are queued, and how many bytes.
+    pub fn queued(&self) -> (usize, usize) {
+        let state = self.shared.state();
+        (state.items.len(), state.bytes)
     }
 
     /// Whether the receiver still exists.

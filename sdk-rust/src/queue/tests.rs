@@ -143,3 +143,87 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
     pushing.await.unwrap();
     assert!(seen.iter().copied().eq(0..COUNT));
 }
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Woken(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+impl Woken {
+    fn times(&self) -> usize {
+        self.0.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn a_quiet_push_wakes_nobody_until_wake() {
+    let (sender, mut receiver) = queue(10, Overflow::Block);
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(woken.clone());
+    let mut context = Context::from_waker(&waker);
+    assert!(receiver.poll_recv(&mut context).is_pending());
+    sender.wake();
+    assert_eq!(woken.times(), 0, "there is nothing to receive");
+    assert_eq!(sender.try_push_quietly("a", 1, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Queued));
+    assert_eq!(woken.times(), 0);
+    sender.wake();
+    sender.wake();
+    assert_eq!(woken.times(), 1);
+    assert_eq!(drain(&mut receiver), ["a", "b"]);
+}
+
+#[test]
+fn a_quiet_push_is_told_by_a_loud_one_and_by_the_end() {
+    for loud in [true, false] {
+        let (sender, mut receiver) = queue(10, Overflow::Block);
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(woken.clone());
+        assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+        sender.try_push_quietly("a", 1, None).unwrap();
+        if loud {
+            sender.try_push("b", 1, None).unwrap();
+        } else {
+            sender.close("done");
+        }
+        assert_eq!(woken.times(), 1);
+        assert_eq!(receiver.try_recv(), Ok(Some("a")));
+    }
+}
+
+#[test]
+fn a_quiet_push_that_cuts_the_subscriber_off_wakes_it() {
+    let (sender, mut receiver) = queue(1, Overflow::Detach);
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(woken.clone());
+    assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    sender.try_push_quietly("a", 1, None).unwrap();
+    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Detached));
+    assert_eq!(woken.times(), 1);
+}
+
+#[test]
+fn drained_to_waits_for_the_receiver_to_take_enough() {
+    let (sender, mut receiver) = queue(100, Overflow::Block);
+    for item in ["a", "b", "c"] {
+        sender.try_push(item, 10, None).unwrap();
+    }
+    assert_eq!(sender.queued(), (3, 30));
+    let mut few = pin!(sender.drained_to(1, 100));
+    let mut small = pin!(sender.drained_to(100, 20));
+    assert_eq!((poll(few.as_mut()), poll(small.as_mut())), (Poll::Pending, Poll::Pending));
+    receiver.try_recv().unwrap();
+    assert_eq!((poll(few.as_mut()), poll(small.as_mut())), (Poll::Pending, Poll::Ready(())));
+    receiver.try_recv().unwrap();
+    assert_eq!(poll(few.as_mut()), Poll::Ready(()));
+    sender.try_push("d", 10, None).unwrap();
+    let mut gone = pin!(sender.drained_to(0, 0));
+    assert_eq!(poll(gone.as_mut()), Poll::Pending);
+    drop(receiver);
+    assert_eq!(poll(gone.as_mut()), Poll::Ready(()));
+}

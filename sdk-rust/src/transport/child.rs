@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use super::{BoxReader, BoxWriter};
 /// at once.
 pub struct ChildProcess {
     id: u32,
+    pipes: [RawFd; 3],
     group: Arc<Group>,
     stdin: StdinGate,
     tail: StderrTail,
@@ -56,6 +58,11 @@ impl ChildProcess {
         let lost = || SpawnError::new(&options, io::Error::other("the child has no process id or no stdout"));
         let id = child.id().ok_or_else(lost)?;
         let group = Arc::new(Group::new(id).ok_or_else(lost)?);
+        let pipes = [
+            child.stdin.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
+            child.stdout.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
+            child.stderr.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
+        ];
         let stdout = child.stdout.take().ok_or_else(lost)?;
         let (stdin, writer) = StdinGate::new(child.stdin.take());
         let tail = StderrTail::new(options.stderr_tail_bytes);
@@ -73,13 +80,19 @@ impl ChildProcess {
         };
         // Its owner is `ask`: the task ends when that says so or is dropped.
         runtime.spawn(keeper.run(asked));
-        let process = Self { id, group, stdin, tail, progress, ask };
+        let process = Self { id, pipes, group, stdin, tail, progress, ask };
         Ok((process, Box::new(stdout), Box::new(writer)))
     }
 
     /// The process id, which is also its group's.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// The numbers of the descriptors of this side of its stdin, stdout and stderr, as they were at its start. A copy
+    /// of this process that runs no other program (`fork` alone) holds them open too, and closes them by these.
+    pub fn pipes(&self) -> [RawFd; 3] {
+        self.pipes
     }
 
     /// Resolves when the process has ended, even while others hold its pipes. May be asked any number of times,

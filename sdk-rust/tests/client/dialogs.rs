@@ -49,6 +49,21 @@ async fn a_handler_answers() {
     drop(client);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn notices_are_told_in_the_order_in_which_they_came() {
+    let polite = Polite::default();
+    let (_client, mut peer, _) = pair(pi::Client::builder().dialogs(polite.clone()));
+    let sent: Vec<_> = (0..200).map(|number| number.to_string()).collect();
+    for message in &sent {
+        let notice =
+            json!({"type": "extension_ui_request", "id": message, "method": "notify", "message": message});
+        peer.say(&notice.to_string()).await;
+    }
+    peer.say(SELECT).await;
+    assert_eq!(peer.hear().await["id"], "u1");
+    assert_eq!(*polite.0.lock().unwrap(), sent);
+}
+
 #[tokio::test]
 async fn without_a_handler_the_declared_policy_answers_and_says_so() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());

@@ -9,3 +9,4 @@ mod peer;
 mod process;
 mod queues;
 mod runs;
+mod vectors;

@@ -1,10 +1,15 @@
 //! Subscribers that do not read.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use agentese::pi::Pi;
 use agentese::queue::Overflow;
 use agentese::{Error, pi};
+use futures::FutureExt;
+use tokio::io::AsyncWriteExt;
 
 use crate::peer::{pair, state, success, within};
 
@@ -105,4 +110,134 @@ async fn a_subscriber_is_cut_off_where_that_is_asked_for() {
     };
     assert!(matches!(error, Error::Detached { dropped } if dropped > 0 && got > 0), "{error} after {got}");
     assert!(within("nothing more", lazy.next_raw()).await.is_none());
+}
+
+/// Counts how often a subscriber is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What one read brings wakes a subscriber once, and all of it is there then.
+#[tokio::test]
+async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
+    const COUNT: usize = 100;
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(woken.clone());
+    assert!(std::pin::pin!(events.next_raw()).poll(&mut Context::from_waker(&waker)).is_pending());
+    let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
+    // Less than the pair holds, so that one read takes it.
+    assert!(burst.len() < 1 << 16);
+    peer.writer.write_all(burst.as_bytes()).await.unwrap();
+    within("the wake-up", async {
+        while woken.0.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for n in 0..COUNT {
+        let event = events.next_raw().now_or_never().expect("it is there").unwrap().unwrap();
+        assert_eq!(event.frame().as_str(), update(n));
+    }
+    assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+}
+
+/// Events that came before an answer in the same read are there, and told, when the answer is.
+#[tokio::test]
+async fn events_are_told_before_the_answer_that_follows_them() {
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(woken.clone());
+    assert!(std::pin::pin!(events.next_raw()).poll(&mut Context::from_waker(&waker)).is_pending());
+    let told = woken.clone();
+    let call = tokio::spawn(async move {
+        client.get_state().await.unwrap();
+        told.0.load(Ordering::SeqCst)
+    });
+    let id = peer.hear_command("get_state").await;
+    let burst = format!("{}\n{}\n{}\n", update(1), update(2), success(&id, "get_state", &state(false)));
+    peer.writer.write_all(burst.as_bytes()).await.unwrap();
+    assert_eq!(within("the answer", call).await.unwrap(), 1);
+    for n in 1..3 {
+        let event = events.next_raw().now_or_never().expect("it is there").unwrap().unwrap();
+        assert_eq!(event.frame().as_str(), update(n));
+    }
+}
+
+/// A subscriber that does not read holds up the reader, but not the event at which it does: the others have it.
+#[tokio::test]
+async fn others_have_the_event_that_one_subscriber_has_no_room_for() {
+    let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
+    let mut lazy = client.events().unwrap();
+    let mut eager = client.events().unwrap();
+    let reading = tokio::spawn(async move {
+        let mut seen = 0;
+        while let Some(event) = eager.next().await {
+            event.unwrap();
+            seen += 1;
+            if seen == 4 {
+                break;
+            }
+        }
+        seen
+    });
+    // Three fit into the lazy one's queue; all come in one read.
+    let burst: String = (0..4).map(|n| update(n) + "\n").collect();
+    peer.writer.write_all(burst.as_bytes()).await.unwrap();
+    assert_eq!(within("four events", reading).await.unwrap(), 4);
+    for n in 0..4 {
+        let event = within("an event", lazy.next_raw()).await.unwrap().unwrap();
+        assert_eq!(event.frame().as_str(), update(n));
+    }
+}
+
+/// The end of the agent is told after the events that came with it.
+#[tokio::test]
+async fn the_end_comes_after_the_events_of_the_same_read() {
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let reading = tokio::spawn(async move {
+        let mut seen = 0;
+        while let Some(Ok(_)) = events.next().await {
+            seen += 1;
+        }
+        seen
+    });
+    let burst: String = (0..50).map(|n| update(n) + "\n").collect();
+    peer.writer.write_all(burst.as_bytes()).await.unwrap();
+    peer.writer.shutdown().await.unwrap();
+    assert_eq!(within("the end", reading).await.unwrap(), 50);
+}
+
+/// A listener that reads slowly has all events in order, and one that does not read at all is waited for once, not
+/// for every read: an answer behind ten thousand events comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reader_keeps_pace_with_who_reads_and_goes_on_without_who_does_not() {
+    const COUNT: usize = 10_000;
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let _lazy = client.events().unwrap();
+    let reading = tokio::spawn(async move {
+        for n in 0..COUNT {
+            let event = within("an event", events.next_raw()).await.unwrap().unwrap();
+            assert_eq!(event.frame().as_str(), update(n));
+        }
+    });
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_state().await }
+    });
+    let id = peer.hear_command("get_state").await;
+    let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
+    within("the client to read", peer.writer.write_all(burst.as_bytes())).await.unwrap();
+    peer.say(&success(&id, "get_state", &state(false))).await;
+    within("the answer", call).await.unwrap().unwrap();
+    within("all events", reading).await.unwrap();
 }

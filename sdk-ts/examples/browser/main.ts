@@ -7,7 +7,7 @@ import session from "../../../conformance/transcripts/pi/tool-multi.jsonl?raw";
 
 const conversation = element("#conversation");
 const state = element("#state");
-const button = element("#play");
+const button = element<HTMLButtonElement>("#play");
 const tools = new Map<string, HTMLElement>();
 
 button.addEventListener("click", () => void play());
@@ -16,6 +16,7 @@ if (location.hash === "#play") void play();
 async function play(): Promise<void> {
   conversation.replaceChildren();
   tools.clear();
+  button.disabled = true;
   show("playing");
   const speed = Number(new URLSearchParams(location.search).get("speed") ?? 1);
   try {
@@ -23,12 +24,15 @@ async function play(): Promise<void> {
     void replay(pi.spec, session, theirs, { speed });
     await using client = new pi.Client(ours);
     await client.getState();
-    const run = await client.prompt({ message: "Look around." });
+    const run = await client.prompt({ message: "three things" });
     for await (const event of run) render(event);
     const { toolCalls, tokens } = await client.getSessionStats();
     show("done", `done: ${toolCalls} tool calls, ${tokens.total} tokens`);
   } catch (error) {
     show("failed", String(error));
+  } finally {
+    button.disabled = false;
+    button.textContent = "Play again";
   }
 }
 
@@ -45,13 +49,13 @@ function render(event: pi.Event | { type: typeof UNKNOWN; name: string }): void 
       if (event.message?.role === "assistant") blocks(current, event.message.content);
       break;
     case "tool_execution_start":
-      tool(event.toolCallId, `${event.toolName} ${JSON.stringify(event.args)}`, "…");
+      begin(event.toolCallId, event.toolName, JSON.stringify(event.args));
       break;
     case "tool_execution_update":
-      tool(event.toolCallId, undefined, output(event.partialResult));
+      tools.get(event.toolCallId)?.querySelector("pre")?.replaceChildren(output(event.partialResult));
       break;
     case "tool_execution_end":
-      tool(event.toolCallId, undefined, output(event.result)).classList.toggle("failed", event.isError);
+      end(event.toolCallId, output(event.result), event.isError);
       break;
     case "agent_start":
     case "agent_end":
@@ -94,13 +98,20 @@ function blocks(parent: HTMLElement | undefined, content: pi.AssistantBlock[]): 
   );
 }
 
-function tool(id: string, title: string | undefined, text: string): HTMLElement {
-  const known = tools.get(id);
-  const card = known ?? append("tool");
+/** A card of its own for each tool call, which shows that it runs. */
+function begin(id: string, name: string, args: string): void {
+  const card = append("tool running");
+  const title = document.createElement("code");
+  title.append(name, " ", Object.assign(document.createElement("span"), { textContent: args }));
+  card.append(title, Object.assign(document.createElement("pre"), { textContent: "…" }));
   tools.set(id, card);
-  if (title !== undefined) card.replaceChildren(Object.assign(document.createElement("code"), { textContent: title }), document.createElement("pre"));
-  card.querySelector("pre")?.replaceChildren(text);
-  return card;
+}
+
+function end(id: string, text: string, failed: boolean): void {
+  const card = tools.get(id);
+  card?.querySelector("pre")?.replaceChildren(text);
+  card?.classList.remove("running");
+  card?.classList.toggle("failed", failed);
 }
 
 function output(result: { content: pi.InputBlock[] }): string {
@@ -118,8 +129,8 @@ function box(kind: string, text: string): HTMLElement {
   return Object.assign(document.createElement("div"), { className: kind, textContent: text });
 }
 
-function element(selector: string): HTMLElement {
-  const found = document.querySelector<HTMLElement>(selector);
+function element<E extends HTMLElement>(selector: string): E {
+  const found = document.querySelector<E>(selector);
   if (found === null) throw new Error(`the page has no ${selector}`);
   return found;
 }

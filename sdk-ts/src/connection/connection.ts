@@ -59,8 +59,9 @@ export class Connection {
   /** The reader waits for a subscriber that does not read. */
   isBlocked = false;
   droppedEvents = 0;
-  /** The events of the dialect, for quick look-ups. */
-  readonly events: ReadonlyMap<string, EventSpec>;
+  readonly #events: ReadonlyMap<unknown, EventSpec>;
+  #lastType: unknown;
+  #lastSpec: EventSpec | undefined;
   #listeners: readonly Listener[] = [];
   #resolve: (end: Termination) => void = () => undefined;
   #nextId = 0;
@@ -72,11 +73,18 @@ export class Connection {
     readonly transport: Transport,
   ) {
     this.tap = new SafeTap(settings.tap);
-    this.events = new Map(Object.entries(spec.events));
+    this.#events = new Map(Object.entries(spec.events));
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
     void read(this, transport);
+  }
+
+  /** What the declaration knows of an event. Most have the type of the one before, which is told without hashing it. */
+  eventSpec(type: unknown): EventSpec | undefined {
+    if (type === this.#lastType) return this.#lastSpec;
+    this.#lastType = type;
+    return (this.#lastSpec = this.#events.get(type));
   }
 
   /** A queue for events, as the settings want it. */
@@ -199,7 +207,8 @@ export class Connection {
     this.ended = end;
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.runs.finishAll(end);
-    for (const { queue } of this.#listeners) queue.close(end.isClosedByUs ? undefined : end);
+    // Who closes the connection knows that it ends: a loop over its events ends without a failure.
+    for (const { queue } of this.#listeners) queue.close(this.#closing === undefined ? end : undefined);
     this.#listeners = [];
     this.writer.end();
     this.#resolve(end);

@@ -44,22 +44,25 @@ export async function read(connection: Connection, { readable, child }: Transpor
 
 async function lines(connection: Connection, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const framer = new Framer({ maxLine: connection.settings.maxLine });
-  let batch: (string | FramingError)[] = [];
-  const sink = {
-    line: (text: string): void => void batch.push(text),
-    fault: (error: FramingError): void => void batch.push(error),
+  /** A subscriber has to make room first; what comes meanwhile is held. */
+  let waiting: Promise<void> | undefined;
+  let held: (string | FramingError)[] = [];
+  const accept = (line: string | FramingError): void => {
+    if (waiting !== undefined) held.push(line);
+    else if (connection.ended === undefined) waiting = take(connection, line, framer);
   };
+  const sink = { line: accept, fault: accept };
   for (let more = true; more && connection.ended === undefined; ) {
     const { done, value } = await reader.read();
     if (done) framer.finish(sink);
     else framer.push(value, sink);
     more = !done;
-    const incoming = batch;
-    batch = [];
-    for (const line of incoming) {
-      const waiting = take(connection, line);
-      if (waiting !== undefined) await waiting;
-      if (connection.ended !== undefined) return;
+    while (waiting !== undefined) {
+      await waiting;
+      waiting = undefined;
+      const rest = held;
+      held = [];
+      rest.forEach(accept);
     }
     const breath = connection.breathe();
     if (breath !== undefined) await breath;
@@ -67,22 +70,22 @@ async function lines(connection: Connection, reader: ReadableStreamDefaultReader
 }
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
-function take(connection: Connection, line: string | FramingError): Promise<void> | undefined {
+function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
-  connection.tap.frame("received", line);
+  if (connection.tap.seesFrames) connection.tap.frame("received", line);
   try {
-    const object = parseObject(line);
+    const object = parseObject(line, framer);
     connection.recent.push(line);
     const { type } = object;
     // What most lines are, told without more ado.
-    const known = connection.spec.framing === "flat" ? connection.events.get(type as string) : undefined;
+    const known = connection.spec.framing === "flat" ? connection.eventSpec(type) : undefined;
     if (known !== undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
     const routed = route(connection.spec, object, line);
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
-        const known = connection.events.get(type);
+        const known = connection.eventSpec(type);
         if (known === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
         return event(connection, new EventFrame(type, body, line, known), session);
       }

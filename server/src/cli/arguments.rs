@@ -19,7 +19,7 @@ agentese --mode rpc [OPTIONS]
 
 const EXAMPLES: &str = "\
 Examples:
-  agentese --mode rpc
+  agentese --mode rpc --provider scripted
       Serve the pi dialect with the embedded model, which needs no key and no network.
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
       Ask once. The agent finishes its work after the end of stdin, then exits with 0.
@@ -36,7 +36,8 @@ Environment:
   PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
   AGENTESE_HOME        The same, but ~/.pi/agent comes before it where that exists; the default is
                        ~/.agentese/agent
-  PI_OFFLINE           1: the same as --offline
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …
+                       Keys of providers; docs/models.md lists them all
 
 Files:
   settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
@@ -198,7 +199,7 @@ pub(super) struct Run {
     /// Do not trust it, whatever the settings say
     #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
     pub no_trust: bool,
-    /// Fetch nothing at the start
+    /// Accepted: nothing is fetched at the start anyway
     #[arg(long, help_heading = "Start")]
     pub offline: bool,
     /// Log more, as with AGENTESE_LOG=info

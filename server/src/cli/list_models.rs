@@ -19,7 +19,7 @@ pub(super) fn print<'a>(
         match search {
             Some(text) => stderr.say(format_args!("No model's name has \"{text}\" in it.")),
             None => {
-                stderr.say("There are no models. A provider needs a key, in the environment or in auth.json.")
+                stderr.say("No provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or in auth.json.")
             }
         }
         return Ok(ExitCode::SUCCESS);

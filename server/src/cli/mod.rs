@@ -11,6 +11,7 @@
 mod api_key;
 mod arguments;
 mod completions;
+mod export;
 mod list_models;
 mod neutral;
 mod output;
@@ -23,7 +24,6 @@ mod sessions;
 mod stderr;
 mod stdout;
 mod table;
-mod unavailable;
 
 use std::process::ExitCode;
 
@@ -42,6 +42,9 @@ enum Failure {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
+    /// The text is pi's, and stands alone there.
+    #[error(transparent)]
+    NoSuchModel(#[from] crate::providers::SelectError),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
 }
@@ -52,7 +55,10 @@ pub fn main() -> ExitCode {
     let stderr = Stderr::of_process();
     let code = match parse::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
-            stderr.say(format_args!("Error: {failure}"));
+            match failure {
+                Failure::NoSuchModel(_) => stderr.say(failure),
+                _ => stderr.say(format_args!("Error: {failure}")),
+            }
             ExitCode::FAILURE
         }),
         // Help and version are errors to clap, which end well and go to stdout.
@@ -84,12 +90,9 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let Planned { plan, warnings } = Plan::new(run, &|name: &str| std::env::var_os(name), cwd)?;
+    let Planned { plan, warnings } = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
     for warning in warnings {
         stderr.warn(warning);
-    }
-    if let Some(reason) = unavailable::unavailable(&plan) {
-        return Err(Failure::Usage(reason));
     }
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
@@ -97,6 +100,6 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
             let catalog = rpc::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
-        Task::Export { .. } => Err(Failure::Usage("there is no export".to_owned())),
+        Task::Export { session, page } => export::write_page(&plan.cwd, &session, page.as_deref()),
     }
 }

@@ -7,7 +7,7 @@ use agentese::types::ThinkingLevel;
 use super::Failure;
 use super::api_key::ApiKey;
 use super::arguments::{Run, Updates};
-use crate::config::{Environment, Settings, Surroundings, agent_dir, expand_home, load_settings};
+use crate::config::{Environment, Settings, agent_dir, expand_home, load_settings};
 use crate::prompt::{Parts, SystemPrompt, Wanted, context_files, find_bases};
 
 /// What a run of the agent is to be: everything is read and checked, and nothing is built.
@@ -21,7 +21,6 @@ pub(super) struct Plan {
     pub trusted: bool,
     /// The user's settings, and those of a trusted working directory.
     pub settings: Settings,
-    pub surroundings: Surroundings,
     pub model: ModelChoice,
     pub system_prompt: SystemPrompt,
     /// The names of tools; none: the default ones.
@@ -82,7 +81,7 @@ pub(super) struct Planned {
 impl Plan {
     /// Reads settings, prompt and context files. Fails for options that contradict each other or mean
     /// nothing.
-    pub fn new(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
         let mut warnings = Vec::new();
@@ -114,16 +113,12 @@ impl Plan {
             skills: Vec::new(),
             cwd: cwd.clone(),
         };
-        let mut surroundings = Surroundings::read(environment);
-        surroundings.offline |= run.offline;
         let plan = Self {
             session: session(&run, &cwd, home)?,
             session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
             task,
             cwd,
-            agent_dir,
             trusted: loaded.trusted,
-            surroundings,
             model: ModelChoice {
                 provider: run.provider,
                 model: run.model,
@@ -135,9 +130,10 @@ impl Plan {
                 },
                 script: run.script,
             },
+            agent_dir,
             settings: loaded.settings,
             system_prompt: parts.into(),
-            tools: run.tools.or(run.no_tools.then(Vec::new)),
+            tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
         };
@@ -155,6 +151,16 @@ fn task(run: &Run) -> Result<Task, Failure> {
     }
 }
 
+/// What to say to somebody who did not say how to talk to the agent.
+fn no_mode(run: &Run) -> String {
+    match run.messages.first() {
+        Some(word) => {
+            format!("there is no command \"{word}\"; serve with --mode rpc, or see agentese --help")
+        }
+        None => "say how to talk to the agent: agentese --mode rpc, or see agentese --help".to_owned(),
+    }
+}
+
 /// What can be refused without reading anything.
 fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if *task == Task::Serve {
@@ -163,7 +169,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
                 return refuse("--print is not available in this version: rpc is the one mode there is");
             }
             Some("rpc") => {}
-            None => return refuse("say --mode rpc; see agentese --help"),
+            None => return refuse(&no_mode(run)),
             Some(mode) => {
                 return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
             }
@@ -203,6 +209,13 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// The tools that are named; `--tools ""` names none.
+fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
+    let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+    let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
+    named.or(none.then(Vec::new))
 }
 
 fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
@@ -268,7 +281,7 @@ mod tests {
             let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
             let run = super::super::parse::parse(arguments).unwrap().arguments.run;
             let home = self.path("home").into_os_string();
-            Plan::new(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
+            Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
         }
 
         fn refused(&self, line: &str) -> String {
@@ -374,7 +387,8 @@ mod tests {
         assert_eq!(place.plan("--models c").unwrap().plan.model.scope, ["c"]);
         assert_eq!(place.plan("--no-tools").unwrap().plan.tools, Some(Vec::new()));
         assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
-        assert!(place.plan("--offline").unwrap().plan.surroundings.offline);
+        assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
+        assert!(place.plan("--offline").is_ok());
     }
 
     #[test]

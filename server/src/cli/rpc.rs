@@ -19,7 +19,7 @@ use super::{Failure, script_check};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::fronts::pi;
 use crate::providers::scripted::{self, Scripted};
-use crate::providers::{Budgets, Catalog, SecretString, Sources, load};
+use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
 use crate::server::{Builder, Server};
 use crate::session::{Session, Start, Store};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
@@ -52,7 +52,8 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
     let api_key = plan.model.api_key.clone();
-    let server = builder(plan, stderr)?.try_build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let persist = persist(&plan, stderr);
+    let server = builder(plan, stderr)?.persist(persist.clone()).try_build()?;
     if let Some(key) = api_key {
         server.give_key(SecretString::from(key.reveal()));
     }
@@ -64,6 +65,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let code = runtime.block_on(serve(server, max_line));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();
+    persist.finish();
     code
 }
 
@@ -71,9 +73,8 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan)?;
-    let Plan { cwd, agent_dir, settings, model, surroundings, trusted, .. } = plan;
-    tracing::debug!(?agent_dir, trusted, ?surroundings, "start");
-    let persist = persist(agent_dir.as_deref(), &settings, stderr);
+    let Plan { cwd, agent_dir, settings, model, trusted, .. } = plan;
+    tracing::debug!(?agent_dir, trusted, "start");
     let mut builder: Builder = Server::builder()
         .catalog(catalog)
         .models(model.scope)
@@ -82,7 +83,6 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
-        .persist(persist)
         .updates(match plan.updates {
             Updates::Snapshots => pi::Updates::Snapshots,
             Updates::Delta => pi::Updates::Delta,
@@ -208,15 +208,15 @@ fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
         program: settings.shell_path.clone(),
         prefix: settings.shell_command_prefix.clone(),
         path_prefix: programs,
+        hidden: if settings.hide_keys { key_variables().map(Into::into).collect() } else { Vec::new() },
         ..ShellSettings::default()
     }
 }
 
 /// Where what a client sets is kept: nowhere, unless the settings ask for it.
-fn persist(agent_dir: Option<&Path>, settings: &Settings, stderr: &Stderr) -> Arc<dyn Persist> {
-    let path =
-        agent_dir.filter(|_| settings.persist_defaults).map(|directory| directory.join("settings.json"));
-    match path.map(SettingsFile::new) {
+fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
+    let agent_dir = plan.agent_dir.as_ref().filter(|_| plan.settings.persist_defaults);
+    match agent_dir.map(|directory| SettingsFile::new(directory.join("settings.json"))) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {
             stderr.warn(format_args!("what a client sets will not be kept: {error}"));

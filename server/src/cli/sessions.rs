@@ -17,6 +17,9 @@ const FIRST: usize = 60;
 /// Prints the sessions that were asked for, newest first. Fails where there are none to be had.
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     let listed = list(options)?;
+    if listed.is_empty() && !options.json {
+        return output::print(b"No sessions here yet.\n");
+    }
     let text = if options.json { as_json(&listed) } else { as_table(&listed, options.all) };
     output::print(text.as_bytes())
 }

@@ -7,14 +7,12 @@
 //! | `persist` | writing changes back, where that is wanted |
 //! | `file_lock` | one writer of a file at a time, other programs included |
 //! | `text_file` | small files of users, read with a bound |
-//! | `surroundings` | what environment variables ask for |
 
 mod agent_dir;
 mod file_lock;
 mod persist;
 mod read_settings;
 mod settings;
-mod surroundings;
 mod text_file;
 
 pub use agent_dir::{Environment, agent_dir, expand_home};
@@ -24,5 +22,4 @@ pub use read_settings::{Complaint, Loaded, is_trusted, load_settings};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings, ThinkingBudgets,
 };
-pub use surroundings::Surroundings;
 pub use text_file::{TextFile, TextFileError, read_text};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentese::types::{QueueMode, ThinkingLevel};
@@ -60,6 +60,9 @@ impl Change {
 pub trait Persist: Send + Sync {
     /// Keeps one change.
     fn save(&self, change: Change);
+
+    /// Waits until what was saved is kept, for a few seconds at most. Nothing is kept after it.
+    fn finish(&self) {}
 }
 
 /// Keeps nothing: what a client sets lasts for the process.
@@ -85,39 +88,51 @@ pub enum PersistError {
     Io(#[from] io::Error),
 }
 
-/// Writes changes to a settings file, on a thread of its own. Dropping it waits for what was saved
-/// before.
-pub struct SettingsFile {
-    sender: Option<Sender<Change>>,
-    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+/// Writes changes to a settings file, on a thread of its own. Dropping it finishes it.
+pub struct SettingsFile(Mutex<Option<Writer>>);
+
+struct Writer {
+    sender: Sender<Change>,
+    thread: std::thread::JoinHandle<()>,
 }
 
 impl SettingsFile {
     /// For the file at that path, which need not exist. Fails where no thread can be started.
     pub fn new(path: PathBuf) -> io::Result<Self> {
         let (sender, receiver) = channel();
-        let writer = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("agentese-settings".to_owned())
             .spawn(move || write_all(&path, &receiver))?;
-        Ok(Self { sender: Some(sender), writer: Mutex::new(Some(writer)) })
+        Ok(Self(Mutex::new(Some(Writer { sender, thread }))))
+    }
+}
+
+impl SettingsFile {
+    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Persist for SettingsFile {
     fn save(&self, change: Change) {
-        let sent = self.sender.as_ref().is_some_and(|sender| sender.send(change).is_ok());
+        let sent = self.writer().as_ref().is_some_and(|writer| writer.sender.send(change).is_ok());
         if !sent {
             tracing::error!("nothing writes the settings any more");
         }
+    }
+
+    fn finish(&self) {
+        let Some(Writer { sender, thread }) = self.writer().take() else { return };
+        drop(sender);
+        // At most the write that is going on and one more are before its end, and none of them waits for
+        // the lock longer than PATIENCE.
+        let _ = thread.join();
     }
 }
 
 impl Drop for SettingsFile {
     fn drop(&mut self) {
-        self.sender = None;
-        if let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _ = writer.join();
-        }
+        self.finish();
     }
 }
 
@@ -298,7 +313,8 @@ mod tests {
         let settings = SettingsFile::new(path.clone()).unwrap();
         settings.save(Change::SteeringMode(QueueMode::All));
         settings.save(Change::SteeringMode(QueueMode::OneAtATime));
-        drop(settings);
+        settings.finish();
+        settings.save(Change::SteeringMode(QueueMode::All));
         let object: Value = serde_json::from_str(&read(&path)).unwrap();
         assert_eq!(object, serde_json::json!({"kept": true, "steeringMode": "one-at-a-time"}));
     }

@@ -165,6 +165,7 @@ fn apply(loaded: &mut Loaded, path: &Path, object: Map<String, Value>, home: Opt
     file.set("skills", &mut settings.skills);
     file.set("prompts", &mut settings.prompts);
     file.set("rpc.persistDefaults", &mut settings.persist_defaults);
+    file.set("rpc.hideKeys", &mut settings.hide_keys);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);
     }
@@ -386,8 +387,17 @@ mod tests {
             "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
             "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
             "images": {"autoResize": false, "blockImages": true},
-            "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true},
+            "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true},
         });
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for (key, value) in user.as_object().unwrap() {
+            let members =
+                value.as_object().map(|members| members.keys().map(|member| format!("{key}.{member}")));
+            for key in members.map_or_else(|| vec![key.clone()], Iterator::collect) {
+                assert!(page.contains(&format!("`{key}`")), "{key} is missing in docs/configuration.md");
+            }
+        }
         let loaded = Place::new(&user.to_string(), "").load(false);
         let text = |text: &str| Some(text.to_owned());
         let list = |text: &str| vec![text.to_owned()];
@@ -423,6 +433,7 @@ mod tests {
             skills: list("s"),
             prompts: list("p"),
             persist_defaults: true,
+            hide_keys: true,
             other: Map::new(),
         };
         assert_eq!(loaded.settings, expected);

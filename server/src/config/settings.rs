@@ -44,6 +44,8 @@ pub struct Settings {
     pub prompts: Vec<String>,
     /// Whether what a client sets is written to the user's file (`rpc.persistDefaults`).
     pub persist_defaults: bool,
+    /// Whether commands run without the variables that hold keys of providers (`rpc.hideKeys`).
+    pub hide_keys: bool,
     /// What the files say besides; nobody here knows what it means.
     pub other: Map<String, Value>,
 }
@@ -68,6 +70,7 @@ impl Default for Settings {
             skills: Vec::new(),
             prompts: Vec::new(),
             persist_defaults: false,
+            hide_keys: false,
             other: Map::new(),
         }
     }

@@ -7,7 +7,6 @@ use futures::{FutureExt, StreamExt};
 
 use super::Event;
 use super::run::{ABORTED, Run};
-use crate::prompt::Date;
 use crate::providers::{
     Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
 };
@@ -78,7 +77,7 @@ impl Run {
         });
         Request {
             model: self.model.clone(),
-            system_prompt: options.system_prompt.text(&options.tools, Date::of_ms(options.clock.now_ms())),
+            system_prompt: self.system_prompt.clone(),
             messages: history::for_model(state.session.messages()),
             tools: tools.collect(),
             thinking: self.thinking,

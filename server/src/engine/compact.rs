@@ -6,7 +6,7 @@ use agentese::types::{
     AgentMessage, AssistantBlock, CompactionReason, CompactionResult, InputBlock, InputContent, Model,
     StopReason, TextContent, ThinkingLevel, UserMessage,
 };
-use futures::future::{Either, join};
+use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
@@ -169,8 +169,8 @@ async fn summarize(
         }
     };
     let asked = async {
-        let (history, turn) = join(history, turn).await;
-        Ok(job.plan.summary(history?, turn?))
+        let (history, turn) = try_join(history, turn).await?;
+        Ok(job.plan.summary(history, turn))
     };
     let aborted = std::pin::pin!(abort.cancelled());
     match futures::future::select(aborted, std::pin::pin!(asked)).await {

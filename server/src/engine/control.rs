@@ -164,11 +164,21 @@ impl Engine {
         self.flush().await;
     }
 
-    /// Waits until what was said is safe on the disk.
+    /// Waits until what was said is safe on the disk; not for ever, where the disk is stuck.
     async fn flush(&self) {
-        let flushed = self.shared.state().session.flush();
-        if let Err(trouble) = flushed.await {
-            tracing::error!(%trouble, "what was said is not on the disk");
+        let flushed = {
+            let mut state = self.shared.state();
+            if state.work.is_none() {
+                state.keep_deferred();
+            }
+            state.session.flush()
+        };
+        let result = tokio::select! {
+            result = flushed => result.map_err(|trouble| trouble.to_string()),
+            () = self.shared.options.clock.sleep(PATIENCE) => Err("the disk does not answer".to_owned()),
+        };
+        if let Err(trouble) = result {
+            tracing::error!(trouble, "what was said is not on the disk");
         }
     }
 }

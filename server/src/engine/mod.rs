@@ -8,7 +8,7 @@
 //! | `retry`, `compaction` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
-//! | `prompt`, `control`, `sessions`, `bash`, `models` | what an engine is asked to do |
+//! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -20,6 +20,7 @@ mod compaction;
 mod control;
 mod error;
 mod event;
+mod export;
 mod models;
 mod options;
 mod prompt;
@@ -37,6 +38,7 @@ pub use compact::CompactError;
 pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
+pub use export::PageError;
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
 

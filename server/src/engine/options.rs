@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentese::types::{Model, ThinkingLevel};
 
 use crate::config::{Persist, Settings};
-use crate::prompt::SystemPrompt;
+use crate::prompt::{Date, SystemPrompt};
 use crate::providers::{Catalog, Chosen};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
@@ -43,6 +43,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// What a model is told beforehand, as of now.
+    pub(super) fn system_prompt(&self) -> String {
+        self.system_prompt.text(&self.tools, Date::of_ms(self.clock.now_ms()))
+    }
+
     /// The level nearest to the one that is wanted, of those that the model has.
     pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
         model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))

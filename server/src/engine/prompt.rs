@@ -107,7 +107,7 @@ impl Engine {
 
     /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
     /// During the pause before a retry, and while the agent compacts on its own, it waits and is
-    /// delivered with the run that follows. Refused while a run is going on and `streaming` says
+    /// delivered with the run that follows; after an abort with the next one. Refused while a run is going on and `streaming` says
     /// nothing, while a compaction that was asked for is going on, without a model or its key, and
     /// while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
@@ -133,9 +133,7 @@ impl Engine {
         let no_model = || PromptError::NoModel(options.no_model.clone());
         let model = state.model.clone().ok_or_else(no_model)?;
         options.catalog.ready(&model).map_err(|reason| PromptError::NotReady(reason.to_string()))?;
-        for message in std::mem::take(&mut state.deferred) {
-            state.session.append(message);
-        }
+        state.keep_deferred();
         let working = state.begin(Kind::Prompt, Phase::Running);
         let (work, abort) = (Work::new(self.shared.clone(), working), working.abort.clone());
         let run = Run::new(&self.shared, &state, AgentLoop::new([message]), abort);

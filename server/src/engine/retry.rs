@@ -100,7 +100,7 @@ fn overflowed(ended: &Ended<'_>) -> bool {
     let usage = &ended.answer.usage;
     ended.answer.stop_reason == StopReason::Stop
         && ended.model.context_window > 0
-        && usage.input + usage.cache_read > ended.model.context_window
+        && usage.input.saturating_add(usage.cache_read) > ended.model.context_window
 }
 
 #[cfg(test)]

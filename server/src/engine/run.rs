@@ -21,6 +21,8 @@ pub(super) struct Run {
     pub(super) model: Model,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) thinking: ThinkingLevel,
+    /// What the model is told beforehand; the same for the whole run, so that caches hold.
+    pub(super) system_prompt: String,
     pub(super) abort: CancellationToken,
     /// The answer of the turn that is going on, and the results of its calls.
     results: Vec<ToolResultMessage>,
@@ -67,6 +69,7 @@ impl Run {
             model,
             provider,
             thinking: state.thinking,
+            system_prompt: shared.options.system_prompt(),
             abort,
             results: Vec::new(),
             outcome,

@@ -24,8 +24,8 @@ impl Engine {
     pub async fn switch_session(&self, path: &Path) -> Result<(), OpenError> {
         if self.shared.state().session.is_at(path) {
             let mut state = self.idle().await;
-            state.session.reload();
             state.forget_what_waits();
+            state.session.reload();
             let restored = state.session.restored();
             self.shared.restore(&mut state, restored);
             return Ok(());
@@ -77,8 +77,8 @@ impl Engine {
 impl State {
     /// Goes on with another session. What waits belongs to the one before.
     fn move_to(&mut self, session: Session) {
-        self.session = session;
         self.forget_what_waits();
+        self.session = session;
     }
 
     /// Has a session say what is set now, where it says something else: whoever opens it later goes on
@@ -95,9 +95,10 @@ impl State {
         }
     }
 
+    /// Empties the queues. Commands that ended during a run belong to the session that is left.
     fn forget_what_waits(&mut self) {
         self.queues.clear();
-        self.deferred.clear();
+        self.keep_deferred();
     }
 }
 

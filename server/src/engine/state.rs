@@ -128,6 +128,13 @@ impl State {
         })
     }
 
+    /// Commands that ended during a run join the session.
+    pub fn keep_deferred(&mut self) {
+        for message in std::mem::take(&mut self.deferred) {
+            self.session.append(message);
+        }
+    }
+
     /// What the work is doing, where there is any.
     pub fn phase(&self) -> Option<Phase> {
         self.work.as_ref().map(|work| work.phase)

@@ -7,10 +7,12 @@
 //! The end of a run is told and what follows is decided in one moment, under the lock of the state:
 //! whoever hears of the end finds the engine in the state that belongs to it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{AgentMessage, AssistantMessage, CompactionReason, StopReason};
+use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::AgentLoop;
@@ -19,9 +21,12 @@ use super::retry::{Ended, Then, then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
 use super::{Event, Shared};
+use crate::providers::tokens;
 
 /// What ends a pause before a retry says, as pi 0.55 does.
 const RETRY_CANCELLED: &str = "Retry cancelled";
+/// What ends work that failed inside the agent.
+const PANICKED: &str = "The agent failed inside.";
 /// What is said where compacting did not help.
 const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
 
@@ -81,13 +86,34 @@ impl Work {
     /// Starts the work as a task.
     pub fn start(self, run: Run) {
         let (shared, number) = (self.shared.clone(), self.end.number);
-        let task = tokio::spawn(self.drive(run)).abort_handle();
+        let task = tokio::spawn(self.drive_to_the_end(run)).abort_handle();
         if let Some(working) = shared.state().work.as_mut().filter(|working| working.number == number) {
             working.task = Some(task);
         }
     }
 
-    async fn drive(mut self, mut run: Run) {
+    /// Drives the work; where a part of it panics, what was begun is ended for those who listen.
+    async fn drive_to_the_end(mut self, run: Run) {
+        if AssertUnwindSafe(self.drive(run)).catch_unwind().await.is_ok() {
+            return;
+        }
+        tracing::error!("the work failed inside the agent");
+        let phase = self.shared.state().phase();
+        self.shared.sink.push(match phase {
+            Some(Phase::Compacting) => Event::CompactionEnded {
+                result: None,
+                aborted: false,
+                will_retry: false,
+                error: Some(PANICKED),
+            },
+            Some(Phase::Waiting) => {
+                Event::RetryEnded { success: false, attempt: self.attempt, error: Some(PANICKED) }
+            }
+            Some(Phase::Running) | None => Event::RunEnded { messages: &[] },
+        });
+    }
+
+    async fn drive(&mut self, mut run: Run) {
         if self.is_full() {
             // Whatever comes of it: the prompt was accepted. After an abort its run ends at once.
             self.compact(CompactionReason::Threshold, false).await;
@@ -111,10 +137,7 @@ impl Work {
     fn is_full(&self) -> bool {
         let state = self.shared.state();
         let Some(model) = &state.model else { return false };
-        let tokens = last_answer(&state).map(|answer| {
-            let usage = &answer.usage;
-            usage.input + usage.output + usage.cache_read + usage.cache_write
-        });
+        let tokens = last_answer(&state).map(|answer| tokens(&answer.usage));
         tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
     }
 
@@ -124,8 +147,9 @@ impl Work {
         if outcome.user_spoke {
             self.made_room = false;
         }
-        let (decision, error) = self.end_run(&outcome);
+        let (decision, error, more) = self.end_run(&outcome);
         match decision {
+            Then::Rest if more => self.go_on_with_what_waits(),
             Then::Rest | Then::GiveUp { .. } | Then::StillTooLong => None,
             Then::Retry { attempt, pause } => {
                 self.attempt = attempt;
@@ -147,15 +171,18 @@ impl Work {
         }
     }
 
-    /// Tells of the end of a run, and of what follows. Gives what that is, and the text of the
-    /// failure.
-    fn end_run(&mut self, outcome: &Outcome) -> (Then, String) {
+    /// Tells of the end of a run, and of what follows. Gives what that is, the text of the failure,
+    /// and whether something was queued after the run had looked for the last time.
+    fn end_run(&mut self, outcome: &Outcome) -> (Then, String, bool) {
         let mut state = self.shared.state();
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let decision = self.decide(&state, outcome);
         let sink = &self.shared.sink;
         sink.push(Event::RunEnded { messages: &outcome.messages });
+        let good = outcome.failure.is_none() && !self.abort.is_cancelled();
+        let more = decision == Then::Rest && good && state.queues.pending() > 0;
         match &decision {
+            Then::Rest if more => {}
             Then::Rest => state.work = None,
             Then::GiveUp { attempt } => {
                 sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
@@ -184,7 +211,7 @@ impl Work {
                 }
             }
         }
-        (decision, error)
+        (decision, error, more)
     }
 
     fn decide(&self, state: &State, outcome: &Outcome) -> Then {
@@ -225,6 +252,10 @@ impl Work {
             return self.next_run(&mut state, AgentLoop::new([]));
         }
         self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(RETRY_CANCELLED) });
+        // A prompt that was accepted in the pause is not lost with the retry, unless all work is.
+        if !self.abort.is_cancelled() && state.queues.pending() > 0 {
+            return self.next_run(&mut state, AgentLoop::with_what_waits());
+        }
         state.work = None;
         None
     }

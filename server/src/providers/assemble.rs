@@ -267,18 +267,18 @@ impl Assembler {
     /// The id, or one made from it where it is empty or another call of this message has it: results
     /// are told apart by it, and providers refuse a conversation in which they cannot be.
     fn unused(&self, id: String) -> String {
-        let taken = |id: &str| {
-            self.message
-                .content
-                .iter()
-                .any(|block| matches!(block, AssistantBlock::ToolCall(call) if call.id == id))
+        let ids = || {
+            self.message.content.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall(call) => Some(call.id.as_str()),
+                _ => None,
+            })
         };
-        if !id.is_empty() && !taken(&id) {
+        if !id.is_empty() && ids().all(|taken| taken != id) {
             return id;
         }
         let stem = if id.is_empty() { "call" } else { &id };
-        let numbered = (2..).map(|number| format!("{stem}_{number}"));
-        numbered.into_iter().find(|id| !taken(id)).unwrap_or_default()
+        let numbered = (ids().count() + 1..).map(|number| format!("{stem}_{number}"));
+        numbered.into_iter().find(|id| ids().all(|taken| taken != id)).unwrap_or_default()
     }
 
     fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
@@ -360,6 +360,70 @@ mod tests {
             call(&mut assembler, text);
             assert_eq!(!assembler.done(reason).cut.is_empty(), cut, "{text}");
         }
+    }
+
+    #[test]
+    fn fm_f66_calls_stay_apart_and_their_arguments_are_objects() {
+        let mut assembler = Assembler::new(&model(), 7);
+        for (id, text) in
+            [("c", "{}"), ("c", "[1]"), ("", "nonsense"), ("", r#"{"a": "\ud800"}"#), ("c", "{\"b\": [1, 2")]
+        {
+            assembler.apply(StreamEvent::ToolCallStart { id: id.into(), name: "bash".into() });
+            assembler.apply(StreamEvent::ToolCallDelta(text.into()));
+            assembler.apply(StreamEvent::ToolCallEnd);
+        }
+        for _ in 0..1000 {
+            call(&mut assembler, "{}");
+        }
+        let message = assembler.done(Done::ToolUse).message;
+        let calls: Vec<_> = message
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                AssistantBlock::ToolCall(call) => Some((call.id.as_str(), json!(call.arguments))),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            calls[..5],
+            [
+                ("c", json!({})),
+                ("c_2", json!({})),
+                ("call_3", json!({})),
+                ("call_4", json!({"a": "\u{fffd}"})),
+                ("c_5", json!({"b": [1, 2]})),
+            ]
+        );
+        let ids: std::collections::HashSet<_> = calls.iter().map(|(id, _)| id).collect();
+        assert_eq!(ids.len(), 1005);
+    }
+
+    #[test]
+    fn marks_belong_to_the_block_that_is_open() {
+        let mut assembler = Assembler::new(&model(), 7);
+        assembler.apply(StreamEvent::Signature("lost".into()));
+        for event in [
+            StreamEvent::ThinkingStart,
+            StreamEvent::Signature("early".into()),
+            StreamEvent::Redacted,
+            StreamEvent::ThinkingEnd { signature: None },
+            StreamEvent::TextStart,
+            StreamEvent::Signature("text".into()),
+            StreamEvent::TextEnd,
+        ] {
+            assembler.apply(event);
+        }
+        assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
+        assembler.apply(StreamEvent::Signature("call".into()));
+        let message = assembler.done(Done::Stop).message;
+        assert_eq!(
+            serde_json::to_value(&message.content).unwrap(),
+            json!([
+                {"type": "thinking", "thinking": "", "thinkingSignature": "early", "redacted": true},
+                {"type": "text", "text": "", "textSignature": "text"},
+                {"type": "toolCall", "id": "c", "name": "bash", "arguments": {}, "thoughtSignature": "call"},
+            ])
+        );
     }
 
     #[test]

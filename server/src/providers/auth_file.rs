@@ -71,7 +71,8 @@ impl AuthFile {
     }
 
     /// Stores a key for a provider and leaves all others as they are. Fails, and changes nothing, where
-    /// the file cannot be read, written or locked.
+    /// the file cannot be read, written or locked; waits up to 10 s for another process's lock, and
+    /// blocks the thread while it does.
     pub fn set_key(&self, provider: &str, key: &SecretString) -> Result<(), AuthError> {
         self.change(|entries| {
             entries.insert(provider.to_owned(), json!({"type": "api_key", "key": key.expose_secret()}));

@@ -6,7 +6,7 @@ use agentese::types::{Model, ThinkingLevel};
 use globset::{GlobBuilder, GlobMatcher};
 use secrecy::SecretString;
 
-use super::keys::{Keys, NotReady};
+use super::keys::{Found, Keys, NotReady};
 use super::levels::nearest;
 use super::{Provider, levels};
 
@@ -109,6 +109,17 @@ impl Catalog {
         if let Some(keys) = &self.keys {
             keys.give(provider, key);
         }
+    }
+
+    /// The keys that are known without asking anybody, so that they can be kept out of what is
+    /// written for others.
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let Some(keys) = &self.keys else { return Vec::new() };
+        let secret = |provider: &Arc<dyn Provider>| match keys.find(provider.name(), None) {
+            Ok(Found::Key(key)) => Some(key.secret().clone()),
+            _ => None,
+        };
+        self.providers.iter().filter_map(secret).collect()
     }
 
     /// The provider of that name, whatever its case, as it is written.

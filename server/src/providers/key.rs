@@ -57,7 +57,7 @@ pub(super) struct Secrets(Vec<SecretString>);
 const REDACTED: &str = "[redacted]";
 
 /// A shorter one would take ordinary words out of texts.
-const SHORTEST_SECRET: usize = 4;
+const SHORTEST_SECRET: usize = 8;
 
 impl Secrets {
     pub fn add(&mut self, secret: &str) {

@@ -32,6 +32,11 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
 ];
 
+/// Every variable that may hold a key.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().flat_map(|(_, names)| names.iter().copied())
+}
+
 /// Variables whose value is the token of a login.
 const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::apis;
 use super::auth_file::AuthFile;
 use super::definitions::{self, Details, ModelDefinition, ProviderDefinition};
+use super::http::{Client, Sender};
 use super::keys::Keys;
-use super::remote::{Remote, sender};
+use super::remote::Remote;
 use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
 use super::{Catalog, Provider};
@@ -109,8 +110,11 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     {
         settings.cache = Cache::named(&retention);
     }
-    let settings = Arc::new(settings);
-    let sender = sender(&settings, environment, &sources.clock);
+    let sender = Sender {
+        client: Arc::new(Client::new(&settings, environment)),
+        settings: Arc::new(settings),
+        clock: sources.clock.clone(),
+    };
     let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone());
     let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
         Arc::new(Remote::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))

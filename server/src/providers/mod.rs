@@ -12,7 +12,6 @@
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
 //! | `keys`, `key`, `auth_file`, `value` | keys: where they come from, and how they stay hidden |
 //! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
-//! | `images` | images that providers would refuse |
 //! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
 
@@ -25,7 +24,6 @@ mod event;
 mod failure;
 pub mod history;
 mod http;
-mod images;
 mod key;
 mod keys;
 mod levels;
@@ -47,14 +45,13 @@ pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
-pub use images::{BadImage, check_images};
-pub use keys::NotReady;
+pub use keys::{NotReady, key_variables};
 use levels::levels_with;
 pub use levels::{levels, nearest_level};
 pub use load::{Complaint, Sources, load};
-pub use price::number;
+pub use price::{number, tokens};
 pub use request::{Request, ToolDescription};
-pub use secrecy::SecretString;
+pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{SelectError, Selected, Wanted};
 pub use settings::{Budgets, Cache, Settings};
 

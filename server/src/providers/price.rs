@@ -36,6 +36,11 @@ pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     usage
 }
 
+/// The tokens of all four kinds together; figures that no provider could mean do not overflow.
+pub fn tokens(usage: &Usage) -> u64 {
+    [usage.output, usage.cache_read, usage.cache_write].into_iter().fold(usage.input, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

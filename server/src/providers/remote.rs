@@ -1,7 +1,5 @@
 //! A provider that is asked over the network.
 
-use std::sync::Arc;
-
 use agentese::types::{Model, ThinkingLevel};
 use futures::FutureExt;
 use futures::stream::BoxStream;
@@ -155,18 +153,5 @@ impl Provider for Remote {
             }
             Err(failure) => answer(self.sender.clone(), false, async move { Err(failure) }.boxed()),
         }
-    }
-}
-
-/// What all providers of one agent send with.
-pub(super) fn sender(
-    settings: &Arc<super::Settings>,
-    environment: &dyn crate::config::Environment,
-    clock: &Arc<dyn crate::world::Clock>,
-) -> Sender {
-    Sender {
-        client: Arc::new(super::http::Client::new(settings, environment)),
-        settings: settings.clone(),
-        clock: clock.clone(),
     }
 }

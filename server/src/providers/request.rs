@@ -30,7 +30,7 @@ pub struct Request {
     pub tools: Vec<ToolDescription>,
     /// How hard it should think.
     pub thinking: ThinkingLevel,
-    /// The limit of its answer in tokens; the model's own by default.
+    /// The most tokens of the answer, without those for thinking; none: what the model has, within reason.
     pub max_tokens: Option<u64>,
     /// The session, for caches on the provider's side.
     pub session_id: String,

@@ -194,19 +194,17 @@ impl Session {
         Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
     }
 
-    /// Takes the last message from what the model sees where it is an answer, before it is asked
-    /// again. It stays in the file, as pi keeps it.
+    /// Takes the last answer from what the model sees, before it is asked for again; what came after it,
+    /// such as a command's output, stays. The file keeps it, as pi does.
     pub fn forget_last_answer(&mut self) {
-        let Some(last) = self.messages.last().filter(|last| matches!(***last, AgentMessage::Assistant(_)))
-        else {
-            return;
-        };
+        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
+        let Some(at) = self.messages.iter().rposition(is_answer) else { return };
+        let last = self.messages.remove(at);
         let path = self.tree.path(self.leaf);
         let is_last = |position: &usize| {
-            self.entries[*position].message().is_some_and(|message| Arc::ptr_eq(message, last))
+            self.entries[*position].message().is_some_and(|message| Arc::ptr_eq(message, &last))
         };
         self.forgotten.extend(path.into_iter().rev().find(is_last));
-        self.messages.pop();
     }
 
     fn now(&self) -> i64 {

@@ -41,10 +41,10 @@ impl Stats {
                     let calls = answer.content.iter();
                     stats.tool_calls +=
                         calls.filter(|block| matches!(block, AssistantBlock::ToolCall(_))).count() as u64;
-                    stats.input += answer.usage.input;
-                    stats.output += answer.usage.output;
-                    stats.cache_read += answer.usage.cache_read;
-                    stats.cache_write += answer.usage.cache_write;
+                    stats.input = stats.input.saturating_add(answer.usage.input);
+                    stats.output = stats.output.saturating_add(answer.usage.output);
+                    stats.cache_read = stats.cache_read.saturating_add(answer.usage.cache_read);
+                    stats.cache_write = stats.cache_write.saturating_add(answer.usage.cache_write);
                     stats.cost += answer.usage.cost.total.as_f64().unwrap_or_default();
                 }
                 _ => {}
@@ -55,6 +55,6 @@ impl Stats {
 
     /// Tokens of all four kinds together.
     pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_write
+        [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }
 }

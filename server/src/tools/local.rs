@@ -111,6 +111,9 @@ impl Spawner for LocalSpawner {
 fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     command.current_dir(&line.cwd).envs(line.environment.iter().map(|(name, value)| (name, value)));
+    for name in &line.hidden {
+        command.env_remove(name);
+    }
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn()?;
     // The command holds our copies of the writing end; while they exist the pipe has no end.

@@ -16,6 +16,8 @@ pub struct ShellSettings {
     pub path_prefix: Option<PathBuf>,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Variables taken from it, such as those with keys.
+    pub hidden: Vec<OsString>,
 }
 
 impl ShellSettings {
@@ -43,6 +45,7 @@ impl ShellSettings {
             arguments: vec!["-c".into(), text.into()],
             cwd: cwd.to_owned(),
             environment,
+            hidden: self.hidden.clone(),
         }
     }
 }
@@ -76,6 +79,7 @@ mod tests {
             prefix: Some("set -e".into()),
             path_prefix: Some("/agent/bin".into()),
             environment: Vec::new(),
+            hidden: Vec::new(),
         };
         let line = settings.command_line("ls", Path::new("/w"));
         assert_eq!(line.program, "/bin/zsh");

@@ -18,6 +18,8 @@ pub struct CommandLine {
     pub cwd: PathBuf,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Variables taken from it.
+    pub hidden: Vec<OsString>,
 }
 
 /// How a command ended.

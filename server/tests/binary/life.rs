@@ -19,10 +19,10 @@ fn endless_tool() -> Value {
 fn fm_f28_the_end_of_stdin_while_idle_is_the_end() {
     let place = Place::new();
     let start = Instant::now();
-    let (status, stdout, stderr) = place.output(&["--mode", "rpc"]);
+    let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);
     assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
     assert!(start.elapsed() < Duration::from_secs(2));
-    let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     agent.ask(json!({"type": "get_state"}));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
@@ -31,7 +31,7 @@ fn fm_f28_the_end_of_stdin_while_idle_is_the_end() {
 fn fm_f15_the_last_line_needs_no_line_feed() {
     let place = Place::new();
     for (line, success) in [("{\"type\":\"get_state\"}", true), ("{\"type\":\"get_st", false)] {
-        let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
+        let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
         agent.send_raw(line.as_bytes());
         let (status, stdout, _) = agent.finish();
         assert_eq!(status.code(), Some(0));

@@ -3,19 +3,58 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::support::process::Place;
+use serde_json::{Value, json};
+
+use crate::support::process::{Agent, Place};
 
 #[test]
 fn models_are_listed() {
     let place = Place::new();
+    let models = r#"{"providers": {"acme": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions",
+        "apiKey": "sk-canary", "models": [{"id": "one"}, {"id": "\u001b[2J", "name": "Road Runner"}]}}}"#;
+    place.put("home/.pi/agent/models.json", models);
     let (status, stdout, stderr) = place.output(&["--list-models"]);
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
     assert!(stdout.starts_with("provider  model "), "{stdout}");
-    assert!(stdout.contains("\nscripted  scripted  "), "{stdout}");
-    assert_eq!(place.output(&["--list-models", "SCRIPT"]).1, stdout);
+    assert!(stdout.contains("\nacme      one "), "{stdout}");
+    assert!(stdout.contains("\\u{1b}[2J") && !stdout.contains('\u{1b}'), "{stdout}");
+    assert!(!stdout.contains("canary"), "{stdout}");
+    assert_eq!(place.output(&["--list-models", "runner ACME"]).1.lines().count(), 2);
     let (status, stdout, stderr) = place.output(&["--list-models", "nosuch"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
     assert_eq!(stderr, "No model's name has \"nosuch\" in it.\n");
+}
+
+#[test]
+fn sessions_are_kept_listed_and_exported() {
+    let place = Place::new();
+    let script = place.script(json!({"responses": [{"text": "An answer."}]}));
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
+    agent.send(json!({"type": "prompt", "message": "A question?"}));
+    agent.until_event("agent_end");
+    assert_eq!(agent.finish().0.code(), Some(0));
+
+    let (status, stdout, stderr) = place.output(&["sessions", "--json"]);
+    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+    let listed: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&listed[0]["messageCount"], &listed[0]["firstMessage"]), (&json!(2), &json!("A question?")));
+    let (_, table, _) = place.output(&["sessions"]);
+    assert!(table.lines().nth(1).is_some_and(|line| line.ends_with("A question?")), "{table}");
+
+    let session = listed[0]["path"].as_str().unwrap();
+    let (status, stdout, stderr) = place.output(&["--export", session, "page.html"]);
+    assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "page.html\n", ""));
+    let page = std::fs::read_to_string(place.work().join("page.html")).unwrap();
+    assert!(page.contains("An answer."), "{page}");
+
+    // The next process goes on with it, by each way of naming it.
+    let id = listed[0]["id"].as_str().unwrap();
+    for choice in [&["--continue"][..], &["--resume"], &["--session", session], &["--session", &id[..8]]] {
+        let mut agent =
+            Agent::start(place.command(&[&["--mode", "rpc", "--script", &script], choice].concat()));
+        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 2, "{choice:?}");
+        assert_eq!(agent.finish().0.code(), Some(0));
+    }
 }
 
 #[test]

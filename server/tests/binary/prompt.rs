@@ -7,7 +7,8 @@ use crate::support::process::{Agent, Place};
 
 /// Input tokens of the first request for a prompt that is always the same.
 fn input(place: &Place, arguments: &[&str]) -> u64 {
-    let mut agent = Agent::start(place.command(&[&["--mode", "rpc"], arguments].concat()));
+    let mut agent =
+        Agent::start(place.command(&[&["--mode", "rpc", "--provider", "scripted"], arguments].concat()));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let answer = agent.until("an answer", |frame| {
         frame["type"] == "message_end" && frame["message"]["role"] == "assistant"
@@ -41,7 +42,7 @@ fn every_part_of_it_reaches_the_model() {
 fn a_prompt_that_cannot_be_read_is_an_error() {
     let place = Place::new();
     place.put("home/.pi/agent/SYSTEM.md", "x".repeat(2 << 20));
-    let (status, stdout, stderr) = place.output(&["--mode", "rpc"]);
+    let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);
     assert_eq!((status.code(), stdout.as_str()), (Some(1), ""));
     assert!(stderr.starts_with("Error: system prompt: ") && stderr.contains("SYSTEM.md"), "{stderr}");
 }

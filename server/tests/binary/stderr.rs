@@ -12,7 +12,7 @@ fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
     let patterns = vec!["x".repeat(5); 120_000];
     place.put("home/.pi/agent/settings.json", json!({"enabledModels": patterns}).to_string());
     // With a reader: every line is there, or counted.
-    let heard = place.output(&["--mode", "rpc"]).2;
+    let heard = place.output(&["--mode", "rpc", "--provider", "scripted"]).2;
     let (mut lines, mut dropped, mut bytes) = (0, 0, 0);
     for line in heard.lines() {
         match line.strip_prefix('(').and_then(|rest| rest.split(' ').next()) {
@@ -39,7 +39,7 @@ fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
 #[test]
 fn a_filter_that_means_nothing_is_told() {
     let place = Place::new();
-    let mut command = place.command(&["--mode", "rpc"]);
+    let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
     command.env("AGENTESE_LOG", "a=b=c");
     let (status, _, stderr) = Agent::start(command).finish();
     assert_eq!(status.code(), Some(0));
@@ -49,17 +49,22 @@ fn a_filter_that_means_nothing_is_told() {
 #[test]
 fn fm_f124_a_terminal_obeys_nothing_of_it() {
     let place = Place::new();
-    let (_, _, stderr) =
-        place.output(&["--mode", "rpc", "--model", "\u{1b}[2J", "--tools", "\u{1b}]0;x\u{7}"]);
-    assert!(stderr.contains("\\u{1b}[2J") && stderr.contains("\\u{1b}]0;x\\u{7}"), "{stderr}");
-    assert!(!stderr.contains('\u{1b}'), "{stderr}");
+    for (option, text, shown) in
+        [("--tools", "\u{1b}]0;x\u{7}", "\\u{1b}]0;x\\u{7}"), ("--model", "\u{1b}[2J", "\\u{1b}[2J")]
+    {
+        let (_, _, stderr) = place.output(&["--mode", "rpc", option, text]);
+        assert!(stderr.contains(&format!("\"{shown}\"")) && !stderr.contains('\u{1b}'), "{stderr}");
+    }
 }
 
 #[test]
 fn more_is_logged_where_that_is_asked_for() {
     let place = Place::new();
-    place.put("home/.pi/agent/settings.json", r#"{"defaultModel": "elsewhere"}"#);
-    let line = "the model of the settings is not there";
-    assert!(!place.output(&["--mode", "rpc"]).2.contains(line));
-    assert!(place.output(&["--mode", "rpc", "--verbose"]).2.contains(line));
+    let line = "DEBUG agentese_server::cli::rpc: start";
+    let logged = |level: &str| {
+        let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
+        command.env("AGENTESE_LOG", level);
+        Agent::start(command).finish().2.contains(line)
+    };
+    assert!(logged("debug") && logged("agentese_server=debug") && !logged("") && !logged("error"));
 }

@@ -9,7 +9,7 @@ use crate::support::trace::check_run;
 fn the_built_in_plan_streams_an_answer() {
     let place = Place::new();
     std::fs::write(place.work().join("README.md"), "# Kettle\n\nIt boils water.\n").unwrap();
-    let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     agent.send(json!({"id": 1, "type": "prompt", "message": "What is it?"}));
     let frames = agent.until_event("agent_end");
     check_run(&frames);

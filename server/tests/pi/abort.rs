@@ -208,7 +208,7 @@ async fn a_new_session_aborts_the_run_with_its_closing_events() {
 }
 
 #[tokio::test]
-async fn an_abort_is_answered_while_the_client_does_not_read() {
+async fn fm_f26_an_abort_is_answered_while_the_client_does_not_read() {
     let (builder, _place) = builder(json!({"responses": [
         {"blocks": [{"text_repeat": {"chunk": "word ", "n": 4000}}]},
     ], "default": {"text": "ok"}}));

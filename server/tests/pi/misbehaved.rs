@@ -122,3 +122,19 @@ async fn a_provider_that_panics_or_stops_is_a_failed_answer() {
         assert_eq!(link.state().await["isStreaming"], false);
     }
 }
+
+#[tokio::test]
+async fn fm_f58_a_storm_of_commands_is_answered_and_an_abort_gets_through() {
+    const STORM: usize = 100_000;
+    let (builder, _place) =
+        builder(json!({"responses": [{"blocks": [{"text": ["a", "b"]}], "hang_after": 1}]}));
+    let mut link = Link::with(builder.build(), agentese::serve::Options::default(), 1 << 16);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
+    // Written and read side by side, as a client does: the pipe holds a few hundred of them.
+    let (answered, aborted) = link.storm(STORM, r#"{"id":"s","type":"get_last_assistant_text"}"#).await;
+    assert_eq!(answered, STORM);
+    // Half of the storm stands before it, and what the pipe and the outbox hold.
+    assert!(aborted <= STORM * 6 / 10, "the abort waited for {aborted} of {STORM} answers");
+    assert_eq!(link.state().await["isStreaming"], false);
+}

@@ -147,7 +147,7 @@ async fn a_streaming_behavior_while_idle_makes_a_plain_prompt() {
 async fn fm_f54_equal_and_empty_texts_and_images_are_each_delivered_once() {
     let (mut link, _place) = Link::scripted(json!({"responses": [], "default": {"text": "ok"}}));
     link.data(json!({"type": "set_steering_mode", "mode": "all"})).await;
-    let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+    let image = json!({"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==", "mimeType": "image/png"});
     for message in [
         json!({"type": "steer", "message": "same"}),
         json!({"type": "steer", "message": "same"}),

@@ -179,3 +179,14 @@ async fn the_end_of_input_waits_for_the_retry() {
     let (rest, _) = link.finish().await;
     assert_eq!(rest.last().unwrap()["messages"][0]["content"][0]["text"], "late");
 }
+
+#[tokio::test]
+async fn a_prompt_in_the_pause_outlives_the_retry_that_is_given_up() {
+    let (mut link, _place) = endless(json!([overloaded(), {"text": "to the second"}]));
+    prompt(&mut link, "auto_retry_start").await;
+    assert_eq!(link.ask(json!({"type": "prompt", "message": "second"})).await["success"], true);
+    link.send(json!({"id": "a", "type": "abort_retry"})).await;
+    let frames = link.until_event("agent_end").await;
+    assert_eq!(crate::support::trace::delivered(&frames), ["second"]);
+    assert_eq!(link.messages().await.last().unwrap()["content"][0]["text"], "to the second");
+}

@@ -204,3 +204,64 @@ async fn what_is_in_a_file_is_what_a_client_saw() {
         .collect();
     assert_eq!(json!(messages), json!(link.messages().await));
 }
+
+#[tokio::test]
+async fn a_session_is_exported() {
+    let (mut link, place) = kept(json!([{"text": "<b>bold</b>"}]));
+    let early = link.ask(json!({"type": "export_html"})).await;
+    assert_eq!(early["error"], "Nothing to export yet - start a conversation first");
+    link.run("first").await;
+    let session = file(&mut link).await;
+    let name = format!("pi-session-{}.html", session.file_stem().unwrap().to_str().unwrap());
+    let written = link.data(json!({"type": "export_html"})).await;
+    assert_eq!(written, json!({"path": name}));
+    let page = std::fs::read_to_string(place.path().join(&name)).unwrap();
+    assert!(page.contains("first") && page.contains("&lt;b&gt;bold") && !page.contains("<b>bold"));
+
+    let target = place.path().join("page.html");
+    let written = link.data(json!({"type": "export_html", "outputPath": target})).await;
+    assert_eq!(written, json!({"path": target}));
+    let nowhere = link.ask(json!({"type": "export_html", "outputPath": "/nonexistent-dir/x.html"})).await;
+    assert_eq!(nowhere["error"], "ENOENT: no such file or directory, open '/nonexistent-dir/x.html'");
+    let precious = place.path().join("precious.txt");
+    std::fs::write(&precious, "mine").unwrap();
+    let refused = link.ask(json!({"type": "export_html", "outputPath": precious})).await;
+    assert_eq!(refused["success"], false);
+    assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
+}
+
+#[tokio::test]
+async fn a_session_in_memory_is_not_exported() {
+    let (mut link, _place) = Link::scripted(json!({"responses": [{"text": "x"}]}));
+    link.run("first").await;
+    let answer = link.ask(json!({"type": "export_html"})).await;
+    assert_eq!(answer["error"], "Cannot export in-memory session to HTML");
+}
+
+#[tokio::test]
+async fn a_command_that_ends_during_a_run_is_kept_in_its_session() {
+    let (mut link, _place) = kept(json!([{"blocks": [{"text": ["a", "never"]}], "hang_after": 1}]));
+    link.send(json!({"type": "prompt", "message": "first"})).await;
+    link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
+    link.data(json!({"type": "bash", "command": "echo ran"})).await;
+    let path = file(&mut link).await;
+    link.data(json!({"type": "new_session"})).await;
+    assert_eq!(kinds(&path)[3..], ["user", "assistant", "bashExecution"]);
+    assert_eq!(link.messages().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn figures_that_no_provider_could_mean_do_no_harm() {
+    let (mut link, place) = kept(json!([{"text": "one"}]));
+    link.run("first").await;
+    let path = file(&mut link).await;
+    let odd =
+        std::fs::read_to_string(&path).unwrap().replace("\"input\":100", "\"input\":18446744073709551615");
+    let other = place.path().join("odd.jsonl");
+    std::fs::write(&other, odd).unwrap();
+    link.data(json!({"type": "set_auto_compaction", "enabled": false})).await;
+    link.data(json!({"type": "switch_session", "sessionPath": other})).await;
+    link.run("second").await;
+    let stats = link.data(json!({"type": "get_session_stats"})).await;
+    assert_eq!(stats["tokens"]["total"], u64::MAX);
+}

@@ -6,11 +6,14 @@ use std::path::Path;
 use std::process::Stdio;
 
 use agentese::types::AssistantBlock;
+use agentese_server::Server;
 use agentese_server::providers::{Answer, Assembler, FailureKind, StreamEvent};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::served::link::Link;
+use crate::served::trace::{check_history, outline};
 use crate::support::{APIS, Home, ask, definition, model, question, soon, text};
 
 /// The mock; it ends with its stdin, and at the latest with this value.
@@ -98,5 +101,47 @@ async fn all_apis_are_understood_as_others_speak_them() {
             "{}",
             failure.text
         );
+    }
+}
+
+/// What a message says, without what belongs to its API: ids, usage, signatures, times.
+fn said(message: &Value) -> Value {
+    let block = |block: &Value| match block["type"].as_str() {
+        Some("toolCall") => json!([block["name"], block["arguments"]]),
+        Some("thinking") => json!([block["thinking"]]),
+        _ => block["text"].clone(),
+    };
+    // The mock thinks of nothing in one of its formats where it is not told what to think.
+    let is_thought_of_nothing = |block: &&Value| block["thinking"] == "";
+    let blocks = message["content"].as_array().unwrap().iter();
+    let blocks: Vec<_> = blocks.filter(|block| !is_thought_of_nothing(block)).map(block).collect();
+    json!([message["role"], message["stopReason"], blocks])
+}
+
+#[tokio::test]
+async fn an_agent_tells_the_same_story_through_all_apis() {
+    let mock = Mock::start().await;
+    let mut stories = Vec::new();
+    for api in APIS {
+        let (catalog, _) = Home::with_models(definition(api, &mock.url(api))).load();
+        let name = model(&catalog);
+        let place = tempfile::tempdir().unwrap();
+        let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
+        let builder = builder.catalog(catalog).model(format!("{}/{}", name.provider, name.id));
+        let mut link = Link::to(builder.build());
+        let mut story = Vec::new();
+        for prompt in ["work it", "say it", "think it", "fail it"] {
+            let frames = link.run(prompt).await;
+            let messages = frames.last().unwrap()["messages"].as_array().unwrap();
+            story.push((outline(&frames), messages.iter().map(said).collect::<Vec<_>>()));
+        }
+        check_history(&link.messages().await);
+        stories.push((api, story));
+    }
+    let (_, first) = &stories[0];
+    assert_eq!(first[0].1[2], json!(["toolResult", null, ["done by hand\n"]]));
+    assert_eq!(first[3].1[1][1], "error");
+    for (api, story) in &stories {
+        assert_eq!(story, first, "{api}");
     }
 }

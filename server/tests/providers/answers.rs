@@ -1,7 +1,8 @@
 //! Requests and answers that go well.
 
-use agentese_server::providers::{Done, StreamEvent, TokenCounts};
+use agentese_server::providers::{Assembler, Done, StreamEvent, TokenCounts, history};
 use futures::StreamExt;
+use serde_json::json;
 
 use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question, soon, text};
 
@@ -50,10 +51,18 @@ async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_
         if early {
             assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
         }
-        let answered = tokio::select! {
-            event = stream.next() => event,
-            () = async { while server.received().is_empty() { tokio::task::yield_now().await } } => None,
+        let asked = async {
+            while server.received().is_empty() {
+                tokio::task::yield_now().await;
+            }
         };
+        let answered = soon(async {
+            tokio::select! {
+                event = stream.next() => event,
+                () = asked => None,
+            }
+        })
+        .await;
         assert_eq!(answered, None, "{api}");
     }
 }
@@ -79,9 +88,9 @@ async fn an_answer_that_nobody_waits_for_ends_the_request() {
 async fn headers_and_bearer_keys_are_sent_as_configured() {
     let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let mut providers = definition("anthropic-messages", &server.url());
-    providers["fake"]["headers"] = serde_json::json!({"X-Team": "TEAM", "X-Made": "!echo made"});
+    providers["fake"]["headers"] = json!({"X-Team": "TEAM", "X-Made": "!echo made"});
     providers["fake"]["authHeader"] = true.into();
-    providers["fake"]["models"][0]["headers"] = serde_json::json!({"X-Model": "literal", "x-team": "own"});
+    providers["fake"]["models"][0]["headers"] = json!({"X-Model": "literal", "x-team": "own"});
     let (catalog, _) = Home::with_models(providers).set("TEAM", "from the environment").load();
     let events = ask(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
@@ -100,4 +109,67 @@ async fn fm_f71_a_proxy_of_the_environment_is_used() {
     let events = ask(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
     assert!(proxy.received()[0].head.starts_with("POST http://model.example/v1/chat/completions "));
+}
+
+#[tokio::test]
+async fn fm_f71_what_is_on_this_machine_is_not_reached_through_a_proxy() {
+    for host in ["127.0.0.1", "localhost"] {
+        let server = Server::start([Reply::events(&hello("openai-completions"))]).await;
+        let address = server.url().replace("127.0.0.1", host);
+        let home = Home::with_models(definition("openai-completions", &address));
+        let (catalog, _) = home.set("http_proxy", "http://127.0.0.1:1").set("no_proxy", "x.example").load();
+        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{host}");
+    }
+}
+
+#[tokio::test]
+async fn fm_f10_half_characters_do_not_reach_a_provider() {
+    for api in APIS {
+        let server = Server::start([Reply::events(&hello(api))]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let mut request = question(model(&catalog), "hi");
+        let message =
+            r#"{"role": "user", "content": [{"type": "text", "text": "a\ud800b"}], "timestamp": 1}"#;
+        request.messages = vec![std::sync::Arc::new(agentese::wire::decode(message).unwrap())];
+        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        assert!(server.received()[0].body.to_string().contains("a\u{fffd}b"), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn fm_f66_the_arguments_of_a_call_go_back_as_an_object() {
+    let call = |text: &str| {
+        [
+            json!({"type": "message_start", "message": {}}),
+            json!({"type": "content_block_start", "index": 0,
+                   "content_block": {"type": "tool_use", "id": "a", "name": "bash", "input": {}}}),
+            json!({"type": "content_block_delta", "index": 0,
+                   "delta": {"type": "input_json_delta", "partial_json": text}}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+            json!({"type": "message_stop"}),
+        ]
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect::<String>()
+    };
+    for (said, sent) in
+        [("", json!({})), ("[1]", json!({})), ("{\"a\": \"b", json!({"a": "b"})), ("no", json!({}))]
+    {
+        let server =
+            Server::start([Reply::events(&call(said)), Reply::events(&hello("anthropic-messages"))]).await;
+        let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+        let mut request = question(model(&catalog), "hi");
+        let mut assembler = Assembler::new(&request.model, 1);
+        for event in ask(&catalog, request.clone()).await {
+            assembler.apply(event);
+        }
+        let answer = assembler.done(Done::ToolUse).message;
+        request.messages.push(std::sync::Arc::new(answer.into()));
+        request.messages = history::for_model(&request.messages);
+        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        let messages = &server.received()[1].body["messages"];
+        assert_eq!(messages[1]["content"][0]["input"], sent, "{said}");
+        assert_eq!(messages[2]["content"][0]["type"], "tool_result", "the open call is answered");
+    }
 }

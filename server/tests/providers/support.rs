@@ -76,6 +76,11 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
+    /// What goes over the wire.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Nothing at all.
     pub fn silence() -> Self {
         Self { bytes: Vec::new(), ending: Ending::Hang }

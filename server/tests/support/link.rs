@@ -115,6 +115,31 @@ impl Link {
         self.data(json!({"type": "get_messages"})).await["messages"].as_array().unwrap().clone()
     }
 
+    /// Sends a line with the id `s` that many times, with an abort in the middle, and reads meanwhile.
+    /// Gives how often it was answered, and how many of those answers stood before that to the abort.
+    pub async fn storm(&mut self, count: usize, line: &str) -> (usize, usize) {
+        let mut writer = self.writer.take().expect("stdin is closed");
+        let half = format!("{line}\n").repeat(count / 2);
+        let write = async {
+            for text in [&half, "{\"id\":\"abort\",\"type\":\"abort\"}\n", &half] {
+                writer.write_all(text.as_bytes()).await.unwrap();
+            }
+        };
+        let read = async {
+            let (mut answered, mut before) = (0, None);
+            while answered < count / 2 * 2 || before.is_none() {
+                let line = self.lines.next_line().await.unwrap().expect("the server goes on");
+                let frame: Value = serde_json::from_str(&line).unwrap();
+                answered += usize::from(frame["id"] == "s");
+                before = before.or((frame["id"] == "abort").then_some(answered));
+            }
+            (answered, before.unwrap_or_default())
+        };
+        let ((), counts) = soon("the storm to pass", async { tokio::join!(write, read) }).await;
+        self.writer = Some(writer);
+        counts
+    }
+
     /// Ends the input.
     pub fn hang_up(&mut self) {
         self.writer = None;

@@ -52,6 +52,12 @@ impl Place {
             .env("TMPDIR", self.0.path());
         command.env_remove("AGENTESE_LOG").env_remove("AGENTESE_HOME").env_remove("PI_CODING_AGENT_DIR");
         command.env_remove("PI_OFFLINE").env_remove("PI_CACHE_RETENTION");
+        for (name, _) in std::env::vars_os() {
+            let shown = name.to_string_lossy();
+            if shown.ends_with("_API_KEY") || shown.ends_with("_TOKEN") {
+                command.env_remove(&name);
+            }
+        }
         command
     }
 
@@ -172,6 +178,11 @@ impl Agent {
         let frame: Value = serde_json::from_str(&line).unwrap();
         self.seen.push(frame.clone());
         Some(frame)
+    }
+
+    /// The next line of stdout, whatever it is; none after the last one.
+    pub fn next_line(&mut self) -> Option<String> {
+        self.lines.recv_timeout(LONG).ok()
     }
 
     pub fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {

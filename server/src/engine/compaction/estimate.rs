@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, Model, StopReason, Usage};
 
 use crate::config::CompactionSettings;
+use crate::providers::tokens;
 
 /// Characters of a token, on average and for want of the tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
@@ -24,7 +25,7 @@ pub(crate) fn context_tokens(messages: &[Arc<AgentMessage>]) -> u64 {
         Some((index, tokens))
     });
     let (after, tokens) = counted.map_or((0, 0), |(index, tokens)| (index + 1, tokens));
-    tokens + messages[after..].iter().map(|message| message_tokens(message)).sum::<u64>()
+    messages[after..].iter().fold(tokens, |sum, message| sum.saturating_add(message_tokens(message)))
 }
 
 /// What the provider counted for an answer that is complete; none where it counted nothing.
@@ -40,8 +41,7 @@ fn counted(message: &AgentMessage) -> Option<u64> {
 }
 
 fn total(usage: &Usage) -> u64 {
-    let sum = usage.input + usage.output + usage.cache_read + usage.cache_write;
-    usage.total_tokens.filter(|total| *total > 0).unwrap_or(sum)
+    usage.total_tokens.filter(|total| *total > 0).unwrap_or_else(|| tokens(usage))
 }
 
 /// An estimate for one message, rounded up.

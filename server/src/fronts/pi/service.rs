@@ -4,11 +4,11 @@ use std::path::Path;
 
 use agentese::pi::{
     AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult,
-    CycledModel, CycledThinkingLevel, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult,
-    ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
+    CycledModel, CycledThinkingLevel, ExportHtmlParams, FollowUpParams, ForkParams, ForkPoint, ForkPoints,
+    ForkResult, ImageContent, LastAssistantText, Messages, Model, NewSessionParams, Pi, PromptParams, Reply,
     SessionState, SessionStats, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams,
     SetModelParams, SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SteerParams,
-    SwitchSessionParams, TokenTotals,
+    SwitchSessionParams, TokenTotals, WrittenFile,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -196,6 +196,11 @@ impl agentese::pi::Service for Front {
     async fn get_fork_messages(&self, _: NoParams, _: Call<Pi>) -> Result<ForkPoints, Refusal> {
         let points = self.engine.fork_messages().into_iter();
         Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
+    }
+
+    async fn export_html(&self, params: ExportHtmlParams, _: Call<Pi>) -> Result<WrittenFile, Refusal> {
+        let path = self.engine.export(params.output_path.as_deref()).await.map_err(refuse)?;
+        Ok(WrittenFile::new(convert::text(path)))
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {

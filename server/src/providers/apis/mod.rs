@@ -8,6 +8,8 @@ mod completions;
 mod google;
 mod responses;
 mod said;
+#[cfg(test)]
+mod testing;
 
 use agentese::types::{Model, ThinkingLevel};
 use reqwest::header::HeaderMap;
@@ -52,7 +54,8 @@ impl Asked<'_> {
 
     /// The most tokens of the answer.
     fn max_tokens(&self) -> u64 {
-        self.request.max_tokens.unwrap_or(MOST_TOKENS).min(self.model().max_tokens)
+        let most = self.model().max_tokens;
+        self.request.max_tokens.map_or(most.min(MOST_TOKENS), |wanted| wanted.min(most))
     }
 }
 
@@ -162,153 +165,8 @@ fn no_body(status: u16) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::sync::Arc;
-
-    use agentese::types::{AgentMessage, InputKind, ModelCost};
-    use serde_json::json;
-
+mod tests {
     use super::*;
-    use crate::providers::http::Events;
-    use crate::providers::{StreamEvent, ToolDescription, number};
-
-    fn free() -> ModelCost {
-        ModelCost::new(number(0.0), number(0.0), number(0.0), number(0.0))
-    }
-
-    fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
-        let input = vec![InputKind::Text, InputKind::Image];
-        let user = json!({"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": 1});
-        Request {
-            max_tokens: None,
-            model: Model::new(id, id, api, provider, url, true, input, 200_000, 16_384, free()),
-            system_prompt: "Be brief.".to_owned(),
-            messages: vec![Arc::new(serde_json::from_value(user).unwrap())],
-            tools: vec![ToolDescription {
-                name: "bash".to_owned(),
-                description: "Runs a command.".to_owned(),
-                parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
-            }],
-            thinking: ThinkingLevel::Medium,
-            session_id: "session".to_owned(),
-        }
-    }
-
-    /// A question, an answer with reasoning, text and two calls, and their results.
-    pub(in crate::providers) fn conversation(api: &str, model: &str) -> Vec<Arc<AgentMessage>> {
-        let messages = json!([
-            {"role": "user", "content": [{"type": "text", "text": "three things"}], "timestamp": 1},
-            {"role": "assistant", "api": api, "provider": "fake", "model": model, "stopReason": "toolUse", "timestamp": 1,
-             "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
-                       "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
-             "content": [
-                {"type": "thinking", "thinking": "plan", "thinkingSignature": "c2ln"},
-                {"type": "text", "text": "Three things."},
-                {"type": "toolCall", "id": "m1", "name": "bash", "arguments": {"command": "echo A"}},
-                {"type": "toolCall", "id": "m2", "name": "read", "arguments": {"path": "dot.png"}},
-             ]},
-            {"role": "toolResult", "toolCallId": "m1", "toolName": "bash", "isError": false, "timestamp": 1,
-             "content": [{"type": "text", "text": "A\n"}]},
-            {"role": "toolResult", "toolCallId": "m2", "toolName": "read", "isError": false, "timestamp": 1,
-             "content": [{"type": "text", "text": "Read image file [image/png]"},
-                         {"type": "image", "data": "aGk=", "mimeType": "image/png"}]},
-        ]);
-        let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
-        messages.into_iter().map(Arc::new).collect()
-    }
-
-    fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>) -> T) -> T {
-        let compat = compat.as_object().cloned().unwrap_or_default();
-        let settings = Settings::default();
-        let key = Key::new("fake-key".into());
-        look(&Asked { request, settings: &settings, compat: &compat, key: Some(&key), now: 0 })
-    }
-
-    pub(in crate::providers) fn asked_of<T>(
-        provider: &str,
-        url: &str,
-        compat: Value,
-        look: impl FnOnce(&Asked<'_>) -> T,
-    ) -> T {
-        with_asked(&request("", provider, "m", url), compat, look)
-    }
-
-    /// What goes out for a request that was changed like that.
-    pub(in crate::providers) fn write_compat(
-        api: &dyn Api,
-        model: &str,
-        compat: Value,
-        change: impl FnOnce(&mut Request),
-    ) -> Wire {
-        let mut request = request(api.name(), "fake", model, "http://127.0.0.1:1/");
-        change(&mut request);
-        with_asked(&request, compat, |asked| api.request(asked).unwrap())
-    }
-
-    pub(in crate::providers) fn write_with(
-        api: &dyn Api,
-        model: &str,
-        change: impl FnOnce(&mut Request),
-    ) -> Wire {
-        write_compat(api, model, json!({}), change)
-    }
-
-    fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
-        let request = request(api.name(), "fake", "m", "");
-        let mut reader = with_asked(&request, json!({}), |asked| api.reader(asked));
-        let mut said = Said::default();
-        let mut events = Events::default();
-        let result = events.push(body, |data| {
-            if !said.is_over() {
-                reader.event(data, &mut said);
-            }
-        });
-        assert_eq!(result, Ok(()), "a cut character ends no line");
-        if !said.is_over() {
-            reader.end(&mut said);
-        }
-        std::iter::from_fn(|| said.take()).collect()
-    }
-
-    /// What is said of a body, a line per event.
-    pub(in crate::providers) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
-        let line = |event: StreamEvent| match event {
-            StreamEvent::Start => "start".to_owned(),
-            StreamEvent::Usage(counts) => {
-                format!(
-                    "usage {} {} {} {}",
-                    counts.input, counts.output, counts.cache_read, counts.cache_write
-                )
-            }
-            StreamEvent::Signature(signature) => format!("signed {signature}"),
-            StreamEvent::Redacted => "redacted".to_owned(),
-            StreamEvent::TextStart => "text(".to_owned(),
-            StreamEvent::ThinkingStart => "thinking(".to_owned(),
-            StreamEvent::ToolCallStart { id, name } => format!("call {id} {name}("),
-            StreamEvent::TextDelta(delta)
-            | StreamEvent::ThinkingDelta(delta)
-            | StreamEvent::ToolCallDelta(delta) => delta,
-            StreamEvent::TextEnd | StreamEvent::ThinkingEnd { .. } | StreamEvent::ToolCallEnd => {
-                ")".to_owned()
-            }
-            StreamEvent::Done(reason) => format!("done {reason:?}"),
-            StreamEvent::Error(failure) => format!("{:?} {}", failure.kind, failure.text),
-        };
-        read(api, body.as_bytes()).into_iter().map(line).collect()
-    }
-
-    /// A body is an answer, and each of its beginnings is an error that tells what came before it.
-    pub(in crate::providers) fn check_cuts(api: &dyn Api, body: &str) {
-        let whole = read(api, body.as_bytes());
-        assert!(matches!(whole.last(), Some(StreamEvent::Done(_))));
-        // The line end that ends the last event.
-        for end in 0..body.len() - 1 {
-            let part = read(api, &body.as_bytes()[..end]);
-            let (last, before) = part.split_last().unwrap();
-            assert!(matches!(last, StreamEvent::Error(_)), "cut at {end}: {last:?}");
-            assert_eq!(before, &whole[..before.len()], "cut at {end}");
-        }
-    }
 
     #[test]
     fn refusals_are_worded_as_pi_words_them() {

@@ -200,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn summaries_and_messages_of_extensions_become_the_user_s_and_unknown_roles_go() {
+        let messages = list(json!([
+            {"role": "compactionSummary", "summary": "once", "tokensBefore": 7, "timestamp": 1},
+            assistant(json!([call("a")]), "toolUse"),
+            {"role": "branchSummary", "summary": "aside", "fromId": "x", "timestamp": 1},
+            {"role": "custom", "customType": "note", "content": "said", "display": true, "timestamp": 1},
+            {"role": "novel", "content": "?", "timestamp": 1},
+        ]));
+        let fitted = for_model(&messages);
+        assert_eq!(outline(&fitted), ["user", "assistant", "result a", "user", "user"]);
+        let texts: Vec<Value> = fitted
+            .iter()
+            .map(|message| serde_json::to_value(&**message).unwrap()["content"].clone())
+            .collect();
+        assert_eq!(texts[0][0]["text"], format!("{COMPACTED}\n\n<summary>\nonce\n</summary>"));
+        assert_eq!(texts[3][0]["text"], format!("{BRANCH}\n\n<summary>\naside\n</summary>"));
+        assert_eq!(texts[4], "said");
+    }
+
+    #[test]
     fn a_command_of_the_user_becomes_text_in_a_fence_it_cannot_close() {
         let text = |command: Value| {
             let mut whole = json!({

@@ -1,5 +1,6 @@
 //! The HTTP client: whom it trusts, what it goes through, where it does not follow.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -22,6 +23,8 @@ const PROXIES: [(Scheme, &[&str]); 3] = [
     (Scheme::All, &["all_proxy", "ALL_PROXY"]),
 ];
 const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
+/// What is on this machine is never reached through a proxy.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 /// Variables that name a file of certificates which are trusted besides the system's.
 const CERTIFICATES: &[&str] = &["NODE_EXTRA_CA_CERTS"];
 
@@ -96,12 +99,13 @@ impl Client {
     }
 
     fn goes_past(&self, host: &str) -> bool {
-        let hosts = self.no_proxy.iter().flat_map(|hosts| hosts.split(',')).map(str::trim);
-        hosts.filter(|known| !known.is_empty()).any(|known| {
-            known == "*"
-                || host == known.trim_start_matches('.')
-                || host.ends_with(&format!(".{}", known.trim_start_matches('.')))
-        })
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        if host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
+            return true;
+        }
+        let hosts = self.no_proxy.iter().flat_map(|hosts| hosts.split(','));
+        let hosts = hosts.map(|known| known.trim().trim_start_matches('.')).filter(|known| !known.is_empty());
+        hosts.into_iter().any(|known| known == "*" || host == known || host.ends_with(&format!(".{known}")))
     }
 
     fn make(&self) -> Result<reqwest::Client, String> {
@@ -131,7 +135,8 @@ impl Client {
             };
             let proxy =
                 proxy.map_err(|_| format!("The value of {} is no address of a proxy.", through.variable))?;
-            let past = self.no_proxy.as_deref().and_then(NoProxy::from_string);
+            let past = format!("{LOOPBACK},{}", self.no_proxy.as_deref().unwrap_or_default());
+            let past = NoProxy::from_string(past.trim_end_matches(','));
             builder = builder.proxy(proxy.no_proxy(past));
         }
         if let Some((named_by, path)) = &self.certificates {
@@ -187,11 +192,13 @@ mod tests {
         let client = client(&[
             ("https_proxy", "http://user:canary@127.0.0.1:1"),
             ("ALL_PROXY", "http://127.0.0.1:2"),
-            ("NO_PROXY", "localhost,.example.org"),
+            ("NO_PROXY", "other.example,.example.org"),
         ]);
         let variable = |address: &str| client.variable_for(&Url::parse(address).unwrap());
         assert_eq!(variable("https://api.anthropic.com/v1"), Some("https_proxy"));
-        assert_eq!(variable("http://127.0.0.1:9/"), Some("ALL_PROXY"));
+        assert_eq!(variable("http://model.example:9/"), Some("ALL_PROXY"));
+        assert_eq!(variable("http://127.0.0.1:9/"), None);
+        assert_eq!(variable("http://[::1]:9/"), None);
         assert_eq!(variable("http://localhost:9/"), None);
         assert_eq!(variable("https://a.example.org/"), None);
         assert!(!format!("{client:?}").contains("canary"));

@@ -144,20 +144,18 @@ impl Sender {
                 .headers(exchange.wire.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.clone());
-            let outcome = self
-                .timely(request.send())
-                .await
-                .map(|sent| sent.map_err(|error| self.connection(&url, &error)));
-            let (refused, mut failure) = match outcome {
-                Ok(Ok(response)) if response.status().is_success() => {
+            // A provider that took the request and says nothing is not asked again from here: each try
+            // could last as long.
+            let (refused, mut failure) = match self.timely(request.send()).await? {
+                Ok(response) if response.status().is_success() => {
                     return self.stream(exchange, response).await;
                 }
-                Ok(Ok(response)) => {
+                Ok(response) => {
                     let refused =
                         Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
                     (refused, self.refusal(exchange, response).await)
                 }
-                Ok(Err(failure)) | Err(failure) => (Refused::without_answer(), failure),
+                Err(error) => (Refused::without_answer(), self.connection(&url, &error)),
             };
             let Some(wait) = refused.repeat_after(repeats, self.settings.repeats) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);

@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::Anthropic;
-    use crate::providers::apis::tests::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline};
 
     fn body(events: &[serde_json::Value]) -> String {
         let event = |event: &serde_json::Value| {

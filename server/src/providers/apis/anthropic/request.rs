@@ -18,7 +18,7 @@ const LOGIN: &str = "oauth-2025-04-20";
 
 /// The least tokens that are left for the answer itself beside those for thinking.
 const LEAST_ANSWER: u64 = 1024;
-/// The least tokens for thinking that the API takes.
+/// The smallest budget that the API takes.
 const LEAST_BUDGET: u64 = 1024;
 
 /// What stands before images of a tool result that says nothing.
@@ -102,7 +102,8 @@ enum Thinking {
 }
 
 /// Ids of the models that decide themselves how long they think; `compat.thinkingFormat` names others.
-const ADAPTIVE: &[&str] = &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6"];
+const ADAPTIVE: &[&str] =
+    &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6", "opus-5", "sonnet-5", "haiku-5", "fable-5"];
 
 fn thinking(asked: &Asked<'_>) -> Thinking {
     let Some(level) = asked.thinking() else { return Thinking::None };
@@ -222,7 +223,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::apis::tests::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_with};
 
     fn body(change: impl FnOnce(&mut crate::providers::Request)) -> Value {
         write_with(&super::super::Anthropic, "fake-sonnet", change).body
@@ -280,11 +281,27 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_may_be_given_less_room_than_the_model_has() {
+        let sent = |wanted: u64, max: u64| {
+            let body = body(|request| {
+                request.max_tokens = Some(wanted);
+                request.model.max_tokens = max;
+            });
+            json!([body["max_tokens"], body["thinking"]["budget_tokens"]])
+        };
+        assert_eq!(sent(1000, 64_000), json!([9192, 8192]));
+        assert_eq!(sent(50_000, 64_000), json!([58_192, 8192]));
+        assert_eq!(sent(50_000, 8000), json!([8000, 6976]));
+        assert_eq!(sent(50_000, 2000), json!([2000, null]), "no room to think");
+    }
+
+    #[test]
     fn models_that_decide_themselves_get_an_effort() {
         for (id, level, effort) in [
             ("fake-opus-4-6", ThinkingLevel::Xhigh, "max"),
             ("fake-sonnet-4-6", ThinkingLevel::Xhigh, "high"),
             ("fake-sonnet-4-6", ThinkingLevel::Minimal, "low"),
+            ("claude-opus-5-5", ThinkingLevel::Medium, "medium"),
         ] {
             let body = body(|request| {
                 request.model.id = id.to_owned();

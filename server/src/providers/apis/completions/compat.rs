@@ -138,7 +138,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::providers::apis::tests::asked_of;
+    use crate::providers::apis::testing::asked_of;
 
     #[test]
     fn hosts_are_known_by_name_and_address_and_models_json_has_the_last_word() {

@@ -193,7 +193,7 @@ mod tests {
 
     use super::super::Completions;
     use super::*;
-    use crate::providers::apis::tests::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline};
 
     fn chunk(delta: Value) -> String {
         format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}))

@@ -254,7 +254,7 @@ mod tests {
     use super::super::Completions;
     use super::*;
     use crate::providers::Request;
-    use crate::providers::apis::tests::{conversation, write_compat, write_with};
+    use crate::providers::apis::testing::{conversation, write_compat, write_with};
 
     fn body(change: impl FnOnce(&mut Request)) -> Value {
         write_with(&Completions, "fake-gpt", change).body

@@ -68,8 +68,10 @@ impl Reader for Parts {
         match self.finish.as_deref() {
             None => said.cut_off(),
             Some("MAX_TOKENS") => said.done(Done::Length),
-            Some("STOP") => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
             Some(reason) if REFUSED.contains(&reason) => said.fail(refused(reason)),
+            // Hosts that speak like this API have names of their own for it.
+            Some(_) if said.has_call() => said.done(Done::ToolUse),
+            Some("STOP") => said.done(Done::Stop),
             Some(reason) => said.unhandled_stop(reason),
         }
     }
@@ -135,7 +137,7 @@ mod tests {
 
     use super::super::Google;
     use super::*;
-    use crate::providers::apis::tests::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline};
 
     fn chunk(parts: Value) -> String {
         format!("data: {}\r\n\r\n", json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}))

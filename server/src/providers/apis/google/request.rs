@@ -207,7 +207,7 @@ fn response(result: &ToolResultMessage, third: bool, responses: &mut Vec<Value>,
 mod tests {
     use super::super::Google;
     use super::*;
-    use crate::providers::apis::tests::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_with};
 
     #[test]
     fn a_conversation_is_written_in_turns_of_parts() {

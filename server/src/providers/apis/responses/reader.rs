@@ -166,7 +166,7 @@ fn failed(error: &Value) -> Failure {
 mod tests {
     use super::super::Responses;
     use super::*;
-    use crate::providers::apis::tests::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline};
 
     fn body(events: &[Value]) -> String {
         let event = |event: &Value| {

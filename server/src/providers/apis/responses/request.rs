@@ -171,7 +171,7 @@ mod tests {
 
     use super::super::Responses;
     use super::*;
-    use crate::providers::apis::tests::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_with};
 
     /// The conversation as this API's own model would have led it.
     fn own(model: &str) -> Vec<Arc<AgentMessage>> {

@@ -1,0 +1,132 @@
+//! docs/faults.md is true: every row of the table of faults has a test named after it, or a reason
+//! why not, and every file that the page names is there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The rows of the table of faults.
+const ROWS: std::ops::RangeInclusive<u32> = 1..=132;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The numbers after an `F` in a text; `F01–F07` is all of them.
+fn rows(text: &str) -> BTreeSet<u32> {
+    let number = |text: &str| text.trim().strip_prefix('F').and_then(|digits| digits.parse::<u32>().ok());
+    let mut rows = BTreeSet::new();
+    for part in text.split(',') {
+        match part.split_once('–') {
+            Some((first, last)) => rows.extend(number(first).unwrap()..=number(last).unwrap()),
+            None => rows.extend(number(part)),
+        }
+    }
+    rows
+}
+
+/// The first cell of every row of the tables below a heading.
+fn first_cells(page: &str, heading: &str) -> BTreeSet<u32> {
+    let (_, section) = page.split_once(heading).unwrap_or_else(|| panic!("{heading} is missing"));
+    let section = section.split("\n## ").next().unwrap();
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| F"));
+    cells.flat_map(|line| rows(&format!("F{}", line.split(" |").next().unwrap()))).collect()
+}
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !["node_modules", "target", "generated", ".venv", "dist"].contains(&name.as_str()) {
+                sources(&path, found);
+            }
+        } else if [".rs", ".py", ".ts", ".json"].iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// The rows that names of tests carry, as in `fm_f10_f11_…`.
+fn tested() -> BTreeSet<u32> {
+    let mut files = Vec::new();
+    for part in
+        ["server/src", "server/tests", "sdk-rust", "sdk-python/tests", "sdk-ts/test", "conformance/vectors"]
+    {
+        sources(&root().join(part), &mut files);
+    }
+    let mut rows = BTreeSet::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap_or_default().to_lowercase();
+        for name in text.split("fm_").skip(1) {
+            let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+            let numbers = words.map_while(|word| match word {
+                "fm" => Some(None),
+                _ => Some(Some(word.strip_prefix('f')?.parse::<u32>().ok()?)),
+            });
+            rows.extend(numbers.flatten());
+        }
+        if file.extension().is_some_and(|ending| ending == "json") {
+            rows.extend(
+                text.split("\"f").skip(1).filter_map(|rest| rest.split('"').next()?.parse::<u32>().ok()),
+            );
+        }
+    }
+    rows
+}
+
+#[test]
+fn every_row_has_a_test_or_a_reason() {
+    let page = std::fs::read_to_string(root().join("docs/faults.md")).unwrap();
+    let missing = first_cells(&page, "## Not yet, and why");
+    let listed: BTreeSet<u32> =
+        first_cells(&page, "## Clients").union(&first_cells(&page, "## Servers")).copied().collect();
+    let tested = tested();
+    let untested: Vec<u32> = listed.iter().copied().filter(|row| !tested.contains(row)).collect();
+    assert_eq!(untested, Vec::<u32>::new(), "rows that the page lists and no test is named after");
+    let forgotten: Vec<u32> = ROWS.filter(|row| !listed.contains(row) && !missing.contains(row)).collect();
+    assert_eq!(forgotten, Vec::<u32>::new(), "rows that the page does not speak of");
+    let both: Vec<u32> = missing.intersection(&listed).copied().collect();
+    assert_eq!(both, Vec::<u32>::new(), "rows that are tested and said not to be");
+}
+
+#[test]
+fn every_file_that_the_page_names_is_there() {
+    let page = std::fs::read_to_string(root().join("docs/faults.md")).unwrap();
+    let (clients, servers) = page.split_once("## Servers").unwrap();
+    let mut checked = 0;
+    for (text, base) in [(clients, ""), (servers, "server")] {
+        for name in
+            text.split('`').skip(1).step_by(2).filter(|name| name.contains('/') && !name.contains('…'))
+        {
+            for path in expand(name) {
+                let bases = [
+                    root().join(&path),
+                    root().join(base).join(&path),
+                    root().join("sdk-rust/tests").join(&path),
+                ];
+                assert!(
+                    bases.iter().any(|path| path.exists() || path.with_extension("rs").exists()),
+                    "{path} is not there"
+                );
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50, "{checked}");
+}
+
+/// `a/{b,c}.rs` is two paths.
+fn expand(name: &str) -> Vec<String> {
+    match (name.find('{'), name.find('}')) {
+        (Some(open), Some(close)) => {
+            let all = name[open + 1..close].split(',');
+            all.map(|part| format!("{}{part}{}", &name[..open], &name[close + 1..])).collect()
+        }
+        _ => vec![name.to_owned()],
+    }
+}
+
+#[test]
+fn ranges_are_read() {
+    assert_eq!(rows("F01–F03, F07").into_iter().collect::<Vec<_>>(), [1, 2, 3, 7]);
+}

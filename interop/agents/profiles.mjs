@@ -1,0 +1,72 @@
+// How each agent is started, and what it finds in its home.
+import { fileURLToPath } from "node:url";
+
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const EXTENSION = path("extension.ts");
+
+/** The models that the agent is told of. Both are the same server. */
+const models = (url) => ({
+  providers: {
+    loopback: {
+      baseUrl: url,
+      apiKey: "not-a-key",
+      api: "anthropic-messages",
+      models: ["one", "two"].map((id) => ({
+        id,
+        name: id,
+        reasoning: true,
+        input: ["text", "image"],
+        contextWindow: 200_000,
+        maxTokens: 16_384,
+        cost: { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 },
+      })),
+    },
+  },
+});
+
+/** A rule of omp that interrupts an answer. */
+const RULE = `---
+description: the word is not said
+condition: forbidden
+scope: text
+---
+Do not say that word.
+`;
+
+const settings = { compaction: { keepRecentTokens: 20 } };
+const plain = ["--mode", "rpc", "--model", "loopback/one"];
+const arguments_ = [...plain, "-e", EXTENSION];
+
+export const PROFILES = {
+  pi: {
+    title: "pi",
+    package: "@mariozechner/pi-coding-agent",
+    dialect: "pi",
+    extensions: true,
+    command: [process.execPath, path("../node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...arguments_, "--offline"],
+    files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
+    unknown: {},
+  },
+  omp: {
+    title: "omp",
+    package: "@oh-my-pi/pi-coding-agent",
+    dialect: "omp",
+    extensions: true,
+    command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
+    files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
+    // What this version sends that the declared revision does not have.
+    unknown: {
+      ready: "the first frame of 13.19, which the declared revision, 12.7, does not have",
+      developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
+    },
+  },
+  agentese: {
+    title: "agentese",
+    dialect: "pi",
+    // It does not run extensions yet: what they ask and how they fail is not walked.
+    extensions: false,
+    command: [process.env.AGENTESE ?? "agentese", ...plain],
+    files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
+    unknown: {},
+  },
+};

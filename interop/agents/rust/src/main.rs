@@ -1,0 +1,23 @@
+//! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM ARGUMENTS…`.
+
+mod person;
+mod report;
+mod walk;
+
+use std::time::Duration;
+
+use report::Failure;
+
+/// How long anything is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let mut words = std::env::args().skip(1);
+    let dialect = words.next().unwrap_or_default();
+    match dialect.as_str() {
+        "pi" => walk::pi::walk(words.collect()).await,
+        "omp" => walk::omp::walk(words.collect()).await,
+        other => Err(format!("no walk for {other:?}").into()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Frames on their way to a Python function that looks at all of them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::tap::Direction;
+use pyo3::prelude::*;
+
+use crate::mailbox::Ticket;
+use crate::wait::Bell;
+
+/// How many bytes of frames wait for Python. Those that come on top are dropped and counted: whoever looks on must
+/// not hold up who works.
+const ROOM: usize = 16 << 20;
+
+/// Which way a frame went, and its text.
+pub type Frame = (&'static str, String);
+
+#[derive(Default)]
+struct State {
+    seen: VecDeque<Frame>,
+    bytes: usize,
+    dropped: u64,
+    over: bool,
+}
+
+/// The frames that nobody has looked at.
+pub struct Frames {
+    state: Mutex<State>,
+    bell: Bell,
+    ticket: Option<Ticket>,
+}
+
+impl Frames {
+    /// None yet. The ticket is posted when some have come, and at the end.
+    pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
+        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        self.bell.ring();
+        if let Some(ticket) = &self.ticket {
+            ticket.post();
+        }
+    }
+
+    /// A frame passed.
+    pub fn push(&self, direction: Direction, text: &str) {
+        let direction = match direction {
+            Direction::Sent => "sent",
+            Direction::Received => "received",
+        };
+        let first = {
+            let mut state = self.state();
+            if state.over {
+                return;
+            }
+            if state.bytes + text.len() > ROOM && !state.seen.is_empty() {
+                state.dropped += 1;
+                return;
+            }
+            state.bytes += text.len();
+            state.seen.push_back((direction, text.to_owned()));
+            state.seen.len() == 1
+        };
+        // Whoever was woken for the first one takes all.
+        if first {
+            self.wake();
+        }
+    }
+
+    /// No more will come.
+    pub fn end(&self) {
+        self.state().over = true;
+        self.wake();
+    }
+
+    /// Nobody looks at them any more.
+    pub fn stop(&self) {
+        *self.state() = State { over: true, ..State::default() };
+        self.wake();
+    }
+
+    /// How many nobody will see, because Python was too far behind.
+    pub fn dropped(&self) -> u64 {
+        self.state().dropped
+    }
+
+    /// Those that are there.
+    pub fn take(&self) -> Vec<Frame> {
+        let mut state = self.state();
+        state.bytes = 0;
+        state.seen.drain(..).collect()
+    }
+
+    /// Waits for the next ones; none at the end.
+    pub fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
+        loop {
+            let frames = self.take();
+            if !frames.is_empty() {
+                return Ok(Some(frames));
+            }
+            if self.state().over {
+                // One may have come between the two.
+                return Ok(Some(self.take()).filter(|frames| !frames.is_empty()));
+            }
+            self.bell.wait(py, None)?;
+        }
+    }
+}

@@ -1,0 +1,343 @@
+"""Plays a case of `conformance/vectors/client.json` with one of the clients."""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from support.driver import DIALECTS
+
+from agentese import AgenteseError, RefusedError, SpawnError, TerminatedError, TimedOutError
+from agentese.unknown import UnknownEvent
+
+LIMIT = 15.0
+KINDS = {RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn"}
+OPTIONS = {"max_line": ("max_line", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
+
+
+class Threads:
+    """The client for threads: each wait has a thread of its own."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(256)
+
+    def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
+        return getattr(dialect.Client, how)(target, **options)
+
+    def dialogs(self, dialect: Any, answer: Callable[[], None]) -> Any:
+        class Handler(dialect.Dialogs):  # type: ignore[misc]
+            def confirm(self, dialog: Any) -> None:
+                answer()
+
+        return Handler()
+
+    def start(self, call: Callable[[], Any]) -> "Future[Any]":
+        return self.pool.submit(call)
+
+    def now(self, call: Callable[[], Any]) -> Any:
+        return call()
+
+    def take(self, events: Any, count: int) -> "Future[list[Any]]":
+        return self.pool.submit(lambda: [next(events) for _ in range(count)])
+
+    def all(self, run: Any) -> "Future[list[Any]]":
+        return self.pool.submit(lambda: list(run))
+
+    def close(self) -> None:
+        self.pool.shutdown()
+
+
+class Loop:
+    """The client for asyncio, on a loop that runs on another thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+
+    def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
+        return self.now(lambda: getattr(dialect.AsyncClient, how)(target, **options))
+
+    def dialogs(self, dialect: Any, answer: Callable[[], None]) -> Any:
+        class Handler(dialect.AsyncDialogs):  # type: ignore[misc]
+            async def confirm(self, dialog: Any) -> None:
+                await asyncio.to_thread(answer)
+
+        return Handler()
+
+    def submit(self, work: Coroutine[Any, Any, Any]) -> "Future[Any]":
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def start(self, call: Callable[[], Any]) -> "Future[Any]":
+        async def work() -> Any:
+            given = call()
+            return await given if hasattr(given, "__await__") else given
+
+        return self.submit(work())
+
+    def now(self, call: Callable[[], Any]) -> Any:
+        async def work() -> Any:
+            return call()
+
+        return self.submit(work()).result(LIMIT)
+
+    def take(self, events: Any, count: int) -> "Future[list[Any]]":
+        async def work() -> list[Any]:
+            taken: list[Any] = []
+            async for event in events:
+                taken.append(event)
+                if len(taken) == count:
+                    break
+            return taken
+
+        return self.submit(work())
+
+    def all(self, run: Any) -> "Future[list[Any]]":
+        async def work() -> list[Any]:
+            return [event async for event in run]
+
+        return self.submit(work())
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(LIMIT)
+        self.loop.close()
+
+
+class Stage:
+    """One case that is being played: the client's side and, where it is no process, the agent's."""
+
+    def __init__(self, case: dict[str, Any], kind: type[Threads] | type[Loop]) -> None:
+        self.case = case
+        self.kind = kind
+        self.dialect = DIALECTS[case["dialect"]]
+        self.json_rpc = case["dialect"] == "opal"
+        self.heard: list[dict[str, Any]] = []
+        self.ids: dict[str, str] = {}
+        self.calls: dict[str, Future[Any]] = {}
+        self.runs: dict[str, Any] = {}
+        self.gone = False
+        self.never = threading.Event()
+
+    def play(self) -> None:
+        with ExitStack() as stack:
+            self.driver = self.kind()
+            stack.callback(self.driver.close)
+            stack.callback(self.never.set)
+            options = {OPTIONS[name][0]: value / OPTIONS[name][1] if OPTIONS[name][1] > 1 else value
+                       for name, value in self.case.get("options", {}).items() if name in OPTIONS}
+            options |= self.odd_options()
+            if "spawn" in self.case:
+                if "spawn_fails" in self.case:
+                    error = raised(lambda: self.driver.make(self.dialect, "spawn", self.case["spawn"], options))
+                    return fits(error, {"kind": self.case["spawn_fails"]})
+                self.client = self.driver.make(self.dialect, "spawn", self.case["spawn"], options)
+            else:
+                ours, theirs = socket.socketpair()
+                self.agent = stack.enter_context(theirs)
+                stack.enter_context(ours)
+                self.agent.settimeout(LIMIT)
+                self.lines = stack.enter_context(self.agent.makefile("rb"))
+                self.client = self.driver.make(self.dialect, "connect", ours, options)
+            self.process = self.client.process_id
+            stack.callback(self.let_go)
+            for step in self.case["steps"]:
+                what, given = next(iter(step.items()))
+                getattr(self, f"do_{what}")(given, step)
+
+    def odd_options(self) -> dict[str, Any]:
+        """A tap and a handler as the case describes them."""
+        given, odd = self.case.get("options", {}), {}
+
+        def fail(*_: Any) -> None:
+            raise RuntimeError("on purpose")
+
+        if given.get("tap") == "fails":
+            odd["on_frame"] = fail
+        if "dialogs" in given:
+            answer = fail if given["dialogs"] == "fails" else self.never.wait
+            odd["dialogs"] = self.driver.dialogs(self.dialect, answer)
+        return odd
+
+    def let_go(self) -> None:
+        if not self.gone:
+            self.gone = True
+            self.driver.start(self.client.close).result(LIMIT)
+
+    # The client's side.
+
+    def do_call(self, command: str, step: dict[str, Any]) -> None:
+        more = {"timeout": step["timeout_ms"] / 1000} if "timeout_ms" in step else {}
+        self.calls[step["as"]] = self.driver.start(lambda: self.client.request(command, step["params"], **more))
+
+    def do_call_many(self, command: str, step: dict[str, Any]) -> None:
+        calls = [self.driver.start(lambda: self.client.request(command, step["params"])) for _ in range(step["n"])]
+        lines = [self.hear(lambda line: line["type"] == command) for _ in calls]
+        assert all(line.items() >= step["params"].items() for line in lines), "a line was torn"
+        assert len({line["id"] for line in lines}) == len(calls), "every call has an id of its own"
+        for line in reversed(lines):
+            self.say(json.dumps({"id": line["id"], "type": "response", "command": command, "success": True}))
+        for call in calls:
+            call.result(LIMIT)
+
+    def do_run(self, command: str, step: dict[str, Any]) -> None:
+        # For threads it is made when the agent has taken the prompt.
+        start = lambda: getattr(self.client, command)(**step["params"])  # noqa: E731
+        if self.kind is Threads:
+            self.runs[step["as"]] = self.driver.start(start)
+        else:
+            made: Future[Any] = Future()
+            made.set_result(self.driver.now(start))
+            self.runs[step["as"]] = made
+
+    def do_listen(self, _: Any, step: dict[str, Any]) -> None:
+        self.events = self.driver.now(self.client.events)
+
+    def do_answered(self, name: str, step: dict[str, Any]) -> None:
+        data = self.calls[name].result(LIMIT)
+        if "data" in step:
+            assert data == step["data"]
+
+    def do_failed(self, name: str, step: dict[str, Any]) -> None:
+        fits(raised(lambda: self.calls[name].result(LIMIT)), step)
+
+    def do_event(self, kind: str, step: dict[str, Any]) -> None:
+        [event] = self.driver.take(self.events, 1).result(LIMIT)
+        assert (event.type, event.raw) == (kind, step["raw"])
+
+    def do_unknown(self, kind: str, step: dict[str, Any]) -> None:
+        [event] = self.driver.take(self.events, 1).result(LIMIT)
+        assert isinstance(event, UnknownEvent) and (event.tag, event.raw) == (kind, step["raw"])
+
+    def do_events_of(self, kind: str, step: dict[str, Any]) -> None:
+        events = self.driver.take(self.events, step["n"]).result(LIMIT)
+        assert [event.type for event in events] == [kind] * step["n"]
+
+    def do_ended(self, name: str, step: dict[str, Any]) -> None:
+        run = self.runs[name].result(LIMIT)
+        assert [event.type for event in self.driver.all(run).result(LIMIT)] == step["events"]
+        assert self.driver.start(run.result).result(LIMIT).ended_by == step["by"]
+
+    def do_diagnostics(self, kinds: list[str], step: dict[str, Any]) -> None:
+        # A call that is answered: everything said before has been looked at then.
+        call = self.driver.start(lambda: self.client.request("are_you_there"))
+        line = self.hear(lambda line: line[self.name] == "are_you_there")
+        if self.json_rpc:
+            self.say(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}))
+        else:
+            self.say(json.dumps({"id": line["id"], "type": "response", "command": "are_you_there", "success": True}))
+        call.result(LIMIT)
+        assert [kind for kind, _ in self.client.diagnostics()] == kinds
+
+    def do_let_go(self, _: Any, step: dict[str, Any]) -> None:
+        self.let_go()
+
+    def do_gone(self, _: Any, step: dict[str, Any]) -> None:
+        end = time.monotonic() + LIMIT
+        while alive_in_group(self.process):
+            assert time.monotonic() < end, "a process is left"
+            time.sleep(0.002)
+
+    # The agent's side.
+
+    @property
+    def name(self) -> str:
+        return "method" if self.json_rpc else "type"
+
+    def hear(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The next line of the client that is wanted, whatever else it said before."""
+        while True:
+            for at, line in enumerate(self.heard):
+                if wanted(line):
+                    return self.heard.pop(at)
+            self.heard.append(json.loads(self.lines.readline()))
+
+    def write(self, data: bytes) -> None:
+        # The client reads while this writes: more than the socket holds goes through.
+        self.agent.sendall(data)
+
+    def say(self, line: str) -> None:
+        self.write(self.with_ids(line).encode() + b"\n")
+
+    def with_ids(self, text: str) -> str:
+        return re.sub(r"\$([a-z])\b", lambda found: self.ids.get(found[1], found[0]), text)
+
+    def do_hear(self, command: str, step: dict[str, Any]) -> None:
+        self.ids[step["as"]] = json.dumps(self.hear(lambda line: line.get(self.name) == command)["id"])
+
+    def do_heard(self, frame: dict[str, Any], step: dict[str, Any]) -> None:
+        self.hear(lambda line: line == frame)
+
+    def do_say(self, lines: list[str], step: dict[str, Any]) -> None:
+        for line in lines:
+            self.say(line)
+
+    def do_say_many(self, line: str, step: dict[str, Any]) -> None:
+        self.write((self.with_ids(line) + "\n").encode() * step["n"])
+
+    def do_say_split(self, line: str, step: dict[str, Any]) -> None:
+        data = self.with_ids(line).encode() + b"\n"
+        for at in range(0, len(data), step["size"]):
+            self.write(data[at : at + step["size"]])
+
+    def do_say_parts(self, parts: list[Any], step: dict[str, Any]) -> None:
+        line = "".join(self.with_ids(p) if isinstance(p, str) else p["repeat"] * p["n"] for p in parts)
+        self.write(line.encode() + (b"" if step.get("open") else b"\n"))
+
+    def do_say_base64(self, data: str, step: dict[str, Any]) -> None:
+        self.write(base64.b64decode(data))
+
+    def do_say_unterminated(self, line: str, step: dict[str, Any]) -> None:
+        self.write(self.with_ids(line).encode())
+
+    def do_close(self, _: Any, step: dict[str, Any]) -> None:
+        self.agent.shutdown(socket.SHUT_WR)
+
+
+def raised(call: Callable[[], Any]) -> AgenteseError:
+    try:
+        call()
+    except AgenteseError as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
+    """Whether a failure is the one that a case expects."""
+    assert KINDS.get(type(error)) == expected["kind"], repr(error)
+    if isinstance(error, RefusedError):
+        assert error.message == expected.get("reason", error.message)
+        assert error.attributed == expected.get("attributed", error.attributed)
+    if isinstance(error, TerminatedError):
+        end = error.termination
+        assert end.exit_code == expected.get("exit_code", end.exit_code)
+        assert end.signal_name == expected.get("signal", end.signal_name)
+        if "stderr" in expected:
+            assert end.stderr_tail.rstrip().rsplit("\n", 1)[-1] == expected["stderr"]
+
+
+def alive_in_group(group: int) -> list[str]:
+    """The processes of a group that are not dead; who reaps the dead ones is not our concern."""
+    alive = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its = stat.read_text().rsplit(")", 1)[1].split()[:3]
+        except OSError:
+            continue
+        if int(its) == group and state not in "ZX":
+            alive.append(stat.parent.name)
+    return alive
+
+
+def held() -> tuple[int, int]:
+    """How many descriptors and threads this process has."""
+    return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))

@@ -1,0 +1,19 @@
+//! The quick start of the README, word for word: `interop/quick-starts` holds the two together.
+#![expect(clippy::print_stdout, reason = "it is a program of its own")]
+
+use agentese::pi::{self, AssistantMessageEvent as Inside, Event};
+
+#[tokio::main]
+async fn main() -> Result<(), agentese::Error> {
+    let client = pi::Client::spawn(["agentese", "--mode", "rpc", "--provider", "scripted"])?;
+    let mut run = client.prompt("What is in this directory?").await?;
+    while let Some(event) = run.next().await {
+        if let Event::MessageUpdate(update) = event?
+            && let Inside::TextDelta(text) = update.assistant_message_event
+        {
+            print!("{}", text.delta);
+        }
+    }
+    client.close().await;
+    Ok(())
+}

@@ -1,0 +1,463 @@
+//! The cases that the clients of all languages share: `conformance/vectors/client.json`. They are played with the
+//! client whose dialect is chosen at run time; the typed ones stand on the same connection.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use agentese::dialog::Members;
+use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, spec};
+use agentese::framing::FrameText;
+use agentese::tap::{Diagnostic, Direction, Tap};
+use agentese::transport::{ChildOptions, Exit, memory_pair};
+use agentese::wire::decode;
+use agentese::{EndedBy, Error, ErrorKind};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::peer::{Peer, within};
+
+const CASES: &str = include_str!("../../../conformance/vectors/client.json");
+
+type Answered = Result<Option<FrameText>, Error>;
+
+/// What the client told its tap, as the kinds that the cases name.
+#[derive(Clone, Default)]
+struct Told {
+    kinds: Arc<Mutex<Vec<&'static str>>>,
+    fails: bool,
+}
+
+impl Tap for Told {
+    fn wants_frames(&self) -> bool {
+        self.fails
+    }
+
+    fn frame(&self, _: Direction, _: &str) {
+        panic!("a tap that fails");
+    }
+
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        self.kinds.lock().unwrap().push(match diagnostic {
+            Diagnostic::Noise { .. } => "noise",
+            Diagnostic::Framing(_) => "framing",
+            Diagnostic::UnmatchedAnswer { .. } => "unmatched_answer",
+            Diagnostic::UnknownFrame { .. } => "unknown_frame",
+            Diagnostic::DialogByPolicy { .. } => "dialog_by_policy",
+            other => panic!("no case names {other:?}"),
+        });
+    }
+}
+
+/// A handler as `options.dialogs` describes it.
+struct Handler {
+    fails: bool,
+}
+
+impl Dialogs for Handler {
+    fn ask(&self, _: &str, _: &str) -> BoxFuture<'static, Option<Members>> {
+        match self.fails {
+            true => async { panic!("a handler that fails") }.boxed(),
+            false => std::future::pending().boxed(),
+        }
+    }
+}
+
+/// One case that is being played.
+struct Stage {
+    client: Option<Client>,
+    process: Option<u32>,
+    peer: Option<Peer>,
+    told: Told,
+    heard: Vec<Value>,
+    ids: HashMap<String, String>,
+    calls: HashMap<String, JoinHandle<Answered>>,
+    runs: HashMap<String, (EventStream, JoinHandle<Answered>)>,
+    events: Option<EventStream>,
+    json_rpc: bool,
+}
+
+impl Stage {
+    fn open(case: &Value) -> Result<Self, Error> {
+        let given = &case["options"];
+        let told = Told { fails: given["tap"] == "fails", ..Told::default() };
+        let mut options = Options { tap: Some(Arc::new(told.clone())), ..Options::default() };
+        if let Some(bytes) = given["max_line"].as_u64() {
+            options.max_line = bytes as usize;
+        }
+        if let Some(how) = given["dialogs"].as_str() {
+            options.dialogs = Some(Arc::new(Handler { fails: how == "fails" }));
+        }
+        let spec = spec(text(&case["dialect"])).unwrap();
+        let (client, peer) = match case["spawn"].as_array() {
+            Some(words) => {
+                let grace = |name: &str| Duration::from_millis(given[name].as_u64().unwrap_or(2000));
+                let child = ChildOptions::new(text(&words[0]))
+                    .args(words[1..].iter().map(text))
+                    .graces(grace("eof_grace_ms"), grace("term_grace_ms"));
+                (Client::spawn(spec, options, child)?, None)
+            }
+            None => {
+                let (ours, theirs) = memory_pair(1 << 22);
+                (Client::connect(spec, options, ours), Some(Peer::new(theirs)))
+            }
+        };
+        let process = client.process_id();
+        Ok(Stage {
+            json_rpc: spec.name == "opal",
+            client: Some(client),
+            process,
+            peer,
+            told,
+            heard: Vec::new(),
+            ids: HashMap::new(),
+            calls: HashMap::new(),
+            runs: HashMap::new(),
+            events: None,
+        })
+    }
+
+    fn client(&self) -> &Client {
+        self.client.as_ref().expect("the client is there")
+    }
+
+    fn peer(&mut self) -> &mut Peer {
+        self.peer.as_mut().expect("the agent is in memory")
+    }
+
+    /// Starts a call; it is sent before this returns.
+    fn call(&self, command: &str, params: &Value, limit: Limit) -> BoxFuture<'static, Answered> {
+        let (client, command, params) = (self.client().clone(), command.to_owned(), params.to_string());
+        let mut call = async move { client.call(&command, &params, limit).await }.boxed();
+        match (&mut call).now_or_never() {
+            Some(answered) => std::future::ready(answered).boxed(),
+            None => call,
+        }
+    }
+
+    /// The next line of the client that fits, whatever else it said before.
+    async fn hear(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            if let Some(at) = self.heard.iter().position(&fits) {
+                return self.heard.remove(at);
+            }
+            let line = self.peer().hear().await;
+            self.heard.push(line);
+        }
+    }
+
+    async fn hear_command(&mut self, command: &str) -> String {
+        let name = if self.json_rpc { "method" } else { "type" };
+        self.hear(|line| line[name] == command).await["id"].to_string()
+    }
+
+    async fn say(&mut self, bytes: &[u8]) {
+        let peer = self.peer();
+        within("the client to read", peer.writer.write_all(bytes)).await.unwrap();
+        peer.writer.flush().await.unwrap();
+    }
+
+    fn with_ids(&self, line: &str) -> String {
+        let replace = |line: String, (name, id): (&String, &String)| line.replace(&format!("${name}"), id);
+        self.ids.iter().fold(line.to_owned(), replace)
+    }
+
+    /// A call that is answered: everything said before has been looked at then.
+    async fn round_trip(&mut self) {
+        let call = tokio::spawn(self.call("are_you_there", &json!({}), Limit::Never));
+        let id = self.hear_command("are_you_there").await;
+        let answer = match self.json_rpc {
+            true => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n"),
+            false => format!("{}\n", crate::peer::success(&id, "are_you_there", "")),
+        };
+        self.say(answer.as_bytes()).await;
+        within("the round trip", call).await.unwrap().unwrap();
+    }
+
+    async fn event(&mut self) -> Event {
+        let events = self.events.as_mut().expect("somebody listens");
+        within("an event", next(events)).await.expect("an event and not the end")
+    }
+
+    async fn play(&mut self, step: &Value) {
+        let (what, given) = step.as_object().unwrap().iter().next().unwrap();
+        let name = || text(&step["as"]).to_owned();
+        match what.as_str() {
+            "call" => {
+                let limit = step["timeout_ms"].as_u64().map(|ms| Limit::After(Duration::from_millis(ms)));
+                let call = self.call(text(given), &step["params"], limit.unwrap_or_default());
+                self.calls.insert(name(), tokio::spawn(call));
+            }
+            "call_many" => {
+                let mut calls = JoinSet::new();
+                let count = number(&step["n"]);
+                for _ in 0..count {
+                    calls.spawn(self.call(text(given), &step["params"], Limit::Default));
+                }
+                let mut ids = Vec::new();
+                for _ in 0..count {
+                    let line = self.hear(|line| line["type"] == *given).await;
+                    for (member, value) in step["params"].as_object().unwrap() {
+                        assert_eq!(line[member], *value, "a line was torn");
+                    }
+                    ids.push(line["id"].to_string());
+                }
+                let mut distinct = ids.clone();
+                distinct.sort();
+                distinct.dedup();
+                assert_eq!(distinct.len(), count, "every call has an id of its own");
+                for id in ids.iter().rev() {
+                    let answer = crate::peer::success(id, text(given), "");
+                    self.say(format!("{answer}\n").as_bytes()).await;
+                }
+                while let Some(answered) = within("an answer", calls.join_next()).await {
+                    answered.unwrap().unwrap();
+                }
+            }
+            "run" => {
+                let members = step["params"].to_string();
+                let (events, answer) = self.client().start(text(given), &members, Limit::Default).unwrap();
+                self.runs.insert(name(), (events, tokio::spawn(answer)));
+            }
+            "listen" => self.events = Some(self.client().events().unwrap()),
+            "hear" => {
+                let id = self.hear_command(text(given)).await;
+                self.ids.insert(name(), id);
+            }
+            "say" => {
+                for line in given.as_array().unwrap() {
+                    let line = self.with_ids(text(line));
+                    self.say(format!("{line}\n").as_bytes()).await;
+                }
+            }
+            "say_many" => {
+                let lines = format!("{}\n", self.with_ids(text(given))).repeat(number(&step["n"]));
+                self.say(lines.as_bytes()).await;
+            }
+            "say_split" => {
+                let line = format!("{}\n", self.with_ids(text(given)));
+                for part in line.as_bytes().chunks(number(&step["size"])) {
+                    self.say(part).await;
+                    // The reader looks at each part before the next one comes.
+                    tokio::task::yield_now().await;
+                }
+            }
+            "say_parts" => {
+                let mut line = String::new();
+                for part in given.as_array().unwrap() {
+                    match part.as_str() {
+                        Some(text) => line.push_str(&self.with_ids(text)),
+                        None => line.push_str(&text(&part["repeat"]).repeat(number(&part["n"]))),
+                    }
+                }
+                if step["open"] != true {
+                    line.push('\n');
+                }
+                self.say(line.as_bytes()).await;
+            }
+            "say_base64" => {
+                let bytes = BASE64.decode(text(given)).unwrap();
+                self.say(&bytes).await;
+            }
+            "say_unterminated" => {
+                let line = self.with_ids(text(given));
+                self.say(line.as_bytes()).await;
+            }
+            "close" => within("the end", self.peer().writer.shutdown()).await.unwrap(),
+            "answered" => {
+                let call = self.calls.remove(text(given)).expect("that call was made");
+                let data = within("the answer", call).await.unwrap().unwrap();
+                if let Some(expected) = step.get("data") {
+                    let data = data.expect("the answer has data");
+                    assert_eq!(decode::<Value>(data.as_str()).unwrap(), *expected);
+                }
+            }
+            "failed" => {
+                let call = self.calls.remove(text(given)).expect("that call was made");
+                let error = within("the failure", call).await.unwrap().expect_err("the call fails");
+                failed_as(&error, step);
+            }
+            "event" | "unknown" => {
+                let event = self.event().await;
+                assert_eq!(event.kind(), text(given));
+                assert_eq!(event.spec().is_none(), what == "unknown");
+                assert_eq!(event.body().as_str(), text(&step["raw"]));
+            }
+            "events_of" => {
+                for _ in 0..number(&step["n"]) {
+                    assert_eq!(self.event().await.kind(), text(given));
+                }
+            }
+            "ended" => {
+                let (mut events, answer) = self.runs.remove(text(given)).expect("that run was started");
+                within("the acceptance", answer).await.unwrap().unwrap();
+                let mut kinds = Vec::new();
+                while let Some(event) = within("an event", next(&mut events)).await {
+                    kinds.push(event.kind().to_owned());
+                }
+                assert_eq!(json!(kinds), step["events"]);
+                let by = match events.over().unwrap().as_ref().unwrap() {
+                    EndedBy::Event => "event",
+                    EndedBy::Answer => "answer",
+                    EndedBy::Handled => "handled",
+                    other => panic!("no case names {other:?}"),
+                };
+                assert_eq!(by, text(&step["by"]));
+            }
+            "heard" => {
+                self.hear(|line| line == given).await;
+            }
+            "diagnostics" => {
+                self.round_trip().await;
+                assert_eq!(json!(*self.told.kinds.lock().unwrap()), *given);
+            }
+            // What waits has to fail by itself, so no call may keep the client.
+            "let_go" => {
+                let client = self.client.take().expect("the client is there");
+                within("the end", client.close()).await;
+            }
+            "gone" => gone(self.process.expect("the agent is a process")).await,
+            other => panic!("no such step: {other}"),
+        }
+    }
+}
+
+fn failed_as(error: &Error, expected: &Value) {
+    let kind = match error.kind() {
+        ErrorKind::Refused => "refused",
+        ErrorKind::Spawn => "spawn",
+        ErrorKind::Terminated => "terminated",
+        ErrorKind::TimedOut => "timed_out",
+        other => panic!("no case names {other:?}"),
+    };
+    assert_eq!(kind, text(&expected["kind"]), "{error}");
+    if let Some(reason) = expected.get("reason") {
+        assert_eq!(*reason, error.refused().unwrap().message);
+    }
+    if let Some(attributed) = expected.get("attributed") {
+        assert_eq!(*attributed, error.refused().unwrap().attributed);
+    }
+    let exit = error.termination().and_then(|termination| termination.exit());
+    if let Some(code) = expected.get("exit_code") {
+        assert_eq!(json!(exit.unwrap().code), *code);
+    }
+    if let Some(signal) = expected.get("signal") {
+        assert_eq!(json!(exit.and_then(Exit::signal_name)), *signal);
+    }
+    if let Some(last) = expected.get("stderr") {
+        assert_eq!(json!(error.termination().unwrap().last_stderr_line()), *last);
+    }
+}
+
+async fn next(events: &mut EventStream) -> Option<Event> {
+    let mut one = Vec::new();
+    let count = std::future::poll_fn(|context| match events.poll_batch(context, &mut one, 1, 1) {
+        Poll::Ready(count) => Poll::Ready(count),
+        Poll::Pending => Poll::Pending,
+    });
+    count.await;
+    one.pop()
+}
+
+/// Waits until no living process is left in a group.
+async fn gone(group: u32) {
+    let alive = || {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            fields[2] == group.to_string() && !matches!(fields[0], "Z" | "X")
+        })
+    };
+    within("the agent's processes to go", async {
+        while alive() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+fn held() -> (usize, usize) {
+    let entries = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
+    (entries("/proc/self/fd"), entries("/proc/self/task"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+fn number(value: &Value) -> usize {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number")) as usize
+}
+
+async fn play(case: &Value) {
+    let mut stage = match (Stage::open(case), case.get("spawn_fails")) {
+        (Ok(stage), None) => stage,
+        (Err(error), Some(kind)) => return failed_as(&error, &json!({ "kind": kind })),
+        (Ok(_), Some(_)) => panic!("it could be started"),
+        (Err(error), None) => panic!("{error}"),
+    };
+    for step in case["steps"].as_array().unwrap() {
+        stage.play(step).await;
+    }
+    if let Some(client) = stage.client.take() {
+        within("the end", client.close()).await;
+    }
+}
+
+/// Plays a case so often, and looks whether anything stays open. Other tests of this process open and close things
+/// meanwhile, so what is held is counted where it is least.
+async fn play_again_and_again(case: &Value, times: usize) {
+    let least = async || {
+        let (mut descriptors, mut threads) = held();
+        for _ in 0..20 {
+            play(case).await;
+            let now = held();
+            (descriptors, threads) = (descriptors.min(now.0), threads.min(now.1));
+        }
+        (descriptors, threads)
+    };
+    let before = least().await;
+    for _ in 0..times {
+        play(case).await;
+    }
+    let after = least().await;
+    let room = times / 4;
+    assert!(after.0 <= before.0 + room && after.1 <= before.1 + room, "{before:?} before, {after:?} after");
+}
+
+/// Every case; the rows that it proves are printed, and those that fail named.
+#[tokio::test]
+async fn the_cases_that_all_languages_share() {
+    let cases: Vec<Value> = serde_json::from_str(CASES).unwrap();
+    assert!(cases.len() > 40, "{} cases", cases.len());
+    assert!(Path::new("/proc/self").exists(), "processes are looked at in /proc");
+    let mut failures = String::new();
+    for case in &cases {
+        let name = format!("fm_{} {}", text(&case["row"]), text(&case["name"]));
+        let played = async {
+            match case["repeat"].as_u64() {
+                Some(times) => play_again_and_again(case, cycles(times)).await,
+                None => play(case).await,
+            }
+        };
+        match std::panic::AssertUnwindSafe(played).catch_unwind().await {
+            Ok(()) => println!("{name} ... ok"),
+            Err(_) => writeln!(failures, "{name}").unwrap(),
+        }
+    }
+    assert!(failures.is_empty(), "these failed, as said above:\n{failures}");
+}
+
+/// `AGENTESE_CYCLES` asks for more than the case says.
+fn cycles(times: u64) -> usize {
+    std::env::var("AGENTESE_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(times as usize)
+}

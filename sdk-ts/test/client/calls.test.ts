@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { RefusedError, TimedOutError, UsageError, omp, opal, pi } from "../../src/index.js";
+import { FakeAgent, failure, settle, soon } from "../support/agent.js";
+import { connected } from "../support/connected.js";
+
+test("a call is answered with its data, and its line is as declared", async () => {
+  const { client, agent } = connected(pi.Client);
+  const text = client.getLastAssistantText();
+  const line = await soon(agent.line());
+  assert.equal(line, '{"id":"req-1","type":"get_last_assistant_text"}');
+  await agent.answer(JSON.parse(line) as never, { text: "hello" });
+  assert.deepEqual(await soon(text), { text: "hello" });
+  const nothing = client.setSessionName({ name: "x\u2028" });
+  await agent.answer(await agent.expect("set_session_name"));
+  assert.equal(await soon(nothing), undefined);
+  const cycled = client.cycleModel();
+  await agent.answer(await agent.expect("cycle_model"), null);
+  assert.equal(await soon(cycled), null);
+});
+
+test("a JSON-RPC call", async () => {
+  const { client, agent } = connected(opal.Client);
+  const state = client.agentState({ session_id: "s" });
+  assert.equal(await soon(agent.line()), '{"jsonrpc":"2.0","id":1,"method":"agent/state","params":{"session_id":"s"}}');
+  await agent.say({ jsonrpc: "2.0", id: 1, error: { code: -32602, message: "Session not found", data: { a: 1 } } });
+  const error = await failure(state);
+  assert.ok(error instanceof RefusedError);
+  assert.deepEqual([error.code, error.reason, error.data, error.command], [-32602, "Session not found", { a: 1 }, "agent/state"]);
+});
+
+test("fm_F36 a mute agent: the call fails in time, and the late answer is dropped", async () => {
+  const { client, agent, odd } = connected(pi.Client);
+  const late = client.getState({ timeout: 5 });
+  const error = await failure(late);
+  assert.ok(error instanceof TimedOutError && error.command === "get_state" && error.after === 5 && error.isRetryable);
+  const command = await soon(agent.expect("get_state"));
+  await agent.answer(command, { sessionId: "late" });
+  const next = client.getState();
+  await agent.answer(await soon(agent.expect("get_state")), { sessionId: "next" });
+  assert.equal((await soon(next)).sessionId, "next");
+  assert.deepEqual(odd, [{ kind: "unmatched_answer", id: "req-1", command: "get_state" }]);
+});
+
+test("the limit of all calls can be set, and commands without one have none", async () => {
+  const { client } = connected(pi.Client, { timeout: 5 });
+  assert.ok((await failure(client.getState())) instanceof TimedOutError);
+  assert.ok((await failure(client.prompt({ message: "x" }))) instanceof TimedOutError);
+  const other = connected(pi.Client);
+  let settled = false;
+  other.client.compact().catch(() => undefined).finally(() => (settled = true));
+  await soon(other.agent.expect("compact"));
+  await settle();
+  assert.equal(settled, false);
+  await other.client.close();
+});
+
+test("fm_F37 answers with an unknown, missing or second id resolve nothing wrongly", async () => {
+  const { client, agent, odd } = connected(pi.Client);
+  const first = client.getState();
+  const second = client.getState();
+  const [one, two] = [await soon(agent.hear()), await soon(agent.hear())];
+  await agent.answer({ ...one, id: "never" }, { sessionId: "wrong" });
+  await agent.answer({ type: "get_state" }, { sessionId: "wrong" });
+  await agent.answer(two, { sessionId: "two" });
+  await agent.answer(two, { sessionId: "again" });
+  await agent.answer(one, { sessionId: "one" });
+  assert.deepEqual([(await soon(first)).sessionId, (await soon(second)).sessionId], ["one", "two"]);
+  assert.deepEqual(odd.map(({ kind }) => kind), ["unmatched_answer", "unmatched_answer", "unmatched_answer"]);
+});
+
+test("a failure without id belongs to the oldest call that it can, and says so", async () => {
+  const { client, agent } = connected(omp.Client);
+  const first = client.bash({ command: "false" });
+  const second = client.compact();
+  const third = client.bash({ command: "true" });
+  await agent.say({ type: "response", command: "compact", success: false, error: "Already compacted" });
+  const error = await failure(second);
+  assert.ok(error instanceof RefusedError && error.attributed && error.command === "compact");
+  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: x" });
+  const parse = await failure(first);
+  assert.ok(parse instanceof RefusedError && parse.attributed && parse.command === "bash");
+  assert.match(parse.message, /^`bash` failed: Failed to parse/);
+  await agent.say({ type: "response", command: "bash", success: false, error: "no" });
+  await failure(third);
+});
+
+test("a signal gives up a call, and a run", async () => {
+  const { client, agent, odd } = connected(pi.Client);
+  const abort = new AbortController();
+  const call = client.getState({ signal: abort.signal });
+  const command = await soon(agent.expect("get_state"));
+  const reason = new Error("never mind");
+  abort.abort(reason);
+  assert.equal(await failure(call), reason);
+  await agent.answer(command, {});
+  assert.equal(await failure(client.getState({ signal: abort.signal })), reason);
+  const stop = new AbortController();
+  const starting = client.prompt({ message: "x" }, { signal: stop.signal });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  stop.abort(reason);
+  assert.equal(await failure(run.result()), reason);
+  assert.deepEqual(odd.map(({ kind }) => kind), ["unmatched_answer"]);
+});
+
+test("what is not declared can be sent too", async () => {
+  const { client, agent } = connected(pi.Client);
+  const answer = client.request("teleport", { to: "mars" });
+  const command = await soon(agent.expect("teleport"));
+  assert.equal(command["to"], "mars");
+  await agent.answer(command, { there: true });
+  assert.deepEqual(await soon(answer), { there: true });
+  client.sendRaw('{"type": "odd"}');
+  assert.equal(await soon(agent.line()), '{"type": "odd"}');
+  assert.throws(() => client.sendRaw("a\nb"), UsageError);
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  assert.ok((await failure(client.request("x", circle))) instanceof UsageError);
+});
+
+test("revisions are chosen by name", () => {
+  for (const revision of ["0.55", "pi@0.55"]) new pi.Client(new FakeAgent().transport, { revision });
+  assert.throws(() => new pi.Client(new FakeAgent().transport, { revision: "omp@12.7" }), UsageError);
+});
+
+test("fm_F10 lone surrogates are never sent", async () => {
+  const { client, agent } = connected(pi.Client);
+  void client.steer({ message: "x\ud800y" }).catch(() => undefined);
+  assert.equal((await soon(agent.expect("steer")))["message"], "x\ufffdy");
+  await client.close();
+});
+
+test("fm_F41 a thousand calls at once: no line is torn, every call gets its own answer", async () => {
+  const { client, agent } = connected(pi.Client);
+  const calls = Array.from({ length: 1000 }, (_, n) => client.request("echo", { n, padding: "x".repeat(n) }));
+  const commands = [];
+  for (let n = 0; n < calls.length; n++) commands.push(await soon(agent.expect("echo")));
+  const answering = (async () => {
+    for (const command of commands.reverse()) await agent.answer(command, command["n"]);
+  })();
+  assert.deepEqual(await soon(Promise.all(calls)), Array.from({ length: 1000 }, (_, n) => n));
+  await answering;
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { RefusedError, omp, opal, operator, pi } from "../../src/index.js";
+import { failure, settle, soon, update } from "../support/agent.js";
+import { connected } from "../support/connected.js";
+
+test("a run gives its events, then its result", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "hello" });
+  const prompt = await soon(agent.accept());
+  assert.equal(prompt["message"], "hello");
+  const run = await soon(starting);
+  const playing = agent.run("Hello");
+  let text = "";
+  for await (const event of run) {
+    if (event.type === "message_update" && event.assistantMessageEvent.type === "text_delta") {
+      text += event.assistantMessageEvent.delta;
+    }
+  }
+  await playing;
+  const result = await soon(run.result());
+  assert.equal(text, "Hello");
+  assert.equal(result.endedBy, "event");
+  assert.equal(result.last?.type, "agent_end");
+});
+
+test("fm_F56 what follows the prompt at once is not missed", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "hello" });
+  const prompt = await soon(agent.expect("prompt"));
+  const frames = [
+    { type: "agent_start" },
+    { id: prompt["id"], type: "response", command: "prompt", success: true },
+    update("early"),
+    { type: "agent_end", messages: [] },
+  ];
+  await agent.sayBytes(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
+  await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
+  const types: string[] = [];
+  for await (const event of await soon(starting)) types.push(event.type);
+  assert.deepEqual(types, ["agent_start", "message_update", "agent_end"]);
+});
+
+test("the result of a run that nobody reads comes, and never hangs on a full queue", async () => {
+  const { client, agent } = connected(pi.Client, { queueBytes: 100 });
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const result = soon((await soon(starting)).result());
+  await soon(agent.run("x".repeat(1000)));
+  assert.equal((await result).endedBy, "event");
+});
+
+test("the result can be asked for beside a loop, or in it", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  const order: string[] = [];
+  const beside = run.result().then(() => order.push("result"));
+  const loop = (async () => {
+    for await (const event of run) {
+      await settle();
+      order.push(event.type);
+    }
+  })();
+  await soon(agent.run("Hello"));
+  await soon(Promise.all([beside, loop]));
+  assert.deepEqual(order, ["agent_start", "turn_start", "message_update", "agent_end", "result"]);
+
+  const again = client.prompt({ message: "again" });
+  await soon(agent.accept());
+  const second = await soon(again);
+  const playing = agent.run("Hello");
+  for await (const _event of second) {
+    assert.equal((await soon(second.result())).endedBy, "event");
+    break;
+  }
+  await playing;
+});
+
+test("leaving a loop stops listening, and nothing else", async () => {
+  const { client, agent } = connected(pi.Client, { queueBytes: 200 });
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  const playing = agent.run("x".repeat(1000));
+  for await (const _event of run) break;
+  assert.equal((await soon(run.result())).endedBy, "event");
+  await playing;
+  assert.ok(run.dropped > 0);
+});
+
+test("a listener gets every event as it comes; one that throws gets nothing more", async () => {
+  const { client, agent } = connected(pi.Client);
+  const first = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  await agent.say({ type: "agent_start" });
+  const run = await soon(first);
+  await settle();
+  const types: string[] = [];
+  const done = run.forEach((event, raw) => void types.push(`${event.type} ${raw.length > 0}`));
+  await soon(agent.run("Hello"));
+  await soon(done);
+  assert.equal(types.length, 5);
+  assert.equal(types[0], "agent_start true");
+  assert.equal((await soon(run.result())).endedBy, "event");
+
+  const broken = failure(client.events().forEach(() => { throw new Error("broken"); }));
+  const others: string[] = [];
+  const listening = client.events().forEach((event) => void others.push(event.type));
+  await agent.say({ type: "agent_start" }, { type: "turn_start" });
+  assert.match(String(await broken), /broken/);
+  await settle();
+  assert.deepEqual(others, ["agent_start", "turn_start"]);
+  await client.close();
+  await soon(listening);
+});
+
+test("a refused prompt is thrown; a late failure is the run's", async () => {
+  const { client, agent } = connected(omp.Client);
+  const refused = client.prompt({ message: "x" });
+  await agent.refuse(await soon(agent.expect("prompt")), "no model");
+  assert.match(String(await failure(refused)), /no model/);
+  const starting = client.prompt({ message: "y" });
+  const prompt = await soon(agent.accept());
+  const run = await soon(starting);
+  await agent.refuse(prompt, "it failed later");
+  const error = await failure(run.result());
+  assert.ok(error instanceof RefusedError && !error.attributed);
+  assert.equal(await failure((async () => { for await (const _ of run); })()), error);
+});
+
+test("operator's prompt gives its run at once; its answer ends it", async () => {
+  const { client, agent } = connected(operator.Client);
+  const run = await soon(client.prompt({ text: "hello" }));
+  const prompt = await soon(agent.expect("prompt"));
+  await agent.say({ type: "event", event: { type: "agent_start" } }, { type: "event", event: { type: "agent_end" } });
+  await agent.answer(prompt, {});
+  const types: string[] = [];
+  for await (const event of run) types.push(event.type);
+  assert.deepEqual(types, ["agent_start", "agent_end"]);
+  assert.equal((await soon(run.result())).endedBy, "answer");
+  const busy = await soon(client.prompt({ text: "hello" }));
+  await agent.refuse(await soon(agent.expect("prompt")), "Agent is busy");
+  assert.match(String(await failure(busy.result())), /Agent is busy/);
+});
+
+test("runs of two sessions hear their own events", async () => {
+  const { client, agent } = connected(opal.Client);
+  const runs: opal.Run[] = [];
+  for (const session_id of ["a", "b"]) {
+    const starting = client.agentPrompt({ session_id, text: "x" });
+    await agent.say({ jsonrpc: "2.0", id: (await soon(agent.hear()))["id"], result: { queued: false } });
+    runs.push(await soon(starting));
+  }
+  const event = (session_id: string, type: string): object => ({ jsonrpc: "2.0", method: "agent/event", params: { type, session_id } });
+  await agent.say(event("b", "agent_start"), event("a", "agent_start"), event("a", "agent_end"), event("b", "agent_abort"));
+  for (const [at, last] of ["agent_end", "agent_abort"].entries()) {
+    const run = runs[at];
+    assert.ok(run !== undefined);
+    assert.deepEqual(run.answer, { queued: false });
+    const types: string[] = [];
+    for await (const found of run) types.push(found.type);
+    assert.deepEqual(types, ["agent_start", last]);
+  }
+});
+
+test("a run is steered, followed up and stopped by its handle", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "x" });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  for (const [call, command] of [
+    [run.steer({ message: "left" }), "steer"],
+    [run.followUp({ message: "then" }), "follow_up"],
+    [run.abort(), "abort"],
+  ] as const) {
+    await agent.answer(await soon(agent.expect(command)));
+    await soon(call);
+  }
+});

@@ -1,0 +1,84 @@
+//! The session as a page that people read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Engine;
+use crate::export::{self, ExportError, Transcript};
+use crate::providers::ExposeSecret;
+use crate::tools::resolve_path;
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageError {
+    // The texts are pi's.
+    /// Nothing was said yet.
+    #[error("Nothing to export yet - start a conversation first")]
+    Empty,
+    /// The session is kept nowhere.
+    #[error("Cannot export in-memory session to HTML")]
+    InMemory,
+    /// The page cannot be written.
+    #[error(transparent)]
+    Write(#[from] ExportError),
+}
+
+/// What a page is made of, taken from the state in one moment.
+struct Snapshot {
+    header: String,
+    entries: Vec<String>,
+    leaf: Option<String>,
+    prompt: String,
+    tools: Vec<(String, String)>,
+    secrets: Vec<String>,
+}
+
+impl Engine {
+    /// Writes the session as one HTML file: to `target`, where `~` and relative paths mean what they
+    /// mean for the tools, or to one named after the session in the working directory. Gives the path
+    /// as it was said. Fails before the first message, for a session in memory, and where the file
+    /// cannot be written; a file that is no such page is never replaced.
+    pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, PageError> {
+        let options = &self.shared.options;
+        let (path, snapshot) = {
+            let state = self.shared.state();
+            let session = &state.session;
+            let file = session.file().ok_or(PageError::InMemory)?;
+            if !session.is_persisted() {
+                return Err(PageError::Empty);
+            }
+            let path = target.map_or_else(|| export::default_name(file), PathBuf::from);
+            let tools = options.tools.iter();
+            let secrets = options.catalog.secrets();
+            let snapshot = Snapshot {
+                header: session.header().json().to_owned(),
+                entries: session.entries().iter().map(|entry| entry.json().to_owned()).collect(),
+                leaf: session.leaf().map(|leaf| leaf.id().to_string()),
+                prompt: options.system_prompt(),
+                tools: tools.map(|tool| (tool.name().to_owned(), tool.description().to_owned())).collect(),
+                secrets: secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect(),
+            };
+            (path, snapshot)
+        };
+        let target = resolve_path(&options.context.cwd, &path.to_string_lossy());
+        let written = tokio::task::spawn_blocking(move || write(&snapshot, &target)).await;
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        Ok(path)
+    }
+}
+
+fn write(snapshot: &Snapshot, target: &Path) -> Result<(), ExportError> {
+    let value = |text: &String| serde_json::from_str(text).unwrap_or(Value::Null);
+    let header = value(&snapshot.header);
+    let entries: Vec<Value> = snapshot.entries.iter().map(value).collect();
+    let transcript = Transcript {
+        leaf: snapshot.leaf.as_deref(),
+        system_prompt: Some(snapshot.prompt.as_str()).filter(|prompt| !prompt.is_empty()),
+        tools: &snapshot.tools,
+        secrets: &snapshot.secrets,
+        ..Transcript::new(&header, &entries)
+    };
+    export::write(&transcript, target)
+}

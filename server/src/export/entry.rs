@@ -1,0 +1,346 @@
+//! One entry of a session.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::content::{content, folded_json, unknown};
+use super::fields::{flag, list, message, optional_text, plain_content, role, text};
+use super::format::{Moment, cost, count, counted, preview, short_count};
+use super::highlight::Highlighter;
+use super::markdown::{self, LineEnds, markdown};
+use super::results::Results;
+use super::tool;
+use super::totals::{Tokens, model_name};
+use super::tree::{Node, Tree};
+
+/// Characters of a line in the tree: more than it has room for, so that the style sheet cuts.
+const LONGEST: usize = 90;
+
+/// What an entry is to a reader. Decides its looks and in which views of the tree it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    User,
+    Assistant,
+    /// An answer that only calls tools.
+    Step,
+    Tool,
+    /// A command of the user.
+    Shell,
+    /// What extensions and summaries say.
+    Note,
+    /// What is set, named, stored: not part of the conversation.
+    Setting,
+}
+
+impl Kind {
+    pub fn of(entry: &Value) -> Self {
+        match (text(entry, "type"), role(entry)) {
+            (_, "user") => Self::User,
+            (_, "assistant") => {
+                let message = &entry["message"];
+                let speaks =
+                    !plain_content(message).trim().is_empty() || message.get("errorMessage").is_some();
+                if speaks { Self::Assistant } else { Self::Step }
+            }
+            (_, "toolResult") => Self::Tool,
+            (_, "bashExecution") => Self::Shell,
+            ("message" | "compaction" | "branch_summary" | "custom_message", _) => Self::Note,
+            _ => Self::Setting,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Step => "step",
+            Self::Tool => "tool",
+            Self::Shell => "shell",
+            Self::Note => "note",
+            Self::Setting => "setting",
+        }
+    }
+}
+
+/// What entries need to know of each other.
+pub(super) struct Session<'a> {
+    pub tree: &'a Tree<'a>,
+    pub results: &'a Results,
+    pub highlighter: &'a Highlighter,
+}
+
+impl Session<'_> {
+    /// An entry in the conversation. Nothing for results that are shown with their call. `above` is the kind of what
+    /// is shown above it.
+    pub fn entry(&self, at: usize, above: Option<Kind>) -> Markup {
+        let node = &self.tree.nodes[at];
+        let kind = Kind::of(node.entry);
+        if self.results.call(at).is_some() {
+            return html! {};
+        }
+        if kind == Kind::Setting {
+            return self.setting(node);
+        }
+        let goes_on = matches!(kind, Kind::Assistant | Kind::Step)
+            && matches!(above, Some(Kind::Assistant | Kind::Step | Kind::Tool));
+        html! {
+            article.entry.{ (kind.name()) }.goes-on[goes_on].labelled[node.label.is_some()] id=(node.anchor) {
+                (meta(node, &speaker(node.entry), goes_on))
+                div.body dir="auto" { (self.body(at)) }
+            }
+        }
+    }
+
+    fn body(&self, at: usize) -> Markup {
+        let entry = self.tree.nodes[at].entry;
+        let highlighter = self.highlighter;
+        let Some(message) = message(entry) else {
+            return match text(entry, "type") {
+                "compaction" => compaction(entry, highlighter),
+                "branch_summary" => summary("What happened on the branch that was left", entry, highlighter),
+                "custom_message" => custom(entry, highlighter),
+                _ => folded_json("Entry without a message", entry, highlighter),
+            };
+        };
+        match text(message, "role") {
+            "user" => content(message, LineEnds::Kept, highlighter),
+            "assistant" => self.answer(at, message),
+            "toolResult" => tool::orphan(message, highlighter),
+            "bashExecution" => tool::bash_execution(message, highlighter),
+            "custom" | "hookMessage" => custom(message, highlighter),
+            "compactionSummary" => compaction(message, highlighter),
+            "branchSummary" => summary("What happened on the branch that was left", message, highlighter),
+            "system" => {
+                html! { details.more { summary { "System message" } (content(message, LineEnds::Kept, highlighter)) } }
+            }
+            role => folded_json(&format!("Message of role {role}"), message, highlighter),
+        }
+    }
+
+    fn answer(&self, at: usize, message: &Value) -> Markup {
+        let highlighter = self.highlighter;
+        html! {
+            @if let Some(text) = optional_text(message, "content") { (markdown(text, LineEnds::Spaces, highlighter)) }
+            @for (index, block) in list(message, "content").iter().enumerate() {
+                @match text(block, "type") {
+                    "text" => (markdown(text(block, "text"), LineEnds::Spaces, highlighter)),
+                    "thinking" => (thinking(block, highlighter)),
+                    "toolCall" => {
+                        @let result = self.results.result(at, index).map(|result| &self.tree.nodes[result]);
+                        (tool::call(block, result, highlighter))
+                    },
+                    _ => (unknown(block, highlighter)),
+                }
+            }
+            (ending(message))
+        }
+    }
+
+    /// One quiet line.
+    fn setting(&self, node: &Node) -> Markup {
+        let entry = node.entry;
+        let target = self.tree.find(text(entry, "targetId")).map(|target| &self.tree.nodes[target]);
+        html! {
+            div.entry.setting id=(node.anchor) {
+                (meta(node, "", true))
+                div.body {
+                    @match (text(entry, "type"), data(entry)) {
+                        (_, Some(data)) => (folded_json(&setting_text(entry), data, self.highlighter)),
+                        ("label", _) => {
+                            (setting_text(entry)) " "
+                            @if let Some(target) = target { a href={ "#" (target.anchor) } { "here" } }
+                        },
+                        _ => (setting_text(entry)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// An entry in one line, for the tree.
+    pub fn title(&self, at: usize) -> String {
+        let entry = self.tree.nodes[at].entry;
+        let Some(message) = message(entry) else {
+            return match text(entry, "type") {
+                "compaction" => "Compaction".to_owned(),
+                "branch_summary" => "Branch summary".to_owned(),
+                "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
+                _ => preview(&setting_text(entry), LONGEST),
+            };
+        };
+        let said = || spoken(message);
+        match text(message, "role") {
+            "user" => either(said(), || "Picture".to_owned()),
+            "assistant" => either(said(), || self.step_title(entry)),
+            "toolResult" => {
+                let call = self
+                    .results
+                    .call(at)
+                    .map(|(answer, block)| &self.tree.nodes[answer].entry["message"]["content"][block]);
+                let subject = call.map_or_else(said, |call| tool::subject(call, LONGEST));
+                format!("{} {subject}", text(message, "toolName"))
+            }
+            "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
+            "compactionSummary" => "Compaction".to_owned(),
+            "branchSummary" => "Branch summary".to_owned(),
+            role => either(said(), || role.to_owned()),
+        }
+    }
+
+    fn step_title(&self, entry: &Value) -> String {
+        let message = &entry["message"];
+        if let Some(error) = optional_text(message, "errorMessage") {
+            return preview(error, LONGEST);
+        }
+        let names: Vec<&str> = super::results::calls(entry).map(|(_, call)| text(call, "name")).collect();
+        if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
+    }
+}
+
+/// How a message begins.
+fn spoken(message: &Value) -> String {
+    markdown::preview(&plain_content(message), LONGEST)
+}
+
+fn either(text: String, other: impl FnOnce() -> String) -> String {
+    if text.is_empty() { other() } else { text }
+}
+
+/// Who speaks, when, and what it took.
+fn meta(node: &Node, speaker: &str, speaker_is_known: bool) -> Markup {
+    let timestamp = text(node.entry, "timestamp");
+    let moment = Moment::parse(timestamp);
+    let usage = (role(node.entry) == "assistant").then(|| Tokens::of(&node.entry["message"]["usage"]));
+    let usage = usage.filter(|usage| *usage != Tokens::default());
+    html! {
+        div.meta {
+            @if !speaker.is_empty() { h2.who.unseen[speaker_is_known] { (speaker) } " " }
+            @if let Some(label) = node.label { span.label { (label) } " " }
+            a.time href={ "#" (node.anchor) } title={ "Link to this entry" @if !timestamp.is_empty() { " of " (timestamp) } } {
+                @match moment {
+                    Some(moment) => time datetime=(timestamp) { (moment.time()) },
+                    None => "#",
+                }
+            }
+            @if let Some(usage) = usage {
+                " " span.usage title={
+                    (count(usage.input)) " in, " (count(usage.output)) " out, " (count(usage.cache_read)) " from the cache, "
+                    (count(usage.cache_write)) " to the cache"
+                } {
+                    (short_count(usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write))) " in, "
+                    (short_count(usage.output)) " out"
+                }
+                @if usage.cost > 0.0 { " " span.usage { (cost(usage.cost)) } }
+            }
+        }
+    }
+}
+
+fn speaker(entry: &Value) -> String {
+    let name = match (text(entry, "type"), role(entry)) {
+        (_, "user") => "User",
+        (_, "assistant") => "Assistant",
+        (_, "toolResult") => "Tool",
+        (_, "bashExecution") => "User",
+        ("compaction", _) | (_, "compactionSummary") => "Compaction",
+        ("branch_summary", _) | (_, "branchSummary") => "Summary",
+        ("custom_message", _) => {
+            return either(text(entry, "customType").to_owned(), || "Extension".to_owned());
+        }
+        (_, "custom" | "hookMessage") => {
+            return either(text(&entry["message"], "customType").to_owned(), || "Extension".to_owned());
+        }
+        (_, "system") => "System",
+        (_, role) => role,
+    };
+    name.to_owned()
+}
+
+fn thinking(block: &Value, highlighter: &Highlighter) -> Markup {
+    let thought = text(block, "thinking");
+    html! {
+        @if flag(block, "redacted") {
+            p.absent { "Thinking that the provider keeps to itself." }
+        } @else if !thought.trim().is_empty() {
+            details.thinking {
+                summary { span.what { "Thinking" } " " span.subject { (markdown::preview(thought, 120)) } }
+                div.inside { (markdown(thought, LineEnds::Spaces, highlighter)) }
+            }
+        }
+    }
+}
+
+/// How an answer ended, where it did not end well.
+fn ending(message: &Value) -> Markup {
+    let title = match text(message, "stopReason") {
+        "error" => "The request failed",
+        "aborted" => "Aborted",
+        "length" => "Cut off at the output limit",
+        _ => return html! {},
+    };
+    html! {
+        p.ending { strong { (title) } @if let Some(error) = optional_text(message, "errorMessage") { " " (error) } }
+    }
+}
+
+fn compaction(summarised: &Value, highlighter: &Highlighter) -> Markup {
+    let before = summarised.get("tokensBefore").and_then(Value::as_u64);
+    let title = match before {
+        Some(tokens) => format!("Everything before, {} tokens, was replaced by a summary", count(tokens)),
+        None => "Everything before was replaced by a summary".to_owned(),
+    };
+    summary(&title, summarised, highlighter)
+}
+
+fn summary(title: &str, summarised: &Value, highlighter: &Highlighter) -> Markup {
+    html! {
+        details.more {
+            summary { (title) }
+            div.inside { (markdown(text(summarised, "summary"), LineEnds::Spaces, highlighter)) }
+        }
+    }
+}
+
+fn custom(message: &Value, highlighter: &Highlighter) -> Markup {
+    let shown = content(message, LineEnds::Kept, highlighter);
+    let hidden = message.get("display") == Some(&Value::Bool(false));
+    html! {
+        @if hidden { details.more { summary { "Not displayed to the user" } (shown) } } @else { (shown) }
+        @if let Some(details) = message.get("details").filter(|details| !details.is_null()) {
+            (folded_json("Details", details, highlighter))
+        }
+    }
+}
+
+/// What a setting says, in words.
+fn setting_text(entry: &Value) -> String {
+    match text(entry, "type") {
+        "model_change" => format!("Model {}", model_name(text(entry, "provider"), text(entry, "modelId"))),
+        "thinking_level_change" => format!("Thinking level {}", text(entry, "thinkingLevel")),
+        "session_info" => match text(entry, "name") {
+            "" => "Session without a name".to_owned(),
+            name => format!("Session named “{name}”"),
+        },
+        "label" => match text(entry, "label") {
+            "" => "Label removed".to_owned(),
+            label => format!("Label “{label}”"),
+        },
+        "custom" => format!("State of {}", text(entry, "customType")),
+        "" => "Entry without a type".to_owned(),
+        kind => format!("Entry {kind}"),
+    }
+}
+
+/// What a setting holds beside its text.
+fn data(entry: &Value) -> Option<&Value> {
+    match text(entry, "type") {
+        "model_change" | "thinking_level_change" | "session_info" | "label" => None,
+        "custom" => entry.get("data").filter(|data| !data.is_null()),
+        _ => Some(entry),
+    }
+}
+
+/// How many entries a line shows, for the title of a branch.
+pub(super) fn entry_count(entries: &[usize]) -> String {
+    counted(entries.len(), "entry", "entries")
+}

@@ -1,0 +1,42 @@
+//! Reading members of entries that may be anything: a member that is missing or of another type reads as empty.
+
+use serde_json::Value;
+
+/// A member that is a string.
+pub(super) fn optional_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
+}
+
+/// A member that is a string, or nothing.
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    optional_text(value, name).unwrap_or_default()
+}
+
+/// A member that is true.
+pub(super) fn flag(value: &Value, name: &str) -> bool {
+    value.get(name).is_some_and(|value| value == &Value::Bool(true))
+}
+
+/// The elements of a member that is a list.
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A message of an entry of type `message`.
+pub(super) fn message(entry: &Value) -> Option<&Value> {
+    (text(entry, "type") == "message").then(|| entry.get("message")).flatten()
+}
+
+/// The role of an entry's message; empty for other entries.
+pub(super) fn role(entry: &Value) -> &str {
+    message(entry).map_or("", |message| text(message, "role"))
+}
+
+/// The text of a message's content, which is a string or a list of blocks: its text blocks, one per line.
+pub(super) fn plain_content(message: &Value) -> String {
+    if let Some(content) = optional_text(message, "content") {
+        return content.to_owned();
+    }
+    let texts = list(message, "content").iter().filter(|block| text(block, "type") == "text");
+    texts.map(|block| text(block, "text")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,99 @@
+//! Keys are taken out of everything before any of it becomes HTML.
+
+use std::borrow::Cow;
+
+use agentese::redact::{REDACTED, holds_key, redact_text};
+use serde_json::{Map, Value};
+
+use super::fields::text;
+
+/// The text with what looks like a well-known key, and every one of `secrets`, replaced.
+pub(super) fn redacted_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
+    let mut text = redact_text(text);
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        if text.contains(secret.as_str()) {
+            text = Cow::Owned(text.replace(secret.as_str(), REDACTED));
+        }
+    }
+    text
+}
+
+/// The value with all of its texts redacted, and those of members that are named like a key replaced whole. Borrowed
+/// where nothing had to be replaced: entries with large images are not copied.
+pub(super) fn redacted<'a>(value: &'a Value, secrets: &[String]) -> Cow<'a, Value> {
+    changed(value, false, secrets).map_or(Cow::Borrowed(value), Cow::Owned)
+}
+
+/// What a value becomes; none where it stays as it is.
+fn changed(value: &Value, is_key: bool, secrets: &[String]) -> Option<Value> {
+    match value {
+        Value::String(text) if is_key && !text.is_empty() => Some(Value::from(REDACTED)),
+        Value::String(text) => match redacted_text(text, secrets) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(Value::from(text)),
+        },
+        Value::Array(items) => {
+            let new: Vec<_> = items.iter().map(|item| changed(item, is_key, secrets)).collect();
+            new.iter()
+                .any(Option::is_some)
+                .then(|| items.iter().zip(new).map(|(old, new)| new.unwrap_or_else(|| old.clone())).collect())
+        }
+        Value::Object(members) => {
+            // A run of base64 may well look like a key.
+            let is_image = text(value, "type") == "image";
+            let mut different = false;
+            let new: Vec<_> = members
+                .iter()
+                .map(|(name, member)| {
+                    let new_member = match is_image && name == "data" {
+                        true => None,
+                        false => changed(member, holds_key(name), secrets),
+                    };
+                    let new_name = redacted_text(name, secrets);
+                    different |= new_member.is_some() || matches!(new_name, Cow::Owned(_));
+                    (new_name, new_member)
+                })
+                .collect();
+            different.then(|| {
+                let pairs = members.values().zip(new);
+                let pair = |(old, (name, new)): (&Value, (Cow<str>, Option<Value>))| {
+                    (name.into_owned(), new.unwrap_or_else(|| old.clone()))
+                };
+                Value::Object(pairs.map(pair).collect::<Map<_, _>>())
+            })
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fm_f118_keys_are_replaced_wherever_they_stand() {
+        let key = "sk-ant-0123456789abcdefghij";
+        let secrets = ["own-secret".to_owned(), String::new()];
+        let value = json!({
+            "text": format!("first\n{key}\nlast own-secret"),
+            "arguments": {"api_key": "abc", "nested": [{"password": ["a", ""]}, key], "tokens": 3, key: 1},
+            "kept": "task-force-of-twenty-people",
+        });
+        assert_eq!(
+            *redacted(&value, &secrets),
+            json!({
+                "text": "first\n[redacted]\nlast [redacted]",
+                "arguments": {"api_key": "[redacted]", "nested": [{"password": ["[redacted]", ""]}, "[redacted]"],
+                              "tokens": 3, "[redacted]": 1},
+                "kept": "task-force-of-twenty-people",
+            })
+        );
+    }
+
+    #[test]
+    fn images_and_harmless_values_are_left_alone() {
+        let value = json!([{"type": "image", "data": "AKIA0123456789ABCDEFGHIJ"}, {"text": "x"}]);
+        assert!(matches!(redacted(&value, &[]), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,123 @@
+//! What a session amounts to.
+
+use serde_json::Value;
+
+use super::fields::{list, message, role, text};
+
+/// Counts, tokens and cost over all entries, those of branches included.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Totals {
+    pub user: u64,
+    pub assistant: u64,
+    pub tool_calls: u64,
+    pub tool_results: u64,
+    /// All messages, of every role.
+    pub messages: u64,
+    pub tokens: Tokens,
+    /// `provider/model` of each model that answered, in the order of their first answers.
+    pub models: Vec<String>,
+}
+
+/// Tokens and what they cost.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(super) struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// US dollars.
+    pub cost: f64,
+}
+
+impl Tokens {
+    /// The tokens of a `usage` object. Counts that are missing, negative or no numbers are nothing.
+    pub fn of(usage: &Value) -> Self {
+        let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Value::as_f64);
+        Self {
+            input: tokens("input"),
+            output: tokens("output"),
+            cache_read: tokens("cacheRead"),
+            cache_write: tokens("cacheWrite"),
+            cost: cost.filter(|cost| *cost >= 0.0).unwrap_or_default(),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cost += other.cost;
+    }
+}
+
+impl Totals {
+    /// Adds up messages, and what summaries and other entries with a `usage` took.
+    pub fn of<'a>(entries: impl Iterator<Item = &'a Value>) -> Self {
+        let mut totals = Self::default();
+        for entry in entries {
+            if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
+                totals.tokens.add(Tokens::of(usage));
+            }
+            totals.messages += u64::from(message(entry).is_some());
+            match role(entry) {
+                "user" => totals.user += 1,
+                "toolResult" => totals.tool_results += 1,
+                "assistant" => totals.answer(&entry["message"]),
+                _ => {}
+            }
+        }
+        totals
+    }
+
+    fn answer(&mut self, answer: &Value) {
+        self.assistant += 1;
+        let calls = list(answer, "content").iter().filter(|block| text(block, "type") == "toolCall");
+        self.tool_calls += calls.count() as u64;
+        let model = model_name(text(answer, "provider"), text(answer, "model"));
+        if !model.is_empty() && !self.models.contains(&model) {
+            self.models.push(model);
+        }
+    }
+}
+
+/// `provider/model`, or what there is of it.
+pub(super) fn model_name(provider: &str, model: &str) -> String {
+    match (provider, model) {
+        ("", model) => model.to_owned(),
+        (provider, "") => provider.to_owned(),
+        (provider, model) => format!("{provider}/{model}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_that_has_usage_counts() {
+        let usage =
+            json!({"input": 10, "output": 2, "cacheRead": 3, "cacheWrite": 4, "cost": {"total": 0.5}});
+        let odd = json!({"input": -1, "output": "2", "cost": 7});
+        let answer = |usage: &Value| {
+            json!({"type": "message", "message": {"role": "assistant", "usage": usage, "provider": "p", "model": "m",
+                   "content": [{"type": "toolCall"}, {"type": "text", "text": "x"}]}})
+        };
+        let entries = [
+            json!({"type": "message", "message": {"role": "user", "content": "x"}}),
+            answer(&usage),
+            answer(&odd),
+            json!({"type": "message", "message": {"role": "toolResult"}}),
+            json!({"type": "compaction", "usage": usage}),
+            json!({"type": "message"}),
+        ];
+        let tokens = Tokens { input: 20, output: 4, cache_read: 6, cache_write: 8, cost: 1.0 };
+        let models = vec!["p/m".to_owned()];
+        assert_eq!(
+            Totals::of(entries.iter()),
+            Totals { user: 1, assistant: 2, tool_calls: 2, tool_results: 1, messages: 4, tokens, models }
+        );
+    }
+}

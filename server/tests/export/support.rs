@@ -1,0 +1,47 @@
+//! Sessions to export.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentese_server::export::{SessionFile, Transcript, from_file, html};
+use serde_json::Value;
+
+/// A session with an entry of every type, branches, a picture, failures.
+pub fn sample() -> SessionFile {
+    from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/sample.jsonl")).unwrap()
+}
+
+pub fn system_prompt() -> &'static str {
+    "# Role\n\nYou help with `courier`.\n\n- Read before you write.\n- Say what you did."
+}
+
+pub fn tools() -> Vec<(String, String)> {
+    ["read", "bash", "edit", "write"].map(|name| (name.to_owned(), format!("What {name} does."))).into()
+}
+
+pub fn page(header: &Value, entries: &[Value]) -> String {
+    html(&Transcript::new(header, entries))
+}
+
+/// The place of the files that a browser opens and of its screenshots.
+pub fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The texts of a page: all that is not markup, with the five entities resolved.
+pub fn text_of(page: &str) -> String {
+    let start = page.find("<body>").unwrap();
+    let mut text = String::new();
+    let mut inside = false;
+    for character in page[start..].chars() {
+        match character {
+            '<' => inside = true,
+            '>' if inside => inside = false,
+            _ if !inside => text.push(character),
+            _ => {}
+        }
+    }
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}

@@ -1,0 +1,118 @@
+//! A server that is killed at any moment.
+//!
+//! The seed is printed; `AGENTESE_SEED` plays a run again, `AGENTESE_KILLS` says how often.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentese_server::session::{Session, Start};
+use agentese_server::world::{RandomIds, SystemClock};
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use support::process::{Place, assert_gone};
+
+#[path = "support/mod.rs"]
+mod support;
+
+const THREADS: u64 = 4;
+const KILLS: u64 = 200;
+/// The moments lie within this time after the prompt; a whole run takes about as long.
+const WITHIN: Duration = Duration::from_millis(350);
+
+/// Turns with tools whose processes would live on for a minute.
+fn script() -> Value {
+    let lasting = "(echo $BASHPID >> pids; exec sleep 60) & echo $$ >> pids; echo started; sleep 0.02";
+    let turn = |number: usize| {
+        json!({"delay_ms": 2, "blocks": [
+            {"thinking": ["I ", "think ", "about ", &number.to_string()]},
+            {"text": ["Turn ", "number ", &number.to_string(), " begins."]},
+            {"tool": {"id": format!("a{number}"), "name": "bash", "args": {"command": lasting}}},
+            {"tool": {"id": format!("b{number}"), "name": "write",
+                      "args": {"path": format!("{number}.txt"), "content": "x".repeat(5000)}}},
+        ]})
+    };
+    let last = json!({"blocks": [{"tool": {"name": "bash", "args": {"command": "echo $$ >> pids; exec sleep 60"}}}]});
+    json!({"responses": [turn(1), turn(2), turn(3), last], "default": {"text": "over"}})
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect(name))
+}
+
+/// One number after the other, the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() {
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = number("AGENTESE_SEED").unwrap_or_else(clock);
+    let kills = number("AGENTESE_KILLS").unwrap_or(KILLS);
+    println!("AGENTESE_SEED={seed} AGENTESE_KILLS={kills}");
+    let thread = |thread: u64| {
+        std::thread::spawn(move || {
+            let mut dice = Dice(seed.wrapping_add(thread).max(1));
+            let kills = kills / THREADS;
+            (0..kills).map(|_| one(dice.roll() % WITHIN.as_micros() as u64)).sum::<usize>()
+        })
+    };
+    let threads: Vec<_> = (0..THREADS).map(thread).collect();
+    let seen: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+    println!("{seen} messages were seen finished");
+    assert!(seen > kills as usize, "the kills came too early to mean anything: {seen}");
+}
+
+/// Kills a server that long after its prompt; gives how many messages were seen finished by then.
+fn one(moment: u64) -> usize {
+    let place = Place::new();
+    let mut agent = place.scripted(script());
+    let state = agent.ask(json!({"type": "get_state"}));
+    let file = PathBuf::from(state["data"]["sessionFile"].as_str().expect("a session file"));
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    // The moment is what is tested; nothing is waited for.
+    std::thread::sleep(Duration::from_micros(moment));
+    agent.signal(Signal::KILL);
+    let mut seen = Vec::new();
+    // A last line that was cut off is no frame.
+    while let Some(line) = agent.next_line() {
+        let Ok(frame) = serde_json::from_str::<Value>(&line) else { break };
+        if frame["type"] == "message_end" {
+            seen.push(frame["message"].clone());
+        }
+    }
+    agent.wait();
+    check_file(&file, &seen, place.work());
+    for pid in pids(&place.work().join("pids")) {
+        assert_gone(pid);
+    }
+    seen.len()
+}
+
+fn check_file(file: &Path, seen: &[Value], cwd: PathBuf) {
+    if seen.is_empty() && !file.exists() {
+        return;
+    }
+    let start = Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds));
+    let session = Session::open(file, start).unwrap_or_else(|error| panic!("{error}"));
+    let kept: Vec<Value> = session.messages().iter().map(|message| json!(**message)).collect();
+    assert!(kept.len() >= seen.len(), "{} of {} messages are kept", kept.len(), seen.len());
+    assert_eq!(kept[..seen.len()], *seen);
+}
+
+fn pids(file: &Path) -> Vec<Pid> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    // The last line may be cut off as well.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)).collect()
+}
