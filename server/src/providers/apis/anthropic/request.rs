@@ -122,8 +122,7 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
     let limit = (asked.max_tokens() + budget).min(asked.model().max_tokens);
-    let budget = budget.max(LEAST_BUDGET).min(limit.saturating_sub(LEAST_ANSWER));
-    // A model with that little room for its answer does not think.
+    let budget = if limit <= budget { limit.saturating_sub(LEAST_ANSWER) } else { budget };
     if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
