@@ -81,10 +81,15 @@ pub fn artefacts() -> Vec<Artefact> {
         }
     }
     for root in FORMATS {
-        let name = crate::names::snake(root).replace('_', "-");
+        let name = format_name(root);
         files.push(Artefact::new(format!("sdk-rust/schema/formats/{name}.json"), text(&format_schema(root))));
     }
     files
+}
+
+/// What the files of a format's schema are called.
+pub(crate) fn format_name(root: &str) -> String {
+    crate::names::snake(root).replace('_', "-")
 }
 
 pub(crate) fn text(value: &impl serde::Serialize) -> String {

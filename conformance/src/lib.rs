@@ -1,11 +1,28 @@
-//! Transcripts of real agents, and an agent that plays them.
+//! Conformance of coding agents: cases that anyone can play against an agent, a scripted model that
+//! stands in for the language model, transcripts of real agents, and an agent that plays them.
 //!
-//! A [`transcript`] is a file of JSON lines: what a client and an agent said to each other.
-//! [`replay`] plays the agent's side of one, so that clients are tested against what real agents
-//! really sent.
+//! * [`suite`] has the cases, profiles and golden transcripts.
+//! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
+//! * [`model`] is the scripted model, a server on loopback.
+//! * [`detect`] tells which dialect an agent speaks.
+//! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
+//! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
+//!   plays the agent's side of one, so that clients are tested against what real agents really sent.
+//! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
+pub mod detect;
+pub mod file;
+pub mod leaks;
+pub mod model;
+pub mod pattern;
+pub mod player;
+pub mod record;
+pub mod recording;
 pub mod replay;
+pub mod suite;
 pub mod transcript;
+pub mod variables;
 
 pub use replay::replay;
+pub use suite::Suite;
 pub use transcript::{Transcript, TranscriptError};

@@ -5,6 +5,9 @@
 //! carries what this client said in its place. Commands that the transcript does not have at this
 //! point (a client that asks for the state to be sure) are answered from the last answer to the
 //! same command.
+//!
+//! What a client says in another way than the recorded one did is no failure: clients differ in what
+//! they leave out. Who wants to know gets a [`Remark`] for each.
 
 use std::collections::HashMap;
 
@@ -42,6 +45,44 @@ pub async fn replay(
     transcript: &Transcript,
     transport: Transport,
 ) -> Result<(), ReplayError> {
+    replay_with(spec, transcript, transport, |_| {}).await
+}
+
+/// Something that the client did in another way than the recorded one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// A command that the transcript does not have at this place.
+    Unexpected {
+        /// The line.
+        line: String,
+        /// What the transcript waits for; none behind its end.
+        waiting: Option<String>,
+    },
+    /// The command has other members than the recorded one.
+    Different {
+        /// The line.
+        line: String,
+        /// The recorded line.
+        recorded: String,
+    },
+    /// A line that is no frame.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// As [`replay`]; tells of everything that the client does in another way.
+///
+/// # Errors
+/// Where the client ends early, or the pipe fails.
+pub async fn replay_with(
+    spec: &'static Spec,
+    transcript: &Transcript,
+    transport: Transport,
+    remark: impl FnMut(Remark) + Send,
+) -> Result<(), ReplayError> {
     let Transport { reader, writer, .. } = transport;
     let mut player = Player {
         spec,
@@ -51,6 +92,7 @@ pub async fn replay(
         ids: HashMap::new(),
         anonymous: Vec::new(),
         last: HashMap::new(),
+        remark,
     };
     for record in &transcript.records {
         match record {
@@ -69,6 +111,7 @@ pub async fn replay(
     }
     // Whatever the client still asks is answered, until it has had enough.
     while let Some(line) = player.next().await? {
+        (player.remark)(Remark::Unexpected { line: line.as_str().to_owned(), waiting: None });
         player.improvise(&line).await?;
     }
     player.writer.shutdown().await?;
@@ -88,7 +131,7 @@ pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
         .is_some_and(|effect| matches!(effect, RunEffect::Begins | RunEffect::Holds))
 }
 
-struct Player {
+struct Player<R> {
     spec: &'static Spec,
     frames: FrameReader<BoxReader>,
     writer: BoxWriter,
@@ -100,19 +143,24 @@ struct Player {
     anonymous: Vec<(String, Option<Value>)>,
     /// The last answer to each command.
     last: HashMap<String, Value>,
+    remark: R,
 }
 
-impl Player {
+impl<R: FnMut(Remark) + Send> Player<R> {
     async fn next(&mut self) -> Result<Option<FrameText>, ReplayError> {
         while self.heard.is_empty() {
             let mut batch = Vec::new();
             if self.frames.next_batch(&mut batch).await? == 0 {
                 return Ok(None);
             }
-            self.heard.extend(batch.into_iter().filter_map(|incoming| match incoming {
-                Incoming::Frame(frame) => Some(frame),
-                Incoming::Fault(_) => None,
-            }));
+            for incoming in batch {
+                match incoming {
+                    Incoming::Frame(frame) => self.heard.push(frame),
+                    Incoming::Fault(fault) => {
+                        (self.remark)(Remark::Unreadable { reason: fault.to_string() });
+                    }
+                }
+            }
         }
         Ok(Some(self.heard.remove(0)))
     }
@@ -123,8 +171,8 @@ impl Player {
     }
 
     /// Waits for the client to say the same.
-    async fn hear(&mut self, expected: &FrameText) -> Result<(), ReplayError> {
-        let expected: Value = serde_json::from_str(expected.as_str()).unwrap_or(Value::Null);
+    async fn hear(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
+        let expected: Value = serde_json::from_str(recorded.as_str()).unwrap_or(Value::Null);
         let name = self.name_of(&expected);
         loop {
             let Some(line) = self.next().await? else {
@@ -133,6 +181,10 @@ impl Player {
             };
             let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
             if self.name_of(&said) == name {
+                if !same(&said, &expected) {
+                    let (line, recorded) = (line.as_str().to_owned(), recorded.as_str().to_owned());
+                    (self.remark)(Remark::Different { line, recorded });
+                }
                 if let Some(id) = expected.get("id") {
                     self.ids.insert(id.to_string(), said.get("id").cloned());
                     if let Some(name) = name {
@@ -143,6 +195,8 @@ impl Player {
                 }
                 return Ok(());
             }
+            let waiting = Some(name.clone().unwrap_or_else(|| recorded.as_str().to_owned()));
+            (self.remark)(Remark::Unexpected { line: line.as_str().to_owned(), waiting });
             self.improvise(&line).await?;
         }
     }
@@ -221,5 +275,26 @@ fn set_id(frame: &mut Value, id: Option<Value>) {
                 members.shift_remove("id");
             }
         }
+    }
+}
+
+/// Whether two lines of a client mean the same: ids are the client's own, paths are those of its
+/// machine, and what is left out or null is the same.
+fn same(said: &Value, recorded: &Value) -> bool {
+    match (said, recorded) {
+        (Value::Object(said), Value::Object(recorded)) => {
+            let names = said.keys().chain(recorded.keys()).filter(|name| *name != "id");
+            names.into_iter().all(|name| {
+                same(said.get(name).unwrap_or(&Value::Null), recorded.get(name).unwrap_or(&Value::Null))
+            })
+        }
+        (Value::Array(said), Value::Array(recorded)) => {
+            said.len() == recorded.len()
+                && said.iter().zip(recorded).all(|(said, recorded)| same(said, recorded))
+        }
+        (Value::String(said), Value::String(recorded)) => {
+            said == recorded || said.contains('/') && recorded.contains('/') || recorded.starts_with("<prose")
+        }
+        (said, recorded) => said == recorded,
     }
 }

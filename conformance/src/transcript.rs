@@ -59,6 +59,14 @@ impl Transcript {
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a transcript. `path` is what errors name.
+    ///
+    /// # Errors
+    /// Names the line that is wrong.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, TranscriptError> {
         let mut header = None;
         let mut records = Vec::new();
         for (at, line) in text.lines().enumerate() {

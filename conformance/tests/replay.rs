@@ -203,7 +203,7 @@ macro_rules! prompt {
 
 #[tokio::test]
 async fn pi_sessions() {
-    all::<pi::Pi>("pi", (95, 139, 136), |client, _, members| {
+    all::<pi::Pi>("pi", (96, 139, 136), |client, _, members| {
         Box::pin(async move { prompt!(client, members, prompt_with) })
     })
     .await;
@@ -211,7 +211,7 @@ async fn pi_sessions() {
 
 #[tokio::test]
 async fn omp_sessions() {
-    all::<omp::Omp>("omp", (76, 71, 65), |client, command, members| {
+    all::<omp::Omp>("omp", (78, 73, 66), |client, command, members| {
         Box::pin(async move {
             match command.as_str() {
                 "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),

@@ -34,6 +34,7 @@ pub mod run;
 pub mod run_tracker;
 pub mod scan;
 pub mod schema;
+pub mod script;
 pub mod serve;
 pub mod spec;
 pub mod tap;

@@ -1,6 +1,6 @@
-//! The JSON Schemas of the dialects, as text.
+//! The JSON Schemas of the dialects and of the file formats, as text.
 
-use crate::generated::schema::{OPENRPC, SCHEMAS};
+use crate::generated::schema::{FORMATS, OPENRPC, SCHEMAS};
 
 /// Which side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +31,16 @@ pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
 /// The OpenRPC document of a dialect that speaks JSON-RPC; none for the others.
 pub fn openrpc(dialect: &str) -> Option<&'static str> {
     OPENRPC.iter().find(|row| matches(dialect, row.0, row.1)).map(|row| row.2)
+}
+
+/// The schema of a file format, by its name as in `model-script`; none where there is no such format.
+pub fn format(name: &str) -> Option<&'static str> {
+    FORMATS.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
+/// The names of the file formats.
+pub fn formats() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|row| row.0)
 }
 
 /// Every dialect with its revision, as `NAME@REVISION`.

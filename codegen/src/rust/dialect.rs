@@ -258,6 +258,11 @@ pub fn schema_file(dialects: &[Index]) -> String {
             dialect.name, dialect.revision, dialect.name, dialect.revision
         );
     }
+    out.push_str("];\n\n/// The schemas of the file formats: `(name, text)`.\npub const FORMATS: &[(&str, &str)] = &[\n");
+    for root in super::FORMATS {
+        let name = crate::json_schema::format_name(root);
+        let _ = writeln!(out, "    ({name:?}, include_str!(\"../../schema/formats/{name}.json\")),");
+    }
     out.push_str("];\n");
     out
 }

@@ -6,7 +6,7 @@ mod dialogs;
 mod serving;
 mod types;
 
-pub use types::{FORMATS, tag_of};
+pub use types::{FORMATS, SHARED_FORMATS, tag_of};
 
 use std::fmt::Write as _;
 

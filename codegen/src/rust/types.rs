@@ -11,7 +11,11 @@ use super::{banner, docs};
 use crate::names::{pascal, rust_field};
 
 /// Types of files that are not frames.
-pub const FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
+pub const FORMATS: &[&str] =
+    &["TranscriptRecord", "ModelScript", "Scenario", "Profile", "ExpectedFailures", "ModelRequest"];
+
+/// Those that the TypeScript package has too: what stands in between a client and its tests.
+pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
 
 pub fn file(dialects: &[Index]) -> String {
     let mut defs: BTreeMap<&str, (&TypeDef, &[Field])> = BTreeMap::new();

@@ -8,7 +8,7 @@ use agentese_protocol::index::format_types;
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
 use super::{banner, docs, quote};
-use crate::rust::FORMATS;
+use crate::rust::SHARED_FORMATS;
 
 /// The types of all dialects and file formats, with the members that a dialect gives to all events.
 pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
@@ -20,7 +20,7 @@ pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
             defs.insert(name, (def, common));
         }
     }
-    for root in FORMATS {
+    for root in SHARED_FORMATS {
         for (name, def) in format_types(root) {
             defs.insert(name, (def, &[]));
         }

@@ -68,10 +68,12 @@ protocol! {
         t: Opt<Num>,
         /// What happened, as in `stdin_closed` or `exit`.
         event: Str,
-        /// The exit code.
+        /// The exit code; for a process that a signal ended, the signal's number, negative.
         code: OptNull<Int>,
         /// The end of stderr.
         stderr: OptNull<Str>,
+        /// What there is to say about it.
+        text: Opt<Str>,
         ;
         example {"t": 80, "dir": "ctl", "event": "exit", "code": 0, "stderr": ""}
     }
@@ -175,8 +177,24 @@ protocol! {
         type: Opt<Str>,
         /// What it says.
         message: Opt<Str>,
+        /// The provider's code for it, where its errors have one.
+        code: Opt<Str>,
         /// Headers of the response, as strings; null leaves out one that is sent otherwise.
         headers: Opt<Map<Any>>,
+    }
+
+    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    record ScriptRaw {
+        /// The status; 200 by default.
+        status: Opt<Count>,
+        /// Headers, as strings.
+        headers: Opt<Map<Str>>,
+        /// The body as text.
+        body: Opt<Str>,
+        /// The body as bytes, in base64.
+        base64: Opt<Str>,
+        ;
+        example {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>Sign in</h1>"}
     }
 
     /// Why a scripted answer stops.
@@ -189,8 +207,28 @@ protocol! {
         "toolUse",
     }
 
+    /// The requests that an answer is for. All that is said has to hold.
+    record ScriptCondition {
+        /// The user's last message has this text in it.
+        user: Opt<Str>,
+        /// The system prompt has this text in it.
+        system: Opt<Str>,
+        /// The model that is asked for.
+        model: Opt<Str>,
+        /// Whether results of tools stand behind the user's last message.
+        tool_results: Opt<Bool>,
+        /// The request's body has this text in it.
+        body: Opt<Str>,
+        ;
+        example {"user": "run it", "tool_results": false}
+    }
+
     /// What the model answers to one request.
     record ScriptResponse {
+        /// The requests that it is for; without it, the next one for which no other answer is meant.
+        when: Opt<ScriptCondition>,
+        /// Whether it answers all requests that fit its condition; by default an answer is used once.
+        keep: Opt<Bool>,
         /// The blocks in order.
         blocks: Opt<List<ScriptBlock>>,
         /// Short for one text block.
@@ -209,6 +247,14 @@ protocol! {
         drop_after: Opt<Int>,
         /// After that many pieces the connection is closed in good order.
         fin_after: Opt<Int>,
+        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        cut_after_bytes: Opt<Count>,
+        /// Whether the stream ends without its last events, although nothing breaks.
+        no_end: Opt<Bool>,
+        /// Whether no tokens are reported.
+        no_usage: Opt<Bool>,
+        /// A response in place of the answer.
+        raw: Opt<ScriptRaw>,
         /// Whether the body has chunked coding; true by default.
         chunked: Opt<Bool>,
         /// After that many pieces the error comes within the stream.
@@ -221,12 +267,29 @@ protocol! {
         example {"blocks": [{"text": ["Hello", ", ", "world!"]}], "usage": {"input": 100, "output": 20}}
     }
 
+    /// How the login by device code goes, for agents that log in at their provider.
+    record ScriptDevice {
+        /// How often the client hears that the user has not agreed yet.
+        pending: Opt<Count>,
+        /// The status of the answer to the request for a code; 200 by default.
+        code_status: Opt<Count>,
+        /// The status of the answer to the request for a token; 200 by default.
+        token_status: Opt<Count>,
+        /// Seconds between two questions of the client.
+        interval: Opt<Count>,
+        /// The error in place of the access.
+        error: Opt<Object>,
+    }
+
     /// What the model answers, request by request.
     record ModelScript {
-        /// The n-th request gets the n-th answer.
+        /// The answers. A request gets the first one that is left and fits it: those with a condition come
+        /// first, then those without, in order.
         responses: List<ScriptResponse>,
         /// What requests after the last one get.
         default: Opt<ScriptResponse>,
+        /// The login by device code.
+        device: Opt<ScriptDevice>,
         ;
         example {"responses": [
             {"blocks": [{"text": "Let me look."}, {"tool": {"name": "bash", "args": {"command": "ls"}}}]},

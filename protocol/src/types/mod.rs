@@ -6,3 +6,4 @@ pub mod message;
 pub mod model;
 pub mod session;
 pub mod stream;
+pub mod suite;

@@ -19,3 +19,13 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
 pub const OPENRPC: &[(&str, &str, &str)] = &[
     ("opal", "0.1", include_str!("../../schema/opal@0.1/openrpc.json")),
 ];
+
+/// The schemas of the file formats: `(name, text)`.
+pub const FORMATS: &[(&str, &str)] = &[
+    ("transcript-record", include_str!("../../schema/formats/transcript-record.json")),
+    ("model-script", include_str!("../../schema/formats/model-script.json")),
+    ("scenario", include_str!("../../schema/formats/scenario.json")),
+    ("profile", include_str!("../../schema/formats/profile.json")),
+    ("expected-failures", include_str!("../../schema/formats/expected-failures.json")),
+    ("model-request", include_str!("../../schema/formats/model-request.json")),
+];

@@ -814,6 +814,27 @@ impl BudgetWarning {
 }
 
 record! {
+    /// Sends bytes, one write for each piece.
+    pub struct BytesStep() {
+        /// The pieces, in base64.
+        required bytes: Vec<String> = "bytes",
+        /// A pause between two pieces, in milliseconds.
+        optional pause_ms: u64 = "pause_ms",
+    }
+}
+
+impl BytesStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(bytes: Vec<String>) -> Self {
+        Self {
+            bytes,
+            pause_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Whether an extension stopped what was asked for.
     pub struct Cancellation() {
         /// True where an extension stopped it.
@@ -849,11 +870,73 @@ impl CancelledAnswer {
     }
 }
 
+record! {
+    /// A difference from the golden transcript that is no failure in this case.
+    pub struct CaseAllowance() {
+        /// The allowance's name, as the comparison knows it.
+        required allow: String = "allow",
+        /// Why.
+        required reason: String = "reason",
+    }
+}
+
+impl CaseAllowance {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(allow: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            allow: allow.into(),
+            reason: reason.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// A way of playing a case that an agent may not have.
+    pub enum CaseNeed open {
+        /// Extensions written for the agent that the dialect comes from.
+        Extensions = "extensions",
+    }
+}
+
+strings! {
+    /// How much a failure weighs.
+    pub enum CheckLevel closed {
+        /// The dialect's document says so.
+        Must = "must",
+        /// The agent that the dialect comes from does so.
+        Should = "should",
+        /// Worth knowing, never a failure.
+        Info = "info",
+    }
+}
+
 choice! {
     /// Text in one piece, or in the pieces in which it is streamed.
     pub enum Chunks {
         Whole(String) Text,
         Pieces(Vec<String>) Array,
+    }
+}
+
+record! {
+    /// Closes the agent's stdin.
+    pub struct CloseStep("close_stdin" = true) {
+    }
+}
+
+impl CloseStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for CloseStep {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -1271,6 +1354,72 @@ strings! {
 }
 
 record! {
+    /// Waits for the end of the agent. The transcript says whether it came.
+    pub struct ExitStep() {
+        /// How long it may take, in milliseconds.
+        required wait_exit_ms: u64 = "wait_exit_ms",
+    }
+}
+
+impl ExitStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(wait_exit_ms: u64) -> Self {
+        Self {
+            wait_exit_ms,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A check of a case that is known to fail.
+    pub struct ExpectedFailure() {
+        /// The case.
+        required case: String = "case",
+        /// The check, as reports call it.
+        required check: String = "check",
+        /// Why it fails.
+        required reason: String = "reason",
+    }
+}
+
+impl ExpectedFailure {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(case: impl Into<String>, check: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            case: case.into(),
+            check: check.into(),
+            reason: reason.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The failures that are known of an agent. One that does not happen any more is a failure itself.
+    pub struct ExpectedFailures() {
+        /// The format's version, 1.
+        required expected_failures: u64 = "expected_failures",
+        /// The agent.
+        optional agent: String = "agent",
+        /// The failures.
+        required failures: Vec<ExpectedFailure> = "failures",
+    }
+}
+
+impl ExpectedFailures {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(expected_failures: u64, failures: Vec<ExpectedFailure>) -> Self {
+        Self {
+            expected_failures,
+            agent: None,
+            failures,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `export_html`.
     ///
     /// Writes the session as an HTML page.
@@ -1329,6 +1478,73 @@ strings! {
         RetryOnce = "retry_once",
         /// They are thrown away.
         DiscardPatch = "discard_patch",
+    }
+}
+
+record! {
+    /// A file of the profile that is not laid out.
+    pub struct FileAbsent("absent" = true) {
+    }
+}
+
+impl FileAbsent {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for FileAbsent {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A file of bytes that are no text.
+    pub struct FileBytes() {
+        /// The bytes, in base64.
+        required base64: String = "base64",
+    }
+}
+
+impl FileBytes {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(base64: impl Into<String>) -> Self {
+        Self {
+            base64: base64.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+choice! {
+    /// What a file holds: text (variables in it are replaced), bytes, a JSON value, or nothing at all.
+    pub enum FileContent {
+        Text(String) Text,
+        Bytes(FileBytes) Members,
+        Json(FileJson) Members,
+        Absent(FileAbsent) Members,
+    }
+}
+
+record! {
+    /// A file that holds a JSON value.
+    pub struct FileJson() {
+        /// The value. Variables in its strings are replaced.
+        required json: serde_json::Value = "json",
+    }
+}
+
+impl FileJson {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(json: serde_json::Value) -> Self {
+        Self {
+            json,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -1713,6 +1929,20 @@ impl Model {
     }
 }
 
+strings! {
+    /// The API of a provider that a request speaks.
+    pub enum ModelApi closed {
+        /// Anthropic Messages.
+        AnthropicMessages = "anthropic-messages",
+        /// OpenAI Chat Completions.
+        OpenaiCompletions = "openai-completions",
+        /// OpenAI Responses.
+        OpenaiResponses = "openai-responses",
+        /// Google Generative AI.
+        GoogleGenerativeAi = "google-generative-ai",
+    }
+}
+
 record! {
     /// Prices in US dollars for a million tokens.
     pub struct ModelCost() {
@@ -1741,12 +1971,57 @@ impl ModelCost {
 }
 
 record! {
+    /// A request that the scripted model received: one line of its log.
+    pub struct ModelRequest() {
+        /// The request's number, from 0.
+        required n: u64 = "n",
+        /// The API.
+        required api: ModelApi = "api",
+        /// The path of the URL.
+        required path: String = "path",
+        /// The model that was asked for.
+        optional model: String = "model",
+        /// The system prompt.
+        optional system: String = "system",
+        /// The history.
+        required messages: Vec<RequestMessage> = "messages",
+        /// The names of the tools that are offered.
+        required tools: Vec<String> = "tools",
+        /// Members of the request that are neither history nor tools.
+        required options: serde_json::Map<String, serde_json::Value> = "options",
+        /// The answer's number in the script; missing where the script had none left.
+        optional answer: u64 = "answer",
+    }
+}
+
+impl ModelRequest {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(n: u64, api: ModelApi, path: impl Into<String>, messages: Vec<RequestMessage>, tools: Vec<String>, options: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            n,
+            api,
+            path: path.into(),
+            model: None,
+            system: None,
+            messages,
+            tools,
+            options,
+            answer: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// What the model answers, request by request.
     pub struct ModelScript() {
-        /// The n-th request gets the n-th answer.
+        /// The answers. A request gets the first one that is left and fits it: those with a condition come
+        /// first, then those without, in order.
         required responses: Vec<ScriptResponse> = "responses",
         /// What requests after the last one get.
         optional default: ScriptResponse = "default",
+        /// The login by device code.
+        optional device: ScriptDevice = "device",
     }
 }
 
@@ -1756,6 +2031,7 @@ impl ModelScript {
         Self {
             responses,
             default: None,
+            device: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1854,6 +2130,24 @@ impl NewSessionParams {
 impl Default for NewSessionParams {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Writes a remark into the transcript.
+    pub struct NoteStep() {
+        /// The remark. Variables in it are replaced.
+        required note: String = "note",
+    }
+}
+
+impl NoteStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(note: impl Into<String>) -> Self {
+        Self {
+            note: note.into(),
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -3584,6 +3878,144 @@ impl Default for OperatorUsage {
 }
 
 record! {
+    /// Lets time pass: what is sent next is to come later than what is going on.
+    pub struct PauseStep() {
+        /// How long, in milliseconds.
+        required pause_ms: u64 = "pause_ms",
+    }
+}
+
+impl PauseStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(pause_ms: u64) -> Self {
+        Self {
+            pause_ms,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How an agent is started, and told where the model is.
+    pub struct Profile() {
+        /// The format's version, 1.
+        required profile: u64 = "profile",
+        /// The profile's name.
+        required name: String = "name",
+        /// The dialect that the agent speaks, with its revision.
+        required dialect: String = "dialect",
+        /// The agent, as the headers of transcripts call it.
+        required agent: String = "agent",
+        /// The agent's version.
+        optional version: String = "version",
+        /// Program and first arguments, where the command line names none.
+        optional command: Vec<String> = "command",
+        /// Arguments that it always gets.
+        optional arguments: Vec<String> = "arguments",
+        /// Arguments that it gets where the case has none of its own.
+        optional default_arguments: Vec<String> = "default_arguments",
+        /// The whole environment; nothing is inherited.
+        optional environment: std::collections::BTreeMap<String, String> = "environment",
+        /// The agent's own directory, from the run's directory, as in `home/.pi/agent`.
+        optional agent_directory: String = "agent_directory",
+        /// Its settings.
+        optional settings: ProfileFile = "settings",
+        /// Its models.
+        optional models: ProfileFile = "models",
+        /// More files, as in a case.
+        optional files: std::collections::BTreeMap<String, FileContent> = "files",
+        /// What is replaced in everything that is saved, in order, before the paths of the run.
+        optional redactions: Vec<Redaction> = "redactions",
+        /// A pattern of the frame that says that the agent is ready, where it sends one.
+        optional ready: serde_json::Value = "ready",
+        /// How long the agent may take to end once its stdin is closed, in milliseconds; 3000 by default.
+        optional exit_grace_ms: u64 = "exit_grace_ms",
+        /// What of the dialect it has.
+        optional claims: ProfileClaims = "claims",
+    }
+}
+
+impl Profile {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(profile: u64, name: impl Into<String>, dialect: impl Into<String>, agent: impl Into<String>) -> Self {
+        Self {
+            profile,
+            name: name.into(),
+            dialect: dialect.into(),
+            agent: agent.into(),
+            version: None,
+            command: None,
+            arguments: None,
+            default_arguments: None,
+            environment: None,
+            agent_directory: None,
+            settings: None,
+            models: None,
+            files: None,
+            redactions: None,
+            ready: None,
+            exit_grace_ms: None,
+            claims: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
+    pub struct ProfileClaims() {
+        /// Commands that it does not have.
+        optional without_commands: Vec<String> = "without_commands",
+        /// Events that it never sends.
+        optional without_events: Vec<String> = "without_events",
+        /// What cases may need and it does not have.
+        optional without: Vec<CaseNeed> = "without",
+        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
+        optional embedded_model: bool = "embedded_model",
+    }
+}
+
+impl ProfileClaims {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            without_commands: None,
+            without_events: None,
+            without: None,
+            embedded_model: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ProfileClaims {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A configuration file of the agent.
+    pub struct ProfileFile() {
+        /// Its path in the agent's directory. It holds JSON, which is YAML too.
+        required file: String = "file",
+        /// Its content where the case says nothing.
+        required value: serde_json::Map<String, serde_json::Value> = "value",
+    }
+}
+
+impl ProfileFile {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(file: impl Into<String>, value: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            file: file.into(),
+            value,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `prompt`.
     ///
     /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
@@ -3638,6 +4070,333 @@ strings! {
     }
 }
 
+record! {
+    /// Waits until the agent has said nothing for some time.
+    pub struct QuietStep() {
+        /// How long, in milliseconds.
+        required quiet_ms: u64 = "quiet_ms",
+        /// How long to wait for it, in milliseconds; 20 000 by default. The scenario goes on in any case.
+        optional timeout_ms: u64 = "timeout_ms",
+        /// Whether later waits look at later frames only.
+        optional skip: bool = "skip",
+    }
+}
+
+impl QuietStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(quiet_ms: u64) -> Self {
+        Self {
+            quiet_ms,
+            timeout_ms: None,
+            skip: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A long run of one text that takes the place of a token in a raw line.
+    pub struct RawRepeat() {
+        /// The token in the line.
+        required token: String = "token",
+        /// What stands in its place.
+        required text: String = "text",
+        /// How often.
+        required n: u64 = "n",
+    }
+}
+
+impl RawRepeat {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(token: impl Into<String>, text: impl Into<String>, n: u64) -> Self {
+        Self {
+            token: token.into(),
+            text: text.into(),
+            n,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sends a line as it is written.
+    pub struct RawStep() {
+        /// The line without its end. Variables in it are replaced.
+        required raw: String = "raw",
+        /// What ends it; a line feed by default, nothing where it is empty.
+        optional eol: String = "eol",
+        /// A long run in it.
+        optional repeat: RawRepeat = "repeat",
+    }
+}
+
+impl RawStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(raw: impl Into<String>) -> Self {
+        Self {
+            raw: raw.into(),
+            eol: None,
+            repeat: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Waits until the agent is ready, by the profile's pattern; goes on at once where the profile has none.
+    pub struct ReadyStep("ready" = true) {
+        /// How long it may take, in milliseconds; 20 000 by default.
+        optional timeout_ms: u64 = "timeout_ms",
+    }
+}
+
+impl ReadyStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            timeout_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ReadyStep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A text that is replaced in everything that is saved.
+    pub struct Redaction() {
+        /// The text. Variables in it are replaced.
+        required from: String = "from",
+        /// What stands in its place.
+        required to: String = "to",
+    }
+}
+
+impl Redaction {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            to: to.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool call in a request's history.
+    pub struct RequestCall() {
+        /// The call's id.
+        optional id: String = "id",
+        /// The tool.
+        required name: String = "name",
+        /// The arguments; a string where they are no JSON.
+        required arguments: serde_json::Value = "arguments",
+    }
+}
+
+impl RequestCall {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>, arguments: serde_json::Value) -> Self {
+        Self {
+            id: None,
+            name: name.into(),
+            arguments,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the model has to receive with one of its requests.
+    pub struct RequestCheck() {
+        /// The request's number, from 0; negative numbers count from the last one.
+        required request: i64 = "request",
+        /// A pattern that the request's record in the model's log fits.
+        required expect: serde_json::Value = "expect",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+    }
+}
+
+impl RequestCheck {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(request: i64, expect: serde_json::Value, says: impl Into<String>) -> Self {
+        Self {
+            request,
+            expect,
+            says: says.into(),
+            level: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A message of a request's history, whatever API it came in.
+    pub struct RequestMessage() {
+        /// Who says it. A message of tool results alone is a tool's.
+        required role: RequestRole = "role",
+        /// Its text blocks, one after the other.
+        optional text: String = "text",
+        /// The text of its thinking blocks.
+        optional thinking: String = "thinking",
+        /// How many images it has.
+        optional images: u64 = "images",
+        /// Its tool calls.
+        optional calls: Vec<RequestCall> = "calls",
+        /// Its tool results.
+        optional results: Vec<RequestResult> = "results",
+    }
+}
+
+impl RequestMessage {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(role: RequestRole) -> Self {
+        Self {
+            role,
+            text: None,
+            thinking: None,
+            images: None,
+            calls: None,
+            results: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The result of a tool in a request's history.
+    pub struct RequestResult() {
+        /// The call's id; with Google, the tool's name.
+        required id: String = "id",
+        /// Its text.
+        required text: String = "text",
+        /// Whether the tool failed, where the API says so.
+        optional is_error: bool = "is_error",
+    }
+}
+
+impl RequestResult {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            text: text.into(),
+            is_error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// Who says a message of a request.
+    pub enum RequestRole closed {
+        /// The user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool.
+        Tool = "tool",
+    }
+}
+
+record! {
+    /// A case: what a client does, what the model answers, and what is expected of the agent.
+    pub struct Scenario() {
+        /// The format's version, 1.
+        required scenario: u64 = "scenario",
+        /// The case's name, unique in its dialect; the golden transcript has the same.
+        required name: String = "name",
+        /// The dialect, with its revision.
+        required dialect: String = "dialect",
+        /// What the case shows.
+        required title: String = "title",
+        /// How much a failure weighs; `should` by default.
+        optional level: CheckLevel = "level",
+        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
+        optional covers: Vec<String> = "covers",
+        /// What the agent has to have.
+        optional needs: Vec<CaseNeed> = "needs",
+        /// What the model answers. Where it is missing, there is no model.
+        optional model: ModelScript = "model",
+        /// Arguments of the agent, in place of the profile's `default_arguments`.
+        optional arguments: Vec<String> = "arguments",
+        /// Variables of the environment, over those of the profile.
+        optional environment: std::collections::BTreeMap<String, String> = "environment",
+        /// Settings, merged over those of the profile.
+        optional settings: serde_json::Map<String, serde_json::Value> = "settings",
+        /// The models file, in place of that of the profile.
+        optional models: serde_json::Map<String, serde_json::Value> = "models",
+        /// Files: paths from `work/`, `home/`, `tmp/` or `agent/` (the agent's own directory), and what they hold.
+        optional files: std::collections::BTreeMap<String, FileContent> = "files",
+        /// Commands that are run in the work directory before the agent starts.
+        optional setup: Vec<String> = "setup",
+        /// What the client does, in order.
+        required steps: Vec<ScenarioStep> = "steps",
+        /// How long the agent may take to end after the last step, in milliseconds; the profile's by default.
+        optional exit_grace_ms: u64 = "exit_grace_ms",
+        /// What the model has to receive.
+        optional requests: Vec<RequestCheck> = "requests",
+        /// How many requests the model has to receive.
+        optional request_count: u64 = "request_count",
+        /// Differences that are no failures here.
+        optional allow: Vec<CaseAllowance> = "allow",
+    }
+}
+
+impl Scenario {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(scenario: u64, name: impl Into<String>, dialect: impl Into<String>, title: impl Into<String>, steps: Vec<ScenarioStep>) -> Self {
+        Self {
+            scenario,
+            name: name.into(),
+            dialect: dialect.into(),
+            title: title.into(),
+            level: None,
+            covers: None,
+            needs: None,
+            model: None,
+            arguments: None,
+            environment: None,
+            settings: None,
+            models: None,
+            files: None,
+            setup: None,
+            steps,
+            exit_grace_ms: None,
+            requests: None,
+            request_count: None,
+            allow: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+choice! {
+    /// One thing that a client does.
+    pub enum ScenarioStep {
+        Ready(ReadyStep) Members,
+        Send(SendStep) Members,
+        Raw(RawStep) Members,
+        Bytes(BytesStep) Members,
+        Wait(WaitStep) Members,
+        Pause(PauseStep) Members,
+        Quiet(QuietStep) Members,
+        Shell(ShellStep) Members,
+        Close(CloseStep) Members,
+        Exit(ExitStep) Members,
+        Signal(SignalStep) Members,
+        Note(NoteStep) Members,
+    }
+}
+
 choice! {
     /// Arguments of a scripted tool call: an object, or JSON text in pieces.
     pub enum ScriptArguments {
@@ -3659,6 +4418,78 @@ choice! {
 }
 
 record! {
+    /// The requests that an answer is for. All that is said has to hold.
+    pub struct ScriptCondition() {
+        /// The user's last message has this text in it.
+        optional user: String = "user",
+        /// The system prompt has this text in it.
+        optional system: String = "system",
+        /// The model that is asked for.
+        optional model: String = "model",
+        /// Whether results of tools stand behind the user's last message.
+        optional tool_results: bool = "tool_results",
+        /// The request's body has this text in it.
+        optional body: String = "body",
+    }
+}
+
+impl ScriptCondition {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            user: None,
+            system: None,
+            model: None,
+            tool_results: None,
+            body: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ScriptCondition {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// How the login by device code goes, for agents that log in at their provider.
+    pub struct ScriptDevice() {
+        /// How often the client hears that the user has not agreed yet.
+        optional pending: u64 = "pending",
+        /// The status of the answer to the request for a code; 200 by default.
+        optional code_status: u64 = "code_status",
+        /// The status of the answer to the request for a token; 200 by default.
+        optional token_status: u64 = "token_status",
+        /// Seconds between two questions of the client.
+        optional interval: u64 = "interval",
+        /// The error in place of the access.
+        optional error: serde_json::Map<String, serde_json::Value> = "error",
+    }
+}
+
+impl ScriptDevice {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            pending: None,
+            code_status: None,
+            token_status: None,
+            interval: None,
+            error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ScriptDevice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A failure in place of an answer.
     pub struct ScriptError() {
         /// The HTTP status.
@@ -3667,6 +4498,8 @@ record! {
         optional r#type: String = "type",
         /// What it says.
         optional message: String = "message",
+        /// The provider's code for it, where its errors have one.
+        optional code: String = "code",
         /// Headers of the response, as strings; null leaves out one that is sent otherwise.
         optional headers: std::collections::BTreeMap<String, serde_json::Value> = "headers",
     }
@@ -3679,6 +4512,7 @@ impl ScriptError {
             status: None,
             r#type: None,
             message: None,
+            code: None,
             headers: None,
             extra: crate::wire::Extra::default(),
         }
@@ -3686,6 +4520,39 @@ impl ScriptError {
 }
 
 impl Default for ScriptError {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    pub struct ScriptRaw() {
+        /// The status; 200 by default.
+        optional status: u64 = "status",
+        /// Headers, as strings.
+        optional headers: std::collections::BTreeMap<String, String> = "headers",
+        /// The body as text.
+        optional body: String = "body",
+        /// The body as bytes, in base64.
+        optional base64: String = "base64",
+    }
+}
+
+impl ScriptRaw {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            status: None,
+            headers: None,
+            body: None,
+            base64: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ScriptRaw {
     fn default() -> Self {
         Self::new()
     }
@@ -3715,6 +4582,10 @@ impl ScriptRepeat {
 record! {
     /// What the model answers to one request.
     pub struct ScriptResponse() {
+        /// The requests that it is for; without it, the next one for which no other answer is meant.
+        optional when: ScriptCondition = "when",
+        /// Whether it answers all requests that fit its condition; by default an answer is used once.
+        optional keep: bool = "keep",
         /// The blocks in order.
         optional blocks: Vec<ScriptBlock> = "blocks",
         /// Short for one text block.
@@ -3733,6 +4604,14 @@ record! {
         optional drop_after: i64 = "drop_after",
         /// After that many pieces the connection is closed in good order.
         optional fin_after: i64 = "fin_after",
+        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        optional cut_after_bytes: u64 = "cut_after_bytes",
+        /// Whether the stream ends without its last events, although nothing breaks.
+        optional no_end: bool = "no_end",
+        /// Whether no tokens are reported.
+        optional no_usage: bool = "no_usage",
+        /// A response in place of the answer.
+        optional raw: ScriptRaw = "raw",
         /// Whether the body has chunked coding; true by default.
         optional chunked: bool = "chunked",
         /// After that many pieces the error comes within the stream.
@@ -3748,6 +4627,8 @@ impl ScriptResponse {
     /// A value without its optional members.
     pub fn new() -> Self {
         Self {
+            when: None,
+            keep: None,
             blocks: None,
             text: None,
             stop: None,
@@ -3757,6 +4638,10 @@ impl ScriptResponse {
             hang_after: None,
             drop_after: None,
             fin_after: None,
+            cut_after_bytes: None,
+            no_end: None,
+            no_usage: None,
+            raw: None,
             chunked: None,
             stream_error_after: None,
             error: None,
@@ -3956,6 +4841,24 @@ impl SelectDialog {
             title: title.into(),
             options,
             timeout: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sends one line of JSON.
+    pub struct SendStep() {
+        /// The value. Variables in its strings are replaced.
+        required send: serde_json::Value = "send",
+    }
+}
+
+impl SendStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(send: serde_json::Value) -> Self {
+        Self {
+            send,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4527,6 +5430,45 @@ impl SettingsSaveParams {
 }
 
 record! {
+    /// Runs a command in the work directory, with the agent's environment, and notes what it says.
+    pub struct ShellStep() {
+        /// The command, for `/bin/sh`. Variables in it are replaced.
+        required shell: String = "shell",
+        /// How long it may take, in milliseconds; 20 000 by default.
+        optional timeout_ms: u64 = "timeout_ms",
+    }
+}
+
+impl ShellStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(shell: impl Into<String>) -> Self {
+        Self {
+            shell: shell.into(),
+            timeout_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sends a signal to the agent's process.
+    pub struct SignalStep() {
+        /// The signal.
+        required signal: StepSignal = "signal",
+    }
+}
+
+impl SignalStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(signal: StepSignal) -> Self {
+        Self {
+            signal,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `steer`.
     ///
     /// Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -4547,6 +5489,20 @@ impl SteerParams {
             images: None,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// A signal that is sent to the agent's process.
+    pub enum StepSignal closed {
+        /// A request to end.
+        Sigterm = "SIGTERM",
+        /// What Ctrl-C sends.
+        Sigint = "SIGINT",
+        /// What a closed terminal sends.
+        Sighup = "SIGHUP",
+        /// The end without notice.
+        Sigkill = "SIGKILL",
     }
 }
 
@@ -5459,10 +6415,12 @@ record! {
         optional t: serde_json::Number = "t",
         /// What happened, as in `stdin_closed` or `exit`.
         required event: String = "event",
-        /// The exit code.
+        /// The exit code; for a process that a signal ended, the signal's number, negative.
         maybe code: i64 = "code",
         /// The end of stderr.
         maybe stderr: String = "stderr",
+        /// What there is to say about it.
+        optional text: String = "text",
     }
 }
 
@@ -5474,6 +6432,7 @@ impl TranscriptControl {
             event: event.into(),
             code: crate::wire::Maybe::Absent,
             stderr: crate::wire::Maybe::Absent,
+            text: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5868,6 +6827,52 @@ impl VerifyCommand {
             name: name.into(),
             command: command.into(),
             timeout_ms: None,
+            optional: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// Where a wait begins to look.
+    pub enum WaitFrom closed {
+        /// Behind the frame that the last wait found.
+        Last = "last",
+        /// At the first frame. Where the next wait begins does not change.
+        Start = "start",
+    }
+}
+
+record! {
+    /// Waits for a frame of the agent.
+    pub struct WaitStep() {
+        /// The pattern that the frame fits.
+        required wait: serde_json::Value = "wait",
+        /// How long it may take, in milliseconds; 20 000 by default.
+        optional timeout_ms: u64 = "timeout_ms",
+        /// How many such frames; 1 by default.
+        optional count: u64 = "count",
+        /// Where to look from; behind the last match by default.
+        optional from: WaitFrom = "from",
+        /// Whether the next wait begins where this one began.
+        optional peek: bool = "peek",
+        /// Variables that are taken from the frame: their names, and paths such as `data.messages.0.entryId`.
+        optional capture: std::collections::BTreeMap<String, String> = "capture",
+        /// Whether the scenario goes on where nothing came.
+        optional optional: bool = "optional",
+    }
+}
+
+impl WaitStep {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(wait: serde_json::Value) -> Self {
+        Self {
+            wait,
+            timeout_ms: None,
+            count: None,
+            from: None,
+            peek: None,
+            capture: None,
             optional: None,
             extra: crate::wire::Extra::default(),
         }

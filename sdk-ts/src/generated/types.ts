@@ -767,10 +767,15 @@ export interface ModelCost {
 
 /** What the model answers, request by request. */
 export interface ModelScript {
-  /** The n-th request gets the n-th answer. */
+  /**
+   * The answers. A request gets the first one that is left and fits it: those with a condition come
+   * first, then those without, in order.
+   */
   responses: ScriptResponse[];
   /** What requests after the last one get. */
   default?: ScriptResponse;
+  /** The login by device code. */
+  device?: ScriptDevice;
 }
 
 /** The model that a session has now. */
@@ -1581,6 +1586,34 @@ export type ScriptArguments = JsonObject | string | string[];
 /** A block of an answer. */
 export type ScriptBlock = ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat;
 
+/** The requests that an answer is for. All that is said has to hold. */
+export interface ScriptCondition {
+  /** The user's last message has this text in it. */
+  user?: string;
+  /** The system prompt has this text in it. */
+  system?: string;
+  /** The model that is asked for. */
+  model?: string;
+  /** Whether results of tools stand behind the user's last message. */
+  tool_results?: boolean;
+  /** The request's body has this text in it. */
+  body?: string;
+}
+
+/** How the login by device code goes, for agents that log in at their provider. */
+export interface ScriptDevice {
+  /** How often the client hears that the user has not agreed yet. */
+  pending?: number;
+  /** The status of the answer to the request for a code; 200 by default. */
+  code_status?: number;
+  /** The status of the answer to the request for a token; 200 by default. */
+  token_status?: number;
+  /** Seconds between two questions of the client. */
+  interval?: number;
+  /** The error in place of the access. */
+  error?: JsonObject;
+}
+
 /** A failure in place of an answer. */
 export interface ScriptError {
   /** The HTTP status. */
@@ -1589,8 +1622,22 @@ export interface ScriptError {
   type?: string;
   /** What it says. */
   message?: string;
+  /** The provider's code for it, where its errors have one. */
+  code?: string;
   /** Headers of the response, as strings; null leaves out one that is sent otherwise. */
   headers?: Record<string, JsonValue>;
+}
+
+/** A response of any kind: a page of HTML, a redirect, bytes that are no text. */
+export interface ScriptRaw {
+  /** The status; 200 by default. */
+  status?: number;
+  /** Headers, as strings. */
+  headers?: Record<string, string>;
+  /** The body as text. */
+  body?: string;
+  /** The body as bytes, in base64. */
+  base64?: string;
 }
 
 /** A piece of text many times over; `{i}` in it becomes its number. */
@@ -1603,6 +1650,10 @@ export interface ScriptRepeat {
 
 /** What the model answers to one request. */
 export interface ScriptResponse {
+  /** The requests that it is for; without it, the next one for which no other answer is meant. */
+  when?: ScriptCondition;
+  /** Whether it answers all requests that fit its condition; by default an answer is used once. */
+  keep?: boolean;
   /** The blocks in order. */
   blocks?: ScriptBlock[];
   /** Short for one text block. */
@@ -1621,6 +1672,14 @@ export interface ScriptResponse {
   drop_after?: number;
   /** After that many pieces the connection is closed in good order. */
   fin_after?: number;
+  /** After that many bytes of the body the connection is closed: in the middle of a line, or of a character. */
+  cut_after_bytes?: number;
+  /** Whether the stream ends without its last events, although nothing breaks. */
+  no_end?: boolean;
+  /** Whether no tokens are reported. */
+  no_usage?: boolean;
+  /** A response in place of the answer. */
+  raw?: ScriptRaw;
   /** Whether the body has chunked coding; true by default. */
   chunked?: boolean;
   /** After that many pieces the error comes within the stream. */
@@ -2395,10 +2454,12 @@ export interface TranscriptControl {
   t?: number;
   /** What happened, as in `stdin_closed` or `exit`. */
   event: string;
-  /** The exit code. */
+  /** The exit code; for a process that a signal ended, the signal's number, negative. */
   code?: number | null;
   /** The end of stderr. */
   stderr?: string | null;
+  /** What there is to say about it. */
+  text?: string;
 }
 
 /** The first record of a transcript: what was recorded, and how it was started. */

@@ -8,12 +8,16 @@ pub(super) fn undeclared(script: &ModelScript) -> Option<String> {
     let responses =
         script.responses.iter().enumerate().map(|(at, response)| (format!("responses[{at}]."), response));
     let default = script.default.iter().map(|response| ("default.".to_owned(), response));
+    let device = script.device.as_ref().and_then(|device| first("device.", &device.extra));
     first("", &script.extra)
+        .or(device)
         .or_else(|| responses.chain(default).find_map(|(path, response)| in_response(&path, response)))
 }
 
 fn in_response(path: &str, response: &ScriptResponse) -> Option<String> {
     let nested = [
+        ("when.", response.when.as_ref().map(|condition| &condition.extra)),
+        ("raw.", response.raw.as_ref().map(|raw| &raw.extra)),
         ("usage.", response.usage.as_ref().map(|usage| &usage.extra)),
         ("error.", response.error.as_ref().map(|error| &error.extra)),
         ("empty_error.", response.empty_error.as_ref().map(|error| &error.extra)),

@@ -689,9 +689,13 @@ class ModelCost(TypedDict):
 class ModelScript(TypedDict):
     """What the model answers, request by request."""
     responses: "Sequence[ScriptResponse]"
-    """The n-th request gets the n-th answer."""
+    """The answers. A request gets the first one that is left and fits it: those with a condition come
+    first, then those without, in order.
+    """
     default: NotRequired["ScriptResponse"]
     """What requests after the last one get."""
+    device: NotRequired["ScriptDevice"]
+    """The login by device code."""
 
 
 class ModelSet(TypedDict):
@@ -1474,6 +1478,34 @@ ScriptArguments: TypeAlias = "Mapping[str, JsonValue] | str | Sequence[str]"
 ScriptBlock: TypeAlias = "ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat"
 
 
+class ScriptCondition(TypedDict):
+    """The requests that an answer is for. All that is said has to hold."""
+    user: NotRequired["str"]
+    """The user's last message has this text in it."""
+    system: NotRequired["str"]
+    """The system prompt has this text in it."""
+    model: NotRequired["str"]
+    """The model that is asked for."""
+    tool_results: NotRequired["bool"]
+    """Whether results of tools stand behind the user's last message."""
+    body: NotRequired["str"]
+    """The request's body has this text in it."""
+
+
+class ScriptDevice(TypedDict):
+    """How the login by device code goes, for agents that log in at their provider."""
+    pending: NotRequired["int"]
+    """How often the client hears that the user has not agreed yet."""
+    code_status: NotRequired["int"]
+    """The status of the answer to the request for a code; 200 by default."""
+    token_status: NotRequired["int"]
+    """The status of the answer to the request for a token; 200 by default."""
+    interval: NotRequired["int"]
+    """Seconds between two questions of the client."""
+    error: NotRequired["Mapping[str, JsonValue]"]
+    """The error in place of the access."""
+
+
 class ScriptError(TypedDict):
     """A failure in place of an answer."""
     status: NotRequired["int"]
@@ -1482,8 +1514,22 @@ class ScriptError(TypedDict):
     """The provider's name for the failure."""
     message: NotRequired["str"]
     """What it says."""
+    code: NotRequired["str"]
+    """The provider's code for it, where its errors have one."""
     headers: NotRequired["Mapping[str, JsonValue]"]
     """Headers of the response, as strings; null leaves out one that is sent otherwise."""
+
+
+class ScriptRaw(TypedDict):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    status: NotRequired["int"]
+    """The status; 200 by default."""
+    headers: NotRequired["Mapping[str, str]"]
+    """Headers, as strings."""
+    body: NotRequired["str"]
+    """The body as text."""
+    base64: NotRequired["str"]
+    """The body as bytes, in base64."""
 
 
 class ScriptRepeat(TypedDict):
@@ -1496,6 +1542,10 @@ class ScriptRepeat(TypedDict):
 
 class ScriptResponse(TypedDict):
     """What the model answers to one request."""
+    when: NotRequired["ScriptCondition"]
+    """The requests that it is for; without it, the next one for which no other answer is meant."""
+    keep: NotRequired["bool"]
+    """Whether it answers all requests that fit its condition; by default an answer is used once."""
     blocks: NotRequired["Sequence[ScriptBlock]"]
     """The blocks in order."""
     text: NotRequired["str"]
@@ -1514,6 +1564,14 @@ class ScriptResponse(TypedDict):
     """After that many pieces the connection is reset."""
     fin_after: NotRequired["int"]
     """After that many pieces the connection is closed in good order."""
+    cut_after_bytes: NotRequired["int"]
+    """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+    no_end: NotRequired["bool"]
+    """Whether the stream ends without its last events, although nothing breaks."""
+    no_usage: NotRequired["bool"]
+    """Whether no tokens are reported."""
+    raw: NotRequired["ScriptRaw"]
+    """A response in place of the answer."""
     chunked: NotRequired["bool"]
     """Whether the body has chunked coding; true by default."""
     stream_error_after: NotRequired["int"]
@@ -2264,9 +2322,11 @@ class TranscriptControl(TypedDict):
     event: "str"
     """What happened, as in `stdin_closed` or `exit`."""
     code: NotRequired["int | None"]
-    """The exit code."""
+    """The exit code; for a process that a signal ended, the signal's number, negative."""
     stderr: NotRequired["str | None"]
     """The end of stderr."""
+    text: NotRequired["str"]
+    """What there is to say about it."""
 
 
 class TranscriptHeader(TypedDict):

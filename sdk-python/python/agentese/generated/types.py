@@ -603,9 +603,10 @@ class ModelCost(Record):
 class ModelScript(Record):
     """What the model answers, request by request."""
     __slots__ = ()
-    __match_args__ = ("responses", "default")
-    responses = Member("responses", "[ScriptResponse]", "The n-th request gets the n-th answer.")
+    __match_args__ = ("responses", "default", "device")
+    responses = Member("responses", "[ScriptResponse]", "The answers. A request gets the first one that is left and fits it: those with a condition come first, then those without, in order.")
     default = Member("default", "ScriptResponse", "What requests after the last one get.", required=False, nullable=True)
+    device = Member("device", "ScriptDevice", "The login by device code.", required=False, nullable=True)
 
 
 class ModelSet(Record):
@@ -1317,14 +1318,47 @@ class PromptQueued(Record):
     queued = Member("queued", "bool", "True where the agent is busy and the prompt waits.")
 
 
+class ScriptCondition(Record):
+    """The requests that an answer is for. All that is said has to hold."""
+    __slots__ = ()
+    __match_args__ = ("user", "system", "model", "tool_results", "body")
+    user = Member("user", "str", "The user's last message has this text in it.", required=False, nullable=True)
+    system = Member("system", "str", "The system prompt has this text in it.", required=False, nullable=True)
+    model = Member("model", "str", "The model that is asked for.", required=False, nullable=True)
+    tool_results = Member("tool_results", "bool", "Whether results of tools stand behind the user's last message.", required=False, nullable=True)
+    body = Member("body", "str", "The request's body has this text in it.", required=False, nullable=True)
+
+
+class ScriptDevice(Record):
+    """How the login by device code goes, for agents that log in at their provider."""
+    __slots__ = ()
+    __match_args__ = ("pending", "code_status", "token_status", "interval", "error")
+    pending = Member("pending", "int", "How often the client hears that the user has not agreed yet.", required=False, nullable=True)
+    code_status = Member("code_status", "int", "The status of the answer to the request for a code; 200 by default.", required=False, nullable=True)
+    token_status = Member("token_status", "int", "The status of the answer to the request for a token; 200 by default.", required=False, nullable=True)
+    interval = Member("interval", "int", "Seconds between two questions of the client.", required=False, nullable=True)
+    error = Member("error", "object", "The error in place of the access.", required=False, nullable=True)
+
+
 class ScriptError(Record):
     """A failure in place of an answer."""
     __slots__ = ()
-    __match_args__ = ("status", "type", "message", "headers")
+    __match_args__ = ("status", "type", "message", "code", "headers")
     status = Member("status", "int", "The HTTP status.", required=False, nullable=True)
     type = Member("type", "str", "The provider's name for the failure.", required=False, nullable=True)
     message = Member("message", "str", "What it says.", required=False, nullable=True)
+    code = Member("code", "str", "The provider's code for it, where its errors have one.", required=False, nullable=True)
     headers = Member("headers", "{any}", "Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
+
+
+class ScriptRaw(Record):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    __slots__ = ()
+    __match_args__ = ("status", "headers", "body", "base64")
+    status = Member("status", "int", "The status; 200 by default.", required=False, nullable=True)
+    headers = Member("headers", "{str}", "Headers, as strings.", required=False, nullable=True)
+    body = Member("body", "str", "The body as text.", required=False, nullable=True)
+    base64 = Member("base64", "str", "The body as bytes, in base64.", required=False, nullable=True)
 
 
 class ScriptRepeat(Record):
@@ -1338,7 +1372,9 @@ class ScriptRepeat(Record):
 class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
-    __match_args__ = ("blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "chunked", "stream_error_after", "error", "empty_error")
+    __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
+    when = Member("when", "ScriptCondition", "The requests that it is for; without it, the next one for which no other answer is meant.", required=False, nullable=True)
+    keep = Member("keep", "bool", "Whether it answers all requests that fit its condition; by default an answer is used once.", required=False, nullable=True)
     blocks = Member("blocks", "[ScriptBlock]", "The blocks in order.", required=False, nullable=True)
     text = Member("text", "str", "Short for one text block.", required=False, nullable=True)
     stop = Member("stop", "ScriptStop", "Why it stops; by default `toolUse` with a tool call and `stop` without.", required=False, nullable=True)
@@ -1348,6 +1384,10 @@ class ScriptResponse(Record):
     hang_after = Member("hang_after", "int", "After that many pieces nothing more comes; -1: not even the beginning.", required=False, nullable=True)
     drop_after = Member("drop_after", "int", "After that many pieces the connection is reset.", required=False, nullable=True)
     fin_after = Member("fin_after", "int", "After that many pieces the connection is closed in good order.", required=False, nullable=True)
+    cut_after_bytes = Member("cut_after_bytes", "int", "After that many bytes of the body the connection is closed: in the middle of a line, or of a character.", required=False, nullable=True)
+    no_end = Member("no_end", "bool", "Whether the stream ends without its last events, although nothing breaks.", required=False, nullable=True)
+    no_usage = Member("no_usage", "bool", "Whether no tokens are reported.", required=False, nullable=True)
+    raw_ = Member("raw", "ScriptRaw", "A response in place of the answer.", required=False, nullable=True)
     chunked = Member("chunked", "bool", "Whether the body has chunked coding; true by default.", required=False, nullable=True)
     stream_error_after = Member("stream_error_after", "int", "After that many pieces the error comes within the stream.", required=False, nullable=True)
     error = Member("error", "ScriptError", "A failure in place of the answer.", required=False, nullable=True)
@@ -2031,12 +2071,13 @@ class ToolResultMessage(Record):
 class TranscriptControl(Record):
     """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
     __slots__ = ()
-    __match_args__ = ("t", "event", "code", "stderr")
+    __match_args__ = ("t", "event", "code", "stderr", "text")
     dir = "ctl"
     t = Member("t", "number", "When, in milliseconds since the start.", required=False, nullable=True)
     event = Member("event", "str", "What happened, as in `stdin_closed` or `exit`.")
-    code = Member("code", "int", "The exit code.", required=False, nullable=True)
+    code = Member("code", "int", "The exit code; for a process that a signal ended, the signal's number, negative.", required=False, nullable=True)
     stderr = Member("stderr", "str", "The end of stderr.", required=False, nullable=True)
+    text = Member("text", "str", "What there is to say about it.", required=False, nullable=True)
 
 
 class TranscriptHeader(Record):

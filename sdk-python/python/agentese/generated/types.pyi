@@ -1052,13 +1052,18 @@ class ModelCost(Record):
 class ModelScript(Record):
     """What the model answers, request by request."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["responses"], Literal["default"]]] = ("responses", "default")
+    __match_args__: ClassVar[tuple[Literal["responses"], Literal["default"], Literal["device"]]] = ("responses", "default", "device")
     @property
     def responses(self) -> list[ScriptResponse]:
-        """The n-th request gets the n-th answer."""
+        """The answers. A request gets the first one that is left and fits it: those with a condition come
+        first, then those without, in order.
+        """
     @property
     def default(self) -> ScriptResponse | None:
         """What requests after the last one get."""
+    @property
+    def device(self) -> ScriptDevice | None:
+        """The login by device code."""
     def to_dict(self) -> shapes.ModelScript: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelScript) -> ModelScript: ...
@@ -2318,10 +2323,56 @@ class PromptQueued(Record):
     @classmethod
     def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
 
+class ScriptCondition(Record):
+    """The requests that an answer is for. All that is said has to hold."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["user"], Literal["system"], Literal["model"], Literal["tool_results"], Literal["body"]]] = ("user", "system", "model", "tool_results", "body")
+    @property
+    def user(self) -> str | None:
+        """The user's last message has this text in it."""
+    @property
+    def system(self) -> str | None:
+        """The system prompt has this text in it."""
+    @property
+    def model(self) -> str | None:
+        """The model that is asked for."""
+    @property
+    def tool_results(self) -> bool | None:
+        """Whether results of tools stand behind the user's last message."""
+    @property
+    def body(self) -> str | None:
+        """The request's body has this text in it."""
+    def to_dict(self) -> shapes.ScriptCondition: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ScriptCondition) -> ScriptCondition: ...
+
+class ScriptDevice(Record):
+    """How the login by device code goes, for agents that log in at their provider."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["pending"], Literal["code_status"], Literal["token_status"], Literal["interval"], Literal["error"]]] = ("pending", "code_status", "token_status", "interval", "error")
+    @property
+    def pending(self) -> int | None:
+        """How often the client hears that the user has not agreed yet."""
+    @property
+    def code_status(self) -> int | None:
+        """The status of the answer to the request for a code; 200 by default."""
+    @property
+    def token_status(self) -> int | None:
+        """The status of the answer to the request for a token; 200 by default."""
+    @property
+    def interval(self) -> int | None:
+        """Seconds between two questions of the client."""
+    @property
+    def error(self) -> JsonObject | None:
+        """The error in place of the access."""
+    def to_dict(self) -> shapes.ScriptDevice: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ScriptDevice) -> ScriptDevice: ...
+
 class ScriptError(Record):
     """A failure in place of an answer."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["status"], Literal["type"], Literal["message"], Literal["headers"]]] = ("status", "type", "message", "headers")
+    __match_args__: ClassVar[tuple[Literal["status"], Literal["type"], Literal["message"], Literal["code"], Literal["headers"]]] = ("status", "type", "message", "code", "headers")
     @property
     def status(self) -> int | None:
         """The HTTP status."""
@@ -2332,11 +2383,34 @@ class ScriptError(Record):
     def message(self) -> str | None:
         """What it says."""
     @property
+    def code(self) -> str | None:
+        """The provider's code for it, where its errors have one."""
+    @property
     def headers(self) -> dict[str, JsonValue] | None:
         """Headers of the response, as strings; null leaves out one that is sent otherwise."""
     def to_dict(self) -> shapes.ScriptError: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptError) -> ScriptError: ...
+
+class ScriptRaw(Record):
+    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["status"], Literal["headers"], Literal["body"], Literal["base64"]]] = ("status", "headers", "body", "base64")
+    @property
+    def status(self) -> int | None:
+        """The status; 200 by default."""
+    @property
+    def headers(self) -> dict[str, str] | None:
+        """Headers, as strings."""
+    @property
+    def body(self) -> str | None:
+        """The body as text."""
+    @property
+    def base64(self) -> str | None:
+        """The body as bytes, in base64."""
+    def to_dict(self) -> shapes.ScriptRaw: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ScriptRaw) -> ScriptRaw: ...
 
 class ScriptRepeat(Record):
     """A piece of text many times over; `{i}` in it becomes its number."""
@@ -2355,7 +2429,13 @@ class ScriptRepeat(Record):
 class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "chunked", "stream_error_after", "error", "empty_error")
+    __match_args__: ClassVar[tuple[Literal["when"], Literal["keep"], Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["cut_after_bytes"], Literal["no_end"], Literal["no_usage"], Literal["raw_"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
+    @property
+    def when(self) -> ScriptCondition | None:
+        """The requests that it is for; without it, the next one for which no other answer is meant."""
+    @property
+    def keep(self) -> bool | None:
+        """Whether it answers all requests that fit its condition; by default an answer is used once."""
     @property
     def blocks(self) -> list[ScriptBlock] | None:
         """The blocks in order."""
@@ -2383,6 +2463,18 @@ class ScriptResponse(Record):
     @property
     def fin_after(self) -> int | None:
         """After that many pieces the connection is closed in good order."""
+    @property
+    def cut_after_bytes(self) -> int | None:
+        """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+    @property
+    def no_end(self) -> bool | None:
+        """Whether the stream ends without its last events, although nothing breaks."""
+    @property
+    def no_usage(self) -> bool | None:
+        """Whether no tokens are reported."""
+    @property
+    def raw_(self) -> ScriptRaw | None:
+        """A response in place of the answer."""
     @property
     def chunked(self) -> bool | None:
         """Whether the body has chunked coding; true by default."""
@@ -3578,7 +3670,7 @@ class ToolResultMessage(Record):
 class TranscriptControl(Record):
     """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["t"], Literal["event"], Literal["code"], Literal["stderr"]]] = ("t", "event", "code", "stderr")
+    __match_args__: ClassVar[tuple[Literal["t"], Literal["event"], Literal["code"], Literal["stderr"], Literal["text"]]] = ("t", "event", "code", "stderr", "text")
     dir: Literal["ctl"]
     @property
     def t(self) -> float | None:
@@ -3588,10 +3680,13 @@ class TranscriptControl(Record):
         """What happened, as in `stdin_closed` or `exit`."""
     @property
     def code(self) -> int | None:
-        """The exit code."""
+        """The exit code; for a process that a signal ended, the signal's number, negative."""
     @property
     def stderr(self) -> str | None:
         """The end of stderr."""
+    @property
+    def text(self) -> str | None:
+        """What there is to say about it."""
     def to_dict(self) -> shapes.TranscriptControl: ...
     @classmethod
     def from_dict(cls, members: shapes.TranscriptControl) -> TranscriptControl: ...

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use agentese::types::{
-    Chunks, ScriptArguments, ScriptBlock, ScriptError, ScriptRepeat, ScriptResponse, ScriptStop, ScriptUsage,
-};
+use agentese::script::{self, Block, Break, Kind, Tokens};
+use agentese::types::{ScriptError, ScriptResponse, ScriptStop};
 use serde_json::json;
 
 use crate::providers::{Done, Failure, StreamEvent, TokenCounts};
@@ -23,15 +22,16 @@ pub(super) enum Cue {
 /// What a connection that breaks in the middle of an answer is called, as pi 0.55 does.
 const BROKEN: &str = "terminated";
 
-/// The tokens that an answer without figures reports.
-const INPUT: u64 = 100;
-const OUTPUT: u64 = 20;
-
 /// The performance of one answer. `position` is the number of the request, for ids that are made up.
 pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
     let mut cues = vec![Cue::Say(StreamEvent::Start)];
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
         cues.push(Cue::Wait(Duration::from_millis(pause)));
+    }
+    if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
+        // These are about bytes on a connection, and here is none.
+        cues.push(fail(BROKEN.to_owned()));
+        return cues;
     }
     if let Some(error) = &answer.empty_error {
         cues.push(fail(format!("{} status code (no body)", error.status.unwrap_or(500))));
@@ -45,31 +45,34 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         cues.push(Cue::Hang);
         return cues;
     }
-    let usage = answer.usage.as_ref();
-    cues.push(say_usage(usage, 1));
-    let (blocks, has_call) = blocks(answer, position);
+    let tokens = script::tokens_of(answer);
+    let reports = answer.no_usage != Some(true);
+    cues.extend(reports.then(|| say_usage(Tokens { output: 1, ..tokens })));
+    let blocks = script::blocks(answer);
+    let stop = script::stop_of(answer, &blocks);
+    let broken = script::break_of(answer);
+    let ends_by = |kind: Break, pieces: i64| broken.is_some_and(|(it, after)| it == kind && pieces >= after);
     let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
     let mut pieces = 0;
-    for block in blocks {
-        for event in block {
-            let ends_before = |limit: Option<i64>| limit.is_some_and(|limit| pieces >= limit);
+    for (index, block) in blocks.into_iter().enumerate() {
+        for event in events(block, format!("toolu_{position}_{index}")) {
             if is_piece(&event) {
-                if ends_before(answer.hang_after) {
+                if ends_by(Break::Hang, pieces) {
                     cues.push(Cue::Hang);
                     return cues;
                 }
-                if ends_before(answer.drop_after) || ends_before(answer.fin_after) {
+                if ends_by(Break::Reset, pieces) || ends_by(Break::Close, pieces) {
                     cues.push(fail(BROKEN.to_owned()));
                     return cues;
                 }
-                if ends_before(answer.stream_error_after) {
+                if ends_by(Break::Error, pieces) {
                     let error = answer.error.clone().unwrap_or_default();
                     cues.push(fail(body(&error, "overloaded_error", "Overloaded")));
                     return cues;
                 }
                 pieces += 1;
                 cues.extend(pause.map(Cue::Wait));
-            } else if pieces > 0 && ends_before(answer.hang_after) {
+            } else if pieces > 0 && ends_by(Break::Hang, pieces) {
                 cues.push(Cue::Hang);
                 return cues;
             }
@@ -80,8 +83,7 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         cues.push(Cue::Hang);
         return cues;
     }
-    cues.push(say_usage(usage, usage.and_then(|usage| usage.output).unwrap_or(OUTPUT)));
-    let stop = answer.stop.clone().unwrap_or(if has_call { ScriptStop::ToolUse } else { ScriptStop::Stop });
+    cues.extend(reports.then(|| say_usage(tokens)));
     cues.push(match stop {
         ScriptStop::Stop => Cue::Say(StreamEvent::Done(Done::Stop)),
         ScriptStop::Length => Cue::Say(StreamEvent::Done(Done::Length)),
@@ -95,13 +97,12 @@ fn fail(reason: String) -> Cue {
     Cue::Say(StreamEvent::Error(Failure::from_text(reason)))
 }
 
-fn say_usage(usage: Option<&ScriptUsage>, output: u64) -> Cue {
-    let count = |pick: fn(&ScriptUsage) -> Option<u64>| usage.and_then(pick);
+fn say_usage(tokens: Tokens) -> Cue {
     Cue::Say(StreamEvent::Usage(TokenCounts {
-        input: count(|usage| usage.input).unwrap_or(INPUT),
-        output,
-        cache_read: count(|usage| usage.cache_read).unwrap_or_default(),
-        cache_write: count(|usage| usage.cache_write).unwrap_or_default(),
+        input: tokens.input,
+        output: tokens.output,
+        cache_read: tokens.cache_read,
+        cache_write: tokens.cache_write,
     }))
 }
 
@@ -116,77 +117,21 @@ fn is_piece(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_))
 }
 
-/// The events of each block, and whether one of them is a tool call.
-fn blocks(answer: &ScriptResponse, position: u64) -> (Vec<Vec<StreamEvent>>, bool) {
-    let mut has_call = false;
-    let mut all = Vec::new();
-    match (&answer.blocks, &answer.text) {
-        (Some(blocks), _) => {
-            for (index, block) in blocks.iter().enumerate() {
-                has_call |= matches!(block, ScriptBlock::Tool(_));
-                all.push(events(block, position, index));
-            }
+/// The events of a block. `id` is that of a tool call for which the script has none.
+fn events(block: Block, id: String) -> Vec<StreamEvent> {
+    let Block { kind, pieces } = block;
+    let (start, piece, end): (_, fn(String) -> StreamEvent, _) = match kind {
+        Kind::Text => (StreamEvent::TextStart, StreamEvent::TextDelta, StreamEvent::TextEnd),
+        Kind::Thinking { signature } => {
+            (StreamEvent::ThinkingStart, StreamEvent::ThinkingDelta, StreamEvent::ThinkingEnd { signature })
         }
-        (None, Some(text)) => all.push(text_events(vec![text.clone()])),
-        (None, None) => {}
-    }
-    (all, has_call)
-}
-
-fn events(block: &ScriptBlock, position: u64, index: usize) -> Vec<StreamEvent> {
-    match block {
-        ScriptBlock::Text(block) => text_events(pieces(&block.text)),
-        ScriptBlock::TextRepeat(block) => text_events(repeated(&block.text_repeat)),
-        ScriptBlock::Thinking(block) => thinking_events(pieces(&block.thinking), block.signature.clone()),
-        ScriptBlock::ThinkingRepeat(block) => {
-            thinking_events(repeated(&block.thinking_repeat), block.signature.clone())
-        }
-        ScriptBlock::Tool(block) => {
-            let call = &block.tool;
-            let id = call.id.clone().unwrap_or_else(|| format!("toolu_{position}_{index}"));
-            let pieces = match &call.args {
-                None => vec!["{}".to_owned()],
-                Some(ScriptArguments::Object(members)) => {
-                    vec![serde_json::Value::Object(members.clone()).to_string()]
-                }
-                Some(ScriptArguments::Whole(text)) => vec![text.clone()],
-                Some(ScriptArguments::Pieces(pieces)) => pieces.clone(),
-            };
-            let start = StreamEvent::ToolCallStart { id, name: call.name.clone() };
-            around(start, pieces.into_iter().map(StreamEvent::ToolCallDelta), StreamEvent::ToolCallEnd)
-        }
-    }
-}
-
-fn text_events(pieces: Vec<String>) -> Vec<StreamEvent> {
-    around(StreamEvent::TextStart, pieces.into_iter().map(StreamEvent::TextDelta), StreamEvent::TextEnd)
-}
-
-fn thinking_events(pieces: Vec<String>, signature: Option<String>) -> Vec<StreamEvent> {
-    around(
-        StreamEvent::ThinkingStart,
-        pieces.into_iter().map(StreamEvent::ThinkingDelta),
-        StreamEvent::ThinkingEnd { signature },
-    )
-}
-
-fn around(
-    start: StreamEvent,
-    pieces: impl Iterator<Item = StreamEvent>,
-    end: StreamEvent,
-) -> Vec<StreamEvent> {
-    std::iter::once(start).chain(pieces).chain([end]).collect()
-}
-
-fn pieces(chunks: &Chunks) -> Vec<String> {
-    match chunks {
-        Chunks::Whole(text) => vec![text.clone()],
-        Chunks::Pieces(pieces) => pieces.clone(),
-    }
-}
-
-fn repeated(repeat: &ScriptRepeat) -> Vec<String> {
-    (0..repeat.n).map(|number| repeat.chunk.replace("{i}", &number.to_string())).collect()
+        Kind::ToolCall { id: given, name } => (
+            StreamEvent::ToolCallStart { id: given.unwrap_or(id), name },
+            StreamEvent::ToolCallDelta,
+            StreamEvent::ToolCallEnd,
+        ),
+    };
+    std::iter::once(start).chain(pieces.into_iter().map(piece)).chain([end]).collect()
 }
 
 #[cfg(test)]

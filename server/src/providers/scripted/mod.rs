@@ -11,11 +11,12 @@ mod report;
 mod survey;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::types::{InputKind, Model, ModelCost, ModelScript, ScriptResponse};
+use agentese::script::{Asked, Playlist};
+use agentese::types::{AgentMessage, InputKind, Model, ModelCost, ModelScript, ScriptResponse};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
@@ -29,39 +30,39 @@ pub const CONTEXT_WINDOW: u64 = 200_000;
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "scripted";
 
-/// What it says once a script has run out and has no default.
-const EXHAUSTED: &str = "(script exhausted)";
-
 /// The embedded model.
 pub struct Scripted {
     models: [Model; 1],
     source: Source,
     clock: Arc<dyn Clock>,
-    /// How many requests there were.
-    requests: AtomicU64,
 }
 
 enum Source {
-    Plan { pace: Duration },
-    Script(Box<ModelScript>),
+    Plan {
+        pace: Duration,
+        /// How many requests there were.
+        requests: AtomicU64,
+    },
+    Script(Box<Mutex<Playlist>>),
 }
 
 impl Scripted {
     /// Plays the built-in plan.
     pub fn built_in() -> Self {
-        Self::new(Source::Plan { pace: Duration::ZERO })
+        Self::new(Source::Plan { pace: Duration::ZERO, requests: AtomicU64::new(0) })
     }
 
-    /// Plays a script: the n-th request gets the n-th answer, whatever session it belongs to. When
-    /// there are none left, the script's default is the answer, or else a text that says so.
+    /// Plays a script: a request gets the next answer that is meant for it, whatever session it
+    /// belongs to. When there are none left, the script's default is the answer, or else a text that
+    /// says so.
     pub fn script(script: ModelScript) -> Self {
-        Self::new(Source::Script(Box::new(script)))
+        Self::new(Source::Script(Box::new(Mutex::new(Playlist::new(script)))))
     }
 
     /// Pauses that long before each piece of the built-in plan, in whole milliseconds. A script
     /// has pauses of its own.
     pub fn paced(mut self, pace: Duration) -> Self {
-        if let Source::Plan { pace: current } = &mut self.source {
+        if let Source::Plan { pace: current, .. } = &mut self.source {
             *current = pace;
         }
         self
@@ -74,23 +75,34 @@ impl Scripted {
     }
 
     fn new(source: Source) -> Self {
-        Self { models: [model()], source, clock: Arc::new(SystemClock), requests: AtomicU64::new(0) }
+        Self { models: [model()], source, clock: Arc::new(SystemClock) }
     }
 
-    fn answer(&self, request: &Request, position: u64) -> ScriptResponse {
+    /// The answer to a request, and the request's number.
+    fn answer(&self, request: &Request) -> (ScriptResponse, u64) {
         match &self.source {
-            Source::Plan { pace } => {
+            Source::Plan { pace, requests } => {
                 let mut answer = plan::answer(request);
                 answer.delay_ms = u64::try_from(pace.as_millis()).ok();
-                answer
+                (answer, requests.fetch_add(1, Ordering::Relaxed))
             }
-            Source::Script(script) => {
-                let scripted = usize::try_from(position).ok().and_then(|at| script.responses.get(at));
-                scripted.or(script.default.as_ref()).cloned().unwrap_or_else(|| {
-                    let mut answer = ScriptResponse::new();
-                    answer.text = Some(EXHAUSTED.to_owned());
-                    answer
-                })
+            Source::Script(playlist) => {
+                let last = plan::last_user(request);
+                let asked = Asked {
+                    user: &last.map(|at| plan::question(&request.messages[at])).unwrap_or_default(),
+                    system: &request.system_prompt,
+                    model: &request.model.id,
+                    tool_results: request.messages[last.map_or(0, |at| at + 1)..]
+                        .iter()
+                        .any(|message| matches!(**message, AgentMessage::ToolResult(_))),
+                    body: &|| {
+                        let messages: Vec<_> = request.messages.iter().map(|message| &**message).collect();
+                        let history = serde_json::to_string(&messages).unwrap_or_default();
+                        format!("{}\n{history}", request.system_prompt)
+                    },
+                };
+                let turn = playlist.lock().unwrap_or_else(PoisonError::into_inner).next(&asked);
+                (turn.answer, turn.number)
             }
         }
     }
@@ -122,8 +134,8 @@ impl Provider for Scripted {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
-        let position = self.requests.fetch_add(1, Ordering::Relaxed);
-        let cues: VecDeque<Cue> = cue::cues(&self.answer(&request, position), position).into();
+        let (answer, position) = self.answer(&request);
+        let cues: VecDeque<Cue> = cue::cues(&answer, position).into();
         let clock = self.clock.clone();
         stream::unfold((cues, clock), |(mut cues, clock)| async move {
             loop {

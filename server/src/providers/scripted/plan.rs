@@ -69,7 +69,7 @@ struct Progress {
 
 impl Progress {
     fn of(request: &Request) -> Self {
-        let asked = request.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
+        let asked = last_user(request);
         let question = asked.map(|at| question(&request.messages[at])).unwrap_or_default();
         let mut progress = Self { question, listing: None, read: Vec::new() };
         let mut paths: Vec<(&str, &str)> = Vec::new();
@@ -98,7 +98,13 @@ impl Progress {
     }
 }
 
-fn question(message: &AgentMessage) -> String {
+/// Where the user's last message stands.
+pub(super) fn last_user(request: &Request) -> Option<usize> {
+    request.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)))
+}
+
+/// The text of a user's message.
+pub(super) fn question(message: &AgentMessage) -> String {
     let AgentMessage::User(message) = message else { return String::new() };
     match &message.content {
         InputContent::Text(text) => text.clone(),

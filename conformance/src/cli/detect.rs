@@ -1,0 +1,103 @@
+//! `detect`: which dialect an agent speaks.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentese_conformance::detect::{Guess, detect, detect_case, detect_live};
+use agentese_conformance::player::{PlayOptions, play};
+use agentese_conformance::{Suite, Transcript};
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::json;
+
+/// How likely a dialect is at least, where it is said without doubt.
+const SURE: f64 = 0.8;
+
+/// Tells dialect and revision of an agent, from a transcript or by asking it, with the reasons.
+///
+/// Exit code 1: it is none of the known dialects, or it cannot be told which.
+#[derive(Debug, Args)]
+pub(super) struct Detect {
+    /// A transcript.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    transcript: Option<PathBuf>,
+    /// Starts the agent as this profile says: a name, as `list --profiles` has it, or a file that ends in
+    /// .json. For agents that do not start without a model.
+    #[arg(long, value_name = "PROFILE", conflicts_with = "transcript")]
+    profile: Option<String>,
+    /// How long the agent may take to say something, in milliseconds.
+    #[arg(long, default_value_t = 15_000, value_name = "MS")]
+    timeout: u64,
+    /// Gives one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// The agent. It runs in an empty directory, with this environment.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Detect {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        let guesses = match (&self.transcript, &self.profile) {
+            (Some(path), _) => detect(&Transcript::load(path)?),
+            (None, Some(profile)) => {
+                let profile = suite.profile(profile)?;
+                let command = (!self.command.is_empty()).then_some(self.command);
+                let options = PlayOptions { command, ..PlayOptions::default() };
+                let played = play(&detect_case(&profile.dialect), &profile, &options).await?;
+                detect(&played.recording.transcript()?)
+            }
+            (None, None) => {
+                let (program, arguments) = self
+                    .command
+                    .split_first()
+                    .context("give a command behind `--`, a --profile or a --transcript")?;
+                let directory = tempfile::tempdir()?;
+                let program = absolute(program)?;
+                let limit = Duration::from_millis(self.timeout);
+                detect_live(&program, arguments, directory.path(), limit).await?
+            }
+        };
+        let Some(best) = guesses.first() else {
+            anyhow::bail!("the agent says nothing");
+        };
+        let is_sure =
+            best.confidence >= SURE && best.reasons.iter().map(|reason| reason.weight).sum::<f64>() > 0.0;
+        super::print(&if self.json { as_json(&guesses, is_sure) } else { as_text(&guesses, is_sure) })?;
+        Ok(if is_sure { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// A program with a path is looked up from here: it runs elsewhere.
+fn absolute(program: &str) -> anyhow::Result<String> {
+    let path = Path::new(program);
+    let path = if path.components().count() > 1 { std::path::absolute(path)? } else { path.to_owned() };
+    path.into_os_string().into_string().ok().context("the command is not UTF-8")
+}
+
+fn as_json(guesses: &[Guess], is_sure: bool) -> String {
+    let all = guesses.iter().map(|guess| {
+        let reasons = guess.reasons.iter().map(|reason| json!({"weight": reason.weight, "text": reason.text}));
+        json!({
+            "dialect": guess.spec.id(), "confidence": guess.confidence, "reasons": reasons.collect::<Vec<_>>(),
+        })
+    });
+    format!("{}\n", json!({"sure": is_sure, "guesses": all.collect::<Vec<_>>()}))
+}
+
+fn as_text(guesses: &[Guess], is_sure: bool) -> String {
+    let mut out = String::new();
+    if !is_sure {
+        out.push_str("it cannot be told for sure; the likeliest first\n");
+    }
+    // Where it is sure, the others are of no interest.
+    let shown = if is_sure { 1 } else { 3 };
+    for guess in guesses.iter().take(shown) {
+        out.push_str(&format!("{} ({:.0} %)\n", guess.spec.id(), guess.confidence * 100.0));
+        for reason in guess.reasons.iter().take(12) {
+            out.push_str(&format!("  {:+.1}  {}\n", reason.weight, reason.text));
+        }
+    }
+    out
+}

@@ -1,0 +1,60 @@
+//! The command line.
+
+mod detect;
+mod list;
+mod model;
+mod play;
+mod record;
+mod replay;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentese_conformance::Suite;
+use clap::{Parser, Subcommand};
+
+/// Plays cases against coding agents that speak newline-delimited JSON on stdio, and gives what it takes
+/// to test without a language model, without a key and without a network.
+#[derive(Debug, Parser)]
+#[command(name = "agentese-conformance", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// Takes cases, profiles and golden transcripts from this folder instead of from the program itself.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    suite: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Detect(detect::Detect),
+    List(list::List),
+    Play(play::Play),
+    Model(model::Model),
+    Replay(replay::Replay),
+    Record(record::Record),
+}
+
+/// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
+/// wants; errors are for everything else.
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
+    match arguments.command {
+        Command::Detect(detect) => detect.run(&suite).await,
+        Command::List(list) => list.run(&suite),
+        Command::Play(play) => play.run(&suite).await,
+        Command::Model(model) => model.run().await,
+        Command::Record(record) => record.run().await,
+        Command::Replay(replay) => replay.run(&suite).await,
+    }
+}
+
+/// Writes to stdout. A reader that goes away is no error.
+fn print(text: &str) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,60 @@
+//! `model`: the scripted model as a server.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentese::types::ModelScript;
+use agentese_conformance::file;
+use agentese_conformance::model::{ModelOptions, ScriptedModel};
+use anyhow::Context as _;
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Serves a model that plays a script, on 127.0.0.1, until it gets SIGINT or SIGTERM.
+///
+/// It speaks Anthropic Messages (POST …/messages), OpenAI Chat Completions (…/chat/completions), OpenAI
+/// Responses (…/responses) and Google Generative AI (…:streamGenerateContent), all of them streaming.
+/// It says on stdout where it listens.
+#[derive(Debug, Args)]
+pub(super) struct Model {
+    /// The script: {"responses": [...]}, see docs/conformance-formats.md.
+    #[arg(long, value_name = "FILE")]
+    script: PathBuf,
+    /// The port; by default one that is free.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Writes the port to this file once it listens, and nothing to stdout.
+    #[arg(long, value_name = "FILE")]
+    port_file: Option<PathBuf>,
+    /// Writes a JSON line for each request to this file.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+impl Model {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let script: ModelScript = file::load(&self.script, "model-script")?;
+        let (mut interrupted, mut ended) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let options = ModelOptions { port: self.port, log: self.log };
+        let model = ScriptedModel::start_with(script, options).await?;
+        match &self.port_file {
+            None => super::print(&format!("{}\n", model.url()))?,
+            Some(path) => write_whole(path, &model.address().port().to_string())
+                .with_context(|| format!("cannot write {}", path.display()))?,
+        }
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = ended.recv() => {}
+        }
+        model.stop().await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Who waits for the file never sees half of it.
+fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+    let part = path.with_extension("part");
+    std::fs::write(&part, text)?;
+    std::fs::rename(&part, path)
+}

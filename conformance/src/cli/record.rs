@@ -1,0 +1,98 @@
+//! `record`: a transcript of a real client and a real agent.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentese::transport::{ChildOptions, stdio};
+use agentese::types::TranscriptHeader;
+use agentese::wire::Maybe;
+use agentese_conformance::player::Redactions;
+use agentese_conformance::record::{redacted, tee};
+use anyhow::Context as _;
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Stands between a real client and a real agent and writes down what they say.
+///
+/// The client starts this command in the agent's place. All bytes pass through untouched, and the exit
+/// code is the agent's. In what is written down, keys, the home directory, the working directory and the
+/// directory for temporary files are replaced. Where something that looks like a key is left, nothing is
+/// written and the exit code is 3.
+#[derive(Debug, Args)]
+pub(super) struct Record {
+    /// Where the transcript goes.
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// What the header calls the agent; by default the program's name.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// What the header says that the session shows.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Replaces a text in what is written down. May be given several times; these come first.
+    #[arg(long, value_name = "FROM=TO", value_parser = replacement)]
+    redact: Vec<(String, String)>,
+    /// The agent.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn replacement(text: &str) -> Result<(String, String), String> {
+    let (from, to) = text.split_once('=').ok_or("it is no FROM=TO")?;
+    if from.is_empty() {
+        return Err("there is nothing to replace".to_owned());
+    }
+    Ok((from.to_owned(), to.to_owned()))
+}
+
+impl Record {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        let (program, arguments) = self.command.split_first().context("there is no command")?;
+        let (mut interrupted, mut ended) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let stop = async move {
+            tokio::select! {
+                _ = interrupted.recv() => {}
+                _ = ended.recv() => {}
+            }
+        };
+        let options = ChildOptions::new(program).args(arguments).on_stderr_line(|line| eprintln!("{line}"));
+        let (records, exit) = tee(stdio()?, options, stop).await?;
+        let name = std::path::Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
+        let mut header = TranscriptHeader::new(1, self.agent.unwrap_or_else(|| name.into_owned()));
+        header.title = self.title.map_or(Maybe::Absent, Maybe::Value);
+        header.argv = Maybe::Value(self.command.clone());
+        let recording = match redacted(header, records, &Redactions::new(places(self.redact))) {
+            Ok(recording) => recording,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return Ok(ExitCode::from(3));
+            }
+        };
+        recording.write(&self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        let code = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(1);
+        Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+    }
+}
+
+/// The given replacements, and those for the places of this machine. The longest comes first: the
+/// working directory often lies in the home directory.
+fn places(mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut places = Vec::new();
+    let mut place = |path: Option<PathBuf>, name: &str| {
+        let Some(path) = path.and_then(|path| path.to_str().map(str::to_owned)) else { return };
+        let path = path.trim_end_matches('/').to_owned();
+        // A root directory would stand for every path.
+        if path.len() > 1 {
+            places.push((path.clone(), format!("/{name}")));
+            places.push((path.trim_start_matches('/').replace('/', "-"), name.to_owned()));
+        }
+    };
+    place(std::env::current_dir().ok(), "work-dir");
+    place(std::env::var_os("HOME").map(PathBuf::from), "home-dir");
+    place(Some(std::env::temp_dir()), "tmp-dir");
+    places.retain(|(path, _)| path.contains(['/', '-']));
+    places.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+    pairs.extend(places);
+    pairs
+}

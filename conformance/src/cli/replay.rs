@@ -1,0 +1,59 @@
+//! `replay`: an agent that plays a transcript.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentese_conformance::replay::{Remark, replay_with};
+use agentese_conformance::{Suite, Transcript};
+use anyhow::Context as _;
+use clap::Args;
+
+/// Plays the agent of a transcript on stdin and stdout, for tests of clients.
+///
+/// It waits for what the recorded client said, command by command, and says what the agent said, with
+/// the ids of this client. What the client does in another way is told on stderr; with --strict it ends
+/// the play. Commands that the transcript does not have are answered as they were answered last.
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The transcript: a file that ends in .jsonl, or the name of a case.
+    transcript: String,
+    /// The dialect, as in `pi` or `pi@0.55`.
+    #[arg(long, value_name = "NAME")]
+    dialect: String,
+    /// Exit code 1 where the client did anything in another way than the recorded one.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Replay {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        let spec = agentese::dynamic::spec(&self.dialect)?;
+        let transcript = if self.transcript.ends_with(".jsonl") {
+            Transcript::load(Path::new(&self.transcript))?
+        } else {
+            suite
+                .golden(&self.dialect, &self.transcript)?
+                .with_context(|| format!("there is no transcript of a case `{}`", self.transcript))?
+        };
+        let mut remarks = 0;
+        let result = replay_with(spec, &transcript, agentese::transport::stdio()?, |remark| {
+            remarks += 1;
+            eprintln!("{}", told(&remark));
+        })
+        .await;
+        result?;
+        Ok(if self.strict && remarks > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+fn told(remark: &Remark) -> String {
+    match remark {
+        Remark::Unexpected { line, waiting: Some(waiting) } => {
+            format!("unexpected, the transcript waits for {waiting}: {line}")
+        }
+        Remark::Unexpected { line, waiting: None } => format!("unexpected behind the end: {line}"),
+        Remark::Different { line, recorded } => format!("different: {line}\n recorded: {recorded}"),
+        Remark::Unreadable { reason } => format!("not readable: {reason}"),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,123 @@
+//! Which dialect an agent speaks, from what it says.
+//!
+//! Everything that is looked at comes from the declared dialects: how frames are wrapped, which events
+//! and commands there are, what answers have to hold, how unknown commands and unreadable lines are
+//! answered. Each observation speaks for or against each dialect; what is said against a dialect by the
+//! declaration weighs more than what is said for it, for dialects of a family have much in common.
+
+mod evidence;
+mod live;
+
+use agentese::dynamic::SPECS;
+use agentese::framing::FrameText;
+use agentese::spec::Spec;
+
+use crate::transcript::{Record, Transcript};
+use evidence::Evidence;
+
+pub use live::{DetectError, detect_case, detect_live};
+
+/// How many lines of an agent are looked at. More would only say the same again.
+const LINES: usize = 300;
+
+/// A dialect that an agent may speak.
+#[derive(Debug, Clone)]
+pub struct Guess {
+    /// The dialect.
+    pub spec: &'static Spec,
+    /// How likely it is among the declared ones, from 0 to 1; all guesses together make 1.
+    pub confidence: f64,
+    /// What speaks for and against it, the weightiest first.
+    pub reasons: Vec<Reason>,
+}
+
+/// An observation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reason {
+    /// How much it speaks for the dialect; negative: against it.
+    pub weight: f64,
+    /// What was seen.
+    pub text: String,
+}
+
+/// The dialects in order, the likeliest first. None where the agent said nothing that could be looked at.
+pub fn detect(transcript: &Transcript) -> Vec<Guess> {
+    let mut lines = Vec::new();
+    let mut left = LINES;
+    for record in &transcript.records {
+        match record {
+            Record::Sent(line) => lines.push((true, line)),
+            Record::Received(line) if left > 0 => {
+                left -= 1;
+                lines.push((false, line));
+            }
+            _ => {}
+        }
+    }
+    weigh(&lines)
+}
+
+/// Weighs lines: those that went to the agent (true) and those that came from it.
+fn weigh(lines: &[(bool, &FrameText)]) -> Vec<Guess> {
+    if !lines.iter().any(|(is_sent, _)| !is_sent) {
+        return Vec::new();
+    }
+    let mut guesses: Vec<Guess> = SPECS
+        .iter()
+        .enumerate()
+        .map(|(place, spec)| {
+            let mut evidence = Evidence::new(spec);
+            for (is_sent, line) in lines {
+                if *is_sent {
+                    evidence.sent(line);
+                } else {
+                    evidence.received(line);
+                }
+            }
+            let mut reasons = evidence.reasons();
+            reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+            // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
+            let prior = -0.1 * place as f64;
+            let score = reasons.iter().map(|reason| reason.weight).sum::<f64>() + prior;
+            Guess { spec, confidence: score, reasons }
+        })
+        .collect();
+    let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = guesses.iter().map(|guess| (guess.confidence - best).exp()).sum();
+    for guess in &mut guesses {
+        guess.confidence = (guess.confidence - best).exp() / total;
+    }
+    guesses.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    guesses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::recorded;
+
+    #[test]
+    fn every_recording_is_of_its_dialect() {
+        for dialect in ["pi", "omp", "pisces", "operator", "opal"] {
+            let mut wrong = Vec::new();
+            let recordings = recorded(dialect).unwrap();
+            let count = recordings.len();
+            for (name, transcript) in recordings {
+                let guesses = detect(&transcript);
+                // Omp and pisces differ in what a session may not show.
+                let is_right = guesses.first().is_none_or(|guess| {
+                    guess.spec.name == dialect || (dialect == "pisces" && guess.spec.name == "omp")
+                });
+                if !is_right {
+                    wrong.push((
+                        name,
+                        guesses[0].spec.name,
+                        guesses[0].reasons.clone(),
+                        guesses[1].reasons.clone(),
+                    ));
+                }
+            }
+            assert!(wrong.is_empty(), "{dialect}: {} of {count}: {wrong:#?}", wrong.len());
+        }
+    }
+}

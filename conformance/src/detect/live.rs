@@ -1,0 +1,116 @@
+//! Asking a program that is running.
+
+use std::path::Path;
+use std::time::Duration;
+
+use agentese::framing::FrameText;
+use agentese::transport::{ChildOptions, SpawnError, Transport};
+use agentese::types::{
+    Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioStep, TranscriptRecord, WaitStep,
+};
+use tokio::io::AsyncWriteExt;
+
+use super::{Guess, weigh};
+use crate::player::read_lines;
+use crate::recording::Recorder;
+
+/// What is asked: the state in the flat dialects and in JSON-RPC, and something that nobody knows. A
+/// dialect that does not know a line answers it with a failure of its own kind.
+const QUESTIONS: [&str; 3] = [
+    r#"{"id":"detect-1","type":"get_state"}"#,
+    r#"{"jsonrpc":"2.0","id":2,"method":"opal/version","params":{}}"#,
+    r#"{"id":"detect-3","type":"agentese_detect"}"#,
+];
+
+/// How long an answer that is to come may take, once the first one is there.
+const REST: Duration = Duration::from_millis(300);
+
+/// Why a program cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DetectError {
+    /// It does not start.
+    #[error("the agent does not start: {0}")]
+    Spawn(#[from] SpawnError),
+    /// It says nothing.
+    #[error("the agent said nothing within {} ms ({exit})", limit.as_millis())]
+    Silent {
+        /// How long it was waited for.
+        limit: Duration,
+        /// How it ended.
+        exit: String,
+    },
+}
+
+/// The questions as a case, for an agent that needs a profile to start: one that ends without a model,
+/// say. To be played, and what comes of it to be given to [`super::detect`].
+pub fn detect_case(dialect: &str) -> Scenario {
+    let raw = |question: &str| ScenarioStep::from(RawStep::new(question));
+    let mut quiet = QuietStep::new(u64::try_from(REST.as_millis()).unwrap_or_default());
+    let mut answer = WaitStep::new(serde_json::json!({}));
+    answer.optional = Some(true);
+    quiet.skip = Some(true);
+    let steps = QUESTIONS.iter().map(|question| raw(question));
+    let steps = steps.chain([answer.into(), quiet.into()]).collect();
+    let mut case = Scenario::new(1, "detect", dialect, "which dialect the agent speaks", steps);
+    case.model = Some(ModelScript::new(Vec::new()));
+    case
+}
+
+/// Starts a program, asks it two or three harmless things, and ends it. It runs with this process's
+/// environment, in a directory of the caller's choice.
+///
+/// # Errors
+/// Where the program does not start, or says nothing within the limit.
+pub async fn detect_live(
+    program: &str,
+    arguments: &[String],
+    directory: &Path,
+    limit: Duration,
+) -> Result<Vec<Guess>, DetectError> {
+    let options = ChildOptions::new(program).args(arguments).cwd(directory);
+    let (stdout, mut stdin, child) = Transport::from_child(options)?.into_parts();
+    let recorder = std::sync::Arc::new(Recorder::default());
+    let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
+    let mut changes = recorder.changes();
+    for question in QUESTIONS {
+        let line = format!("{question}\n");
+        recorder.sent(&line);
+        // A program that has ended already said what it had to say.
+        let write = async { stdin.write_all(line.as_bytes()).await.and(stdin.flush().await) };
+        if !matches!(tokio::time::timeout(limit, write).await, Ok(Ok(()))) {
+            break;
+        }
+    }
+    let first = async {
+        while recorder.progress() == (0, true) {
+            let _ = changes.changed().await;
+        }
+    };
+    let _ = tokio::time::timeout(limit, first).await;
+    // Answers may come in any order, and some dialects do not answer all: the rest has a short time.
+    while recorder.progress().1 && tokio::time::timeout(REST, changes.changed()).await.is_ok() {}
+    drop(stdin);
+    let exit = match child {
+        Some(child) => {
+            let exit = child.shutdown().await;
+            let last = exit.stderr_tail.trim().lines().last().unwrap_or_default();
+            if last.is_empty() { exit.to_string() } else { format!("{exit}: {last}") }
+        }
+        None => String::new(),
+    };
+    reader.abort();
+    let records = recorder.records();
+    let lines: Vec<(bool, FrameText)> = records
+        .into_iter()
+        .filter_map(|record| match record {
+            TranscriptRecord::Line(line) => Some((line.dir == Direction::C2s, FrameText::from(line.line?))),
+            _ => None,
+        })
+        .collect();
+    let guesses = weigh(&lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect::<Vec<_>>());
+    if guesses.is_empty() {
+        return Err(DetectError::Silent { limit, exit });
+    }
+    Ok(guesses)
+}

@@ -1,0 +1,46 @@
+//! `agentese-conformance`: conformance of coding agents, for anyone.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("AGENTESE_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version are no errors; what is one has its line, and `--help` the rest.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        Err(error) => {
+            let text = error.to_string();
+            let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+            eprintln!("{}", lines.collect::<Vec<_>>().join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match cli::run(arguments).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", told(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// An error with its causes, but for those whose text it has already.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match (text.is_empty(), text.contains(&cause)) {
+            (true, _) => cause,
+            (false, true) => text,
+            (false, false) => format!("{text}: {cause}"),
+        }
+    })
+}

@@ -1,0 +1,275 @@
+//! HTTP/1.1 as far as a server needs it that has to break off at any byte.
+//!
+//! A library would mend what a script wants broken: a body without its last chunk, a reset in the
+//! middle of a chunk, a request that never gets a header. So the head is parsed by `httparse` and
+//! the rest is written here.
+
+use std::io;
+use std::time::Duration;
+
+use agentese::types::ModelApi;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Shared, device, performance, received};
+
+/// The longest body that is read: a conversation with images, many times over.
+const LONGEST_BODY: usize = 256 << 20;
+
+/// The longest head.
+const LONGEST_HEAD: usize = 256 << 10;
+
+/// How long a connection may say nothing before its next request is given up.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// A request.
+#[derive(Debug)]
+pub(super) struct HttpRequest {
+    /// The method.
+    pub method: String,
+    /// The path with its query.
+    pub target: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl HttpRequest {
+    /// The path without its query.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+}
+
+/// A connection: the socket, and bytes that were read and not yet used.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+/// Answers the requests of one connection until one side closes it.
+pub(super) async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut connection = Connection { stream, buffer: Vec::new() };
+    loop {
+        let request = tokio::time::timeout(IDLE, connection.read_request()).await;
+        let Ok(Some(request)) = request.unwrap_or(Ok(None)) else { return Ok(()) };
+        if !answer(&mut connection, shared, &request).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// Answers one request. False where the connection is at its end.
+async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequest) -> io::Result<bool> {
+    if let Some((status, body)) = device::answer(shared, request) {
+        connection.write_json(status, &[], &body).await?;
+        return Ok(true);
+    }
+    let Some(api) = api_of(request) else {
+        let body = serde_json::json!({"error": {"type": "not_found_error", "message": "no such path"}});
+        connection.write_json(404, &[], &body).await?;
+        return Ok(true);
+    };
+    let text = String::from_utf8_lossy(&request.body);
+    let body: Value = match serde_json::from_str(&text) {
+        Ok(body) => body,
+        Err(error) => {
+            let message = format!("the body is no JSON: {error}");
+            let body = serde_json::json!({"error": {"type": "invalid_request_error", "message": message}});
+            connection.write_json(400, &[], &body).await?;
+            return Ok(true);
+        }
+    };
+    let (turn, received) = shared.take(received::read(api, request.path(), &body), &text);
+    performance::play(connection, &turn, &received).await
+}
+
+fn api_of(request: &HttpRequest) -> Option<ModelApi> {
+    const APIS: [(&str, ModelApi); 4] = [
+        ("/messages", ModelApi::AnthropicMessages),
+        ("/chat/completions", ModelApi::OpenaiCompletions),
+        ("/responses", ModelApi::OpenaiResponses),
+        (":streamGenerateContent", ModelApi::GoogleGenerativeAi),
+    ];
+    let api = APIS.into_iter().find(|(end, _)| request.path().ends_with(end));
+    api.filter(|_| request.method == "POST").map(|(_, api)| api)
+}
+
+impl Connection {
+    /// The next request; none at the end of the connection.
+    async fn read_request(&mut self) -> io::Result<Option<HttpRequest>> {
+        let (method, target, framing, expects, head) = loop {
+            if let Some(head) = parse_head(&self.buffer)? {
+                break head;
+            }
+            if self.buffer.len() > LONGEST_HEAD {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the head is too long"));
+            }
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Ok(None);
+            }
+        };
+        self.buffer.drain(..head);
+        if expects {
+            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+        }
+        let body = match framing {
+            Framing::Length(length) => self.take(length).await?,
+            Framing::Chunked => self.take_chunks().await?,
+        };
+        Ok(Some(HttpRequest { method, target, body }))
+    }
+
+    /// The next bytes of a body.
+    async fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        if length > LONGEST_BODY {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the body is too long"));
+        }
+        while self.buffer.len() < length {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(self.buffer.drain(..length).collect())
+    }
+
+    async fn take_chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let line = self.take_line().await?;
+            let size = line.split(';').next().unwrap_or_default().trim();
+            let size = usize::from_str_radix(size, 16)
+                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a chunk without a size"))?;
+            if size == 0 {
+                // Trailers, until an empty line.
+                while !self.take_line().await?.is_empty() {}
+                return Ok(body);
+            }
+            if body.len() + size > LONGEST_BODY {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the body is too long"));
+            }
+            body.extend(self.take(size).await?);
+            self.take_line().await?;
+        }
+    }
+
+    async fn take_line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer) {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+                return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
+            }
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// Writes bytes.
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// Writes a whole response with a JSON body.
+    pub(super) async fn write_json(
+        &mut self,
+        status: u16,
+        headers: &[(String, String)],
+        body: &Value,
+    ) -> io::Result<()> {
+        let body = body.to_string();
+        let mut all = vec![("content-type".to_owned(), "application/json".to_owned())];
+        for (name, value) in headers {
+            all.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            all.push((name.clone(), value.clone()));
+        }
+        self.write_whole(status, &all, body.as_bytes()).await
+    }
+
+    /// Writes a whole response.
+    pub(super) async fn write_whole(
+        &mut self,
+        status: u16,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> io::Result<()> {
+        let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(body);
+        self.stream.write_all(&bytes).await
+    }
+
+    /// Waits until the client goes away. What it still says is of no interest.
+    pub(super) async fn until_gone(&mut self) {
+        let mut rest = [0; 1024];
+        while !matches!(self.stream.read(&mut rest).await, Ok(0) | Err(_)) {}
+    }
+
+    /// Cuts the connection: the client gets a reset and not an end.
+    pub(super) fn reset(&mut self) -> io::Result<()> {
+        self.stream.set_zero_linger()
+    }
+
+    /// Says that nothing more comes, and waits for the client to do the same.
+    pub(super) async fn close(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.until_gone()).await;
+        Ok(())
+    }
+}
+
+enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+/// Method, target, framing of the body, whether the client waits for a word, and the head's length.
+type Head = (String, String, Framing, bool, usize);
+
+fn parse_head(bytes: &[u8]) -> io::Result<Option<Head>> {
+    let wrong = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason.to_owned());
+    let mut headers = [httparse::EMPTY_HEADER; 100];
+    let mut request = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(length) =
+        request.parse(bytes).map_err(|error| wrong(&error.to_string()))?
+    else {
+        return Ok(None);
+    };
+    let mut framing = Framing::Length(0);
+    let mut expects = false;
+    for header in request.headers.iter() {
+        let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
+        match header.name.to_ascii_lowercase().as_str() {
+            "content-length" => {
+                framing = Framing::Length(value.parse().map_err(|_| wrong("a length that is no number"))?);
+            }
+            "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => framing = Framing::Chunked,
+            "expect" => expects = value.eq_ignore_ascii_case("100-continue"),
+            _ => {}
+        }
+    }
+    let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+    Ok(Some((method.to_owned(), target.to_owned(), framing, expects, length)))
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        413 => "Payload Too Large",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        529 => "Overloaded",
+        _ => "Scripted",
+    }
+}

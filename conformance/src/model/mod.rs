@@ -1,0 +1,197 @@
+//! The scripted model: a server on loopback that speaks the streaming APIs of the providers and
+//! plays a script, so that an agent can be tested without a key and without a network.
+//!
+//! ```text
+//! POST …/messages                            Anthropic Messages
+//! POST …/chat/completions                    OpenAI Chat Completions
+//! POST …/responses                           OpenAI Responses
+//! POST …/NAME:streamGenerateContent          Google Generative AI
+//! POST /login/device/code, /login/oauth/access_token, GET …/copilot_internal/…    login by device code
+//! ```
+//!
+//! Which answer a request gets is decided by [`agentese::script`], as in an agent that plays the
+//! script itself. What was received is kept as [`ModelRequest`]s, the same for all APIs.
+
+mod device;
+mod history;
+mod http;
+mod performance;
+mod received;
+mod wire;
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::script::{Playlist, Turn};
+use agentese::types::{ModelRequest, ModelScript};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+pub use history::history_faults;
+
+use device::Device;
+
+/// Why the scripted model cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// There is no port.
+    #[error("cannot listen on 127.0.0.1:{port}: {source}")]
+    Listen {
+        /// The port that was asked for; 0 is any.
+        port: u16,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The log cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// How a scripted model is started.
+#[derive(Debug, Clone, Default)]
+pub struct ModelOptions {
+    /// The port; by default one that is free.
+    pub port: u16,
+    /// A file that gets a JSON line for each request.
+    pub log: Option<PathBuf>,
+}
+
+/// A scripted model that is running. Dropping it ends it and all its connections.
+#[derive(Debug)]
+pub struct ScriptedModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    _guard: DropGuard,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    device: Mutex<Device>,
+    address: SocketAddr,
+}
+
+#[derive(Debug)]
+struct State {
+    playlist: Playlist,
+    requests: Vec<ModelRequest>,
+    log: Option<std::fs::File>,
+}
+
+impl Shared {
+    /// Decides what a request gets, and writes it down.
+    fn take(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let user = received::last_user(&request);
+        let turn = state.playlist.next(&agentese::script::Asked {
+            user: &user,
+            system: request.system.as_deref().unwrap_or_default(),
+            model: request.model.as_deref().unwrap_or_default(),
+            tool_results: received::has_results(&request),
+            body: &|| body.to_owned(),
+        });
+        request.n = turn.number;
+        request.answer = turn.place.map(|place| place as u64);
+        if let Some(log) = &mut state.log {
+            let line = serde_json::to_string(&received::shortened(&request)).unwrap_or_default();
+            if let Err(error) = writeln!(log, "{line}") {
+                tracing::warn!(%error, "the log of the model cannot be written");
+            }
+        }
+        state.requests.push(request.clone());
+        (turn, request)
+    }
+}
+
+impl ScriptedModel {
+    /// Starts a model on a free port of loopback.
+    ///
+    /// # Errors
+    /// Where there is no port.
+    pub async fn start(script: ModelScript) -> Result<Self, ModelError> {
+        Self::start_with(script, ModelOptions::default()).await
+    }
+
+    /// Starts a model on loopback.
+    ///
+    /// # Errors
+    /// Where the port is taken, or the log cannot be created.
+    pub async fn start_with(script: ModelScript, options: ModelOptions) -> Result<Self, ModelError> {
+        let log = match options.log {
+            None => None,
+            Some(path) => {
+                Some(std::fs::File::create(&path).map_err(|source| ModelError::Log { path, source })?)
+            }
+        };
+        let listen = |source| ModelError::Listen { port: options.port, source };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let device = Device::new(script.device.clone().unwrap_or_default());
+        let state = State { playlist: Playlist::new(script), requests: Vec::new(), log };
+        let shared = Arc::new(Shared { state: Mutex::new(state), device: Mutex::new(device), address });
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(accept(listener, shared.clone(), stop.clone(), tasks.clone()));
+        Ok(Self { address, shared, _guard: stop.clone().drop_guard(), stop, tasks })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as the beginning of a URL without a slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it has received so far, in order.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
+    /// Ends it and waits until its connections are closed.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken, tasks: TaskTracker) {
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (shared, stop) = (shared.clone(), stop.clone());
+                tasks.spawn(async move {
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        result = http::serve(stream, &shared) => if let Err(error) = result {
+                            // A client that goes away in the middle is what many cases are about.
+                            tracing::debug!(%error, "a connection ended");
+                        }
+                    }
+                });
+            }
+            Err(error) => {
+                // The process has run out of descriptors, say: others may become free.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        }
+    }
+}

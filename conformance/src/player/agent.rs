@@ -1,0 +1,189 @@
+//! The agent's process: what goes in, what comes out, how it ends.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::transport::{BoxReader, BoxWriter, ChildOptions, ChildProcess, Exit, Transport};
+use agentese::types::StepSignal;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
+
+use super::PlayError;
+use crate::recording::Recorder;
+
+/// How long a write may take.
+const WRITE: Duration = Duration::from_secs(20);
+/// How long the group may take to end after SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(3);
+/// How long what was written before the end may take to be read.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How much of the end of stderr a transcript has, in characters.
+const STDERR: usize = 4000;
+
+/// An agent that is running.
+pub(super) struct Agent {
+    process: ChildProcess,
+    /// None once it was closed.
+    stdin: Option<BoxWriter>,
+    reader: JoinHandle<()>,
+    recorder: Arc<Recorder>,
+}
+
+impl Agent {
+    pub(super) fn start(
+        argv: &[String],
+        work: &Path,
+        environment: &[(String, String)],
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, PlayError> {
+        let (program, arguments) =
+            argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
+        let mut options = ChildOptions::new(found(program))
+            .args(arguments)
+            .cwd(work)
+            // The grace after the end of stdin is waited for by `finish`, which tells what happened.
+            .graces(Duration::from_millis(100), TERM_GRACE);
+        for (name, value) in environment {
+            options = options.env(name, value);
+        }
+        for (name, _) in std::env::vars_os() {
+            if !environment.iter().any(|(known, _)| OsString::from(known) == name) {
+                options = options.env_remove(name);
+            }
+        }
+        let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
+        let process = child.ok_or_else(|| PlayError::NoCommand { profile: program.to_owned() })?;
+        let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
+        Ok(Self { process, stdin: Some(stdin), reader, recorder })
+    }
+
+    /// Writes text, and notes it before it goes: an answer never stands before its question.
+    pub(super) async fn write(&mut self, text: &str) -> Result<(), String> {
+        self.recorder.sent(text);
+        self.write_bytes(text.as_bytes()).await
+    }
+
+    /// Writes bytes and notes nothing.
+    pub(super) async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let Some(stdin) = &mut self.stdin else { return Err("stdin is closed".to_owned()) };
+        let write = async {
+            stdin.write_all(bytes).await?;
+            stdin.flush().await
+        };
+        match tokio::time::timeout(WRITE, write).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                // An agent may end when it likes: that is for the comparison to judge, and what comes
+                // later in the scenario does not come to pass anyway.
+                self.recorder.control("player_error", Some(format!("stdin cannot be written: {error}")));
+                Ok(())
+            }
+            Err(_) => Err(format!("stdin was not read for {} s", WRITE.as_secs())),
+        }
+    }
+
+    pub(super) fn close_stdin(&mut self) {
+        if self.stdin.take().is_some() {
+            self.recorder.control("stdin_closed", None);
+            self.process.close_stdin();
+        }
+    }
+
+    /// Waits for the end. The transcript says whether it came.
+    pub(super) async fn wait_exit(&mut self, limit: Duration) {
+        match tokio::time::timeout(limit, self.process.exit()).await {
+            Ok(exit) => {
+                self.drain().await;
+                self.recorder.exit("exited", code(&exit), None);
+            }
+            Err(_) => self.recorder.control("still_running", Some(format!("after {} ms", limit.as_millis()))),
+        }
+    }
+
+    pub(super) fn signal(&self, signal: &StepSignal) -> Result<(), String> {
+        let number = match signal {
+            StepSignal::Sigterm => Signal::TERM,
+            StepSignal::Sigint => Signal::INT,
+            StepSignal::Sighup => Signal::HUP,
+            StepSignal::Sigkill => Signal::KILL,
+        };
+        self.recorder.control(&format!("signal {signal}"), None);
+        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+        // The number may belong to somebody else once the process has ended.
+        match id.filter(|_| self.process.exited().is_none()) {
+            None => Ok(()),
+            Some(id) => kill_process(id, number).map_err(|error| format!("cannot send {signal}: {error}")),
+        }
+    }
+
+    /// Ends it: closes its stdin, waits for the grace, and then takes its process group down.
+    pub(super) async fn finish(mut self, grace: Duration) {
+        if self.process.exited().is_none() {
+            self.close_stdin();
+            if tokio::time::timeout(grace, self.process.exit()).await.is_err() {
+                self.recorder.control("signal SIGTERM", None);
+            }
+        }
+        let exit = self.process.shutdown().await;
+        self.drain().await;
+        self.reader.abort();
+        let stderr = &exit.stderr_tail;
+        let start = stderr.char_indices().rev().nth(STDERR - 1).map_or(0, |(at, _)| at);
+        self.recorder.exit("exit", code(&exit), Some(stderr[start..].to_owned()));
+    }
+
+    /// Waits until what was written before the end has been read. Others may hold the pipe open.
+    async fn drain(&mut self) {
+        if !self.reader.is_finished() {
+            let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
+        }
+    }
+}
+
+/// The code; the signal's number, negative, of a process that a signal ended.
+fn code(exit: &Exit) -> Option<i64> {
+    exit.code.map(i64::from).or(exit.signal.map(|signal| -i64::from(signal)))
+}
+
+/// A program as it is found from here: the agent starts elsewhere, and with a `PATH` of its own.
+fn found(program: &str) -> PathBuf {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
+}
+
+/// Reads stdout to its end. A line ends with a line feed and nothing else.
+pub(crate) async fn read_lines(mut stdout: BoxReader, recorder: Arc<Recorder>) {
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut searched = 0;
+    loop {
+        buffer.reserve(64 << 10);
+        match stdout.read_buf(&mut buffer).await {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        }
+        let mut start = 0;
+        while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
+            let end = searched + end;
+            recorder.received(&String::from_utf8_lossy(&buffer[start..end]), None);
+            start = end + 1;
+            searched = start;
+        }
+        buffer.drain(..start);
+        searched = buffer.len();
+    }
+    if !buffer.is_empty() {
+        recorder.received(&String::from_utf8_lossy(&buffer), Some(""));
+    }
+    recorder.end();
+}

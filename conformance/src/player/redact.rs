@@ -1,0 +1,81 @@
+//! What is of one run alone, replaced by what is the same in all runs.
+
+use agentese::types::Profile;
+
+use super::layout::RunDirectory;
+use crate::variables::Variables;
+
+/// Texts and what stands in their place.
+#[derive(Debug, Clone, Default)]
+pub struct Redactions(Vec<(String, String)>);
+
+impl Redactions {
+    /// Replacements, made in order.
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().filter(|(from, _)| !from.is_empty()).collect())
+    }
+
+    /// Those of a profile, then the paths of a run and the address of its model.
+    pub(super) fn of_run(
+        profile: &Profile,
+        variables: &Variables,
+        directory: &RunDirectory,
+        host: &str,
+    ) -> Self {
+        let own = profile.redactions.iter().flatten();
+        let mut pairs: Vec<_> =
+            own.map(|redaction| (variables.text(&redaction.from), redaction.to.clone())).collect();
+        for (name, path) in directory.parts() {
+            let path = path.to_string_lossy();
+            pairs.push((path.to_string(), format!("/{name}-dir")));
+            // Agents make names of folders out of paths.
+            pairs.push((path.trim_start_matches('/').replace('/', "-"), format!("{name}-dir")));
+        }
+        pairs.push((host.to_owned(), "127.0.0.1:4010".to_owned()));
+        Self::new(pairs)
+    }
+
+    /// The text with all replacements made.
+    pub fn text(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (from, to)| replaced(text, from, to))
+    }
+}
+
+/// Replaces a text, but not where it ends in the middle of a number: `:40` stands in `:4010` too.
+fn replaced(text: String, from: &str, to: &str) -> String {
+    if !text.contains(from) {
+        return text;
+    }
+    let is_number = from.ends_with(|last: char| last.is_ascii_digit());
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(from) {
+        let after = &rest[at + from.len()..];
+        let is_part = is_number && after.starts_with(|next: char| next.is_ascii_digit());
+        out.push_str(&rest[..at]);
+        out.push_str(if is_part { from } else { to });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacements_are_made_in_order_and_spare_longer_numbers() {
+        let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+        let redactions = Redactions::new([
+            pair("/run/work", "/work-dir"),
+            pair("/run", "/run-dir"),
+            pair("h:40", "h:4010"),
+            pair("", "never"),
+        ]);
+        assert_eq!(
+            redactions.text("/run/work/a /run/b h:40 h:401 h:40"),
+            "/work-dir/a /run-dir/b h:4010 h:401 h:4010"
+        );
+    }
+}

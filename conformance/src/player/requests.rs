@@ -1,0 +1,102 @@
+//! What the model had to receive, and what it received.
+
+use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
+
+use crate::model::history_faults;
+use crate::pattern::Pattern;
+
+/// A check of a case over the requests to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestFinding {
+    /// What is checked, in words.
+    pub says: String,
+    /// How much it weighs.
+    pub level: CheckLevel,
+    /// Why it failed; none where it holds.
+    pub failure: Option<String>,
+}
+
+/// Makes the checks of a case over what the model received. There are none for an agent that plays the
+/// model's script itself.
+pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
+    if profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true)) {
+        return Vec::new();
+    }
+    let level = || case.level.unwrap_or(CheckLevel::Should);
+    let mut findings = Vec::new();
+    if let Some(wanted) = case.request_count {
+        let count = requests.len() as u64;
+        findings.push(RequestFinding {
+            says: format!("the model is asked {wanted} times"),
+            level: level(),
+            failure: (count != wanted).then(|| format!("it was asked {count} times")),
+        });
+    }
+    if !requests.is_empty() {
+        let faults = requests.iter().flat_map(|request| {
+            history_faults(request).into_iter().map(|fault| format!("request {}, {fault}", request.n))
+        });
+        findings.push(RequestFinding {
+            says: "every history is one that a provider takes".to_owned(),
+            level: CheckLevel::Must,
+            failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
+        });
+    }
+    for check in case.requests.iter().flatten() {
+        let place = if check.request < 0 {
+            i64::try_from(requests.len()).unwrap_or(i64::MAX) + check.request
+        } else {
+            check.request
+        };
+        let request = usize::try_from(place).ok().and_then(|place| requests.get(place));
+        let failure = match (request, Pattern::new(&check.expect)) {
+            (_, Err(error)) => Some(error.to_string()),
+            (None, _) => Some(format!("there is no request {}", check.request)),
+            (Some(request), Ok(pattern)) => {
+                let value = serde_json::to_value(request).unwrap_or_default();
+                let wanted = &check.expect;
+                (!pattern.fits(&value)).then(|| format!("request {} is not like {wanted}", check.request))
+            }
+        };
+        let level = check.level.unwrap_or_else(level);
+        findings.push(RequestFinding { says: check.says.clone(), level, failure });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_name_what_is_missing() {
+        let case: Scenario = serde_json::from_value(serde_json::json!({
+            "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "steps": [], "request_count": 2,
+            "requests": [
+                {"request": 0, "expect": {"messages": {"$last": {"text": "hi"}}}, "says": "a"},
+                {"request": -1, "expect": {"system": {"$has": true}}, "says": "b", "level": "must"},
+                {"request": 5, "expect": {}, "says": "c"},
+            ],
+        }))
+        .unwrap();
+        let request: ModelRequest = serde_json::from_value(serde_json::json!({
+            "n": 0, "api": "anthropic-messages", "path": "/", "messages": [{"role": "user", "text": "hi"}],
+            "tools": [], "options": {},
+        }))
+        .unwrap();
+        let profile = Profile::new(1, "p", "pi@0.55", "a");
+        let findings = check_requests(&case, &profile, &[request]);
+        let failures: Vec<_> = findings.iter().map(|finding| finding.failure.as_deref()).collect();
+        assert_eq!(
+            failures,
+            [
+                Some("it was asked 1 times"),
+                None,
+                None,
+                Some(r#"request -1 is not like {"system":{"$has":true}}"#),
+                Some("there is no request 5"),
+            ]
+        );
+        assert_eq!(findings[3].level, CheckLevel::Must);
+    }
+}

@@ -1,0 +1,261 @@
+//! The steps of a scenario.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agentese::types::{Profile, Scenario, ScenarioStep, WaitFrom, WaitStep};
+use base64::Engine as _;
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::{PlayError, shell};
+use crate::pattern::Pattern;
+use crate::recording::Recorder;
+use crate::variables::Variables;
+
+/// How long a wait may take where the case says nothing.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// A step that was checked before anything started.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// The agent is ready when it has said that; none where it does not say so.
+    Ready(Option<Value>, Duration),
+    /// Bytes, with a pause between two of them.
+    Bytes(Vec<Vec<u8>>, Duration),
+    /// Anything else is done as it stands.
+    Plain(ScenarioStep),
+}
+
+/// Checks the steps of a case: what is wrong in it is said before an agent is started.
+pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, PlayError> {
+    let steps = case.steps.iter().enumerate();
+    let checked = |place: String, pattern: &Value| {
+        Pattern::new(pattern).map(|_| ()).map_err(|source| PlayError::Pattern { place, source })
+    };
+    for check in case.requests.iter().flatten() {
+        checked(format!("the check that {}", check.says), &check.expect)?;
+    }
+    steps
+        .map(|(at, step)| {
+            let place = format!("step {at}");
+            Ok(match step {
+                ScenarioStep::Ready(ready) => {
+                    if let Some(pattern) = &profile.ready {
+                        checked(place, pattern)?;
+                    }
+                    Step::Ready(profile.ready.clone(), limit(ready.timeout_ms))
+                }
+                ScenarioStep::Bytes(bytes) => {
+                    let pieces = bytes.bytes.iter().map(|piece| {
+                        let decoded = base64::engine::general_purpose::STANDARD.decode(piece);
+                        let reason = |error: base64::DecodeError| error.to_string().to_lowercase();
+                        decoded.map_err(|error| PlayError::Base64 {
+                            place: place.clone(),
+                            reason: reason(error),
+                        })
+                    });
+                    let pause = Duration::from_millis(bytes.pause_ms.unwrap_or_default());
+                    Step::Bytes(pieces.collect::<Result<_, _>>()?, pause)
+                }
+                ScenarioStep::Wait(wait) => {
+                    checked(place, &wait.wait)?;
+                    Step::Plain(step.clone())
+                }
+                _ => Step::Plain(step.clone()),
+            })
+        })
+        .collect()
+}
+
+fn limit(milliseconds: Option<u64>) -> Duration {
+    milliseconds.map_or(WAIT, Duration::from_millis)
+}
+
+/// A scenario that is being played.
+pub(super) struct Stage {
+    pub agent: Agent,
+    pub recorder: Arc<Recorder>,
+    pub variables: Variables,
+    pub environment: Vec<(String, String)>,
+    pub work: PathBuf,
+    pub patience: f64,
+    /// Where the next wait begins to look.
+    pub cursor: usize,
+}
+
+impl Stage {
+    /// Plays the steps in order. Why it broke off, where it did.
+    pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
+        for (at, step) in steps.iter().enumerate() {
+            if let Err(reason) = self.step(step).await {
+                return Some(format!("step {at}: {reason}"));
+            }
+        }
+        None
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        let step = match step {
+            Step::Ready(None, _) => return Ok(()),
+            Step::Ready(Some(pattern), limit) => {
+                let pattern = self.pattern(pattern)?;
+                let (at, _) = self.await_frame(&pattern, self.cursor, self.longer(*limit)).await?;
+                self.cursor = at + 1;
+                return Ok(());
+            }
+            Step::Bytes(pieces, pause) => {
+                self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
+                for (at, piece) in pieces.iter().enumerate() {
+                    if at > 0 {
+                        tokio::time::sleep(*pause).await;
+                    }
+                    self.agent.write_bytes(piece).await?;
+                }
+                return Ok(());
+            }
+            Step::Plain(step) => step,
+        };
+        match step {
+            ScenarioStep::Send(send) => {
+                let line = format!("{}\n", self.variables.value(&send.send));
+                self.agent.write(&line).await
+            }
+            ScenarioStep::Raw(raw) => {
+                let mut line = self.variables.text(&raw.raw);
+                if let Some(repeat) = &raw.repeat {
+                    let run = repeat.text.repeat(usize::try_from(repeat.n).unwrap_or_default());
+                    line = line.replace(&repeat.token, &run);
+                }
+                line.push_str(raw.eol.as_deref().unwrap_or("\n"));
+                self.agent.write(&line).await
+            }
+            ScenarioStep::Wait(wait) => match self.wait(wait).await {
+                Err(reason) if wait.optional == Some(true) => {
+                    self.recorder.control("player_error", Some(reason));
+                    Ok(())
+                }
+                result => result,
+            },
+            ScenarioStep::Pause(pause) => {
+                tokio::time::sleep(Duration::from_millis(pause.pause_ms)).await;
+                Ok(())
+            }
+            ScenarioStep::Quiet(quiet) => {
+                let pause = Duration::from_millis(quiet.quiet_ms);
+                self.quiet(pause, self.longer(limit(quiet.timeout_ms))).await;
+                if quiet.skip == Some(true) {
+                    self.cursor = self.recorder.progress().0;
+                }
+                Ok(())
+            }
+            ScenarioStep::Shell(step) => {
+                let command = self.variables.text(&step.shell);
+                let limit = step.timeout_ms.map_or(shell::LIMIT, Duration::from_millis);
+                let output = shell::run(&command, &self.work, &self.environment, limit).await;
+                self.recorder.note(&format!("$ {command}\n{}", output.text));
+                Ok(())
+            }
+            ScenarioStep::Close(_) => {
+                self.agent.close_stdin();
+                Ok(())
+            }
+            ScenarioStep::Exit(exit) => {
+                self.agent.wait_exit(self.longer(Duration::from_millis(exit.wait_exit_ms))).await;
+                Ok(())
+            }
+            ScenarioStep::Signal(signal) => self.agent.signal(&signal.signal),
+            ScenarioStep::Note(note) => {
+                self.recorder.note(&self.variables.text(&note.note));
+                Ok(())
+            }
+            // Taken care of above.
+            ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) => Ok(()),
+        }
+    }
+
+    fn longer(&self, limit: Duration) -> Duration {
+        limit.mul_f64(self.patience)
+    }
+
+    /// A pattern with its variables replaced.
+    fn pattern(&self, pattern: &Value) -> Result<Pattern, String> {
+        Pattern::new(&self.variables.value(pattern)).map_err(|error| error.to_string())
+    }
+
+    async fn wait(&mut self, wait: &WaitStep) -> Result<(), String> {
+        let pattern = self.pattern(&wait.wait)?;
+        let limit = self.longer(limit(wait.timeout_ms));
+        let from_start = wait.from == Some(WaitFrom::Start);
+        let mut position = if from_start { 0 } else { self.cursor };
+        let mut found = Value::Null;
+        let deadline = Instant::now() + limit;
+        for _ in 0..wait.count.unwrap_or(1) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let (at, frame) = self.await_frame(&pattern, position, left).await.map_err(|reason| {
+                format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
+            })?;
+            (position, found) = (at + 1, frame);
+        }
+        if !from_start && wait.peek != Some(true) {
+            self.cursor = position;
+        }
+        self.capture(wait.capture.as_ref(), &found)
+    }
+
+    fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
+        for (name, path) in wanted.into_iter().flatten() {
+            let value = path.split('.').try_fold(frame, |value, part| match value {
+                Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
+                value => value.get(part),
+            });
+            match value {
+                None => return Err(format!("there is no `{path}` in the frame that was waited for")),
+                Some(Value::String(text)) => self.variables.set(name, text),
+                Some(other) => self.variables.set(name, other.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The first frame from a position on that fits.
+    async fn await_frame(
+        &self,
+        pattern: &Pattern,
+        mut from: usize,
+        limit: Duration,
+    ) -> Result<(usize, Value), String> {
+        let mut changes = self.recorder.changes();
+        let look = async {
+            loop {
+                let (count, goes_on) = self.recorder.progress();
+                if let Some(found) = self.recorder.find(from, |frame| pattern.fits(frame)) {
+                    return Ok(found);
+                }
+                if !goes_on {
+                    return Err("the agent's stdout has ended".to_owned());
+                }
+                from = from.max(count);
+                // The recorder lives as long as the stage.
+                let _ = changes.changed().await;
+            }
+        };
+        tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
+    }
+
+    /// Waits until nothing has come for some time, counted from now on.
+    async fn quiet(&self, pause: Duration, limit: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < limit && self.recorder.progress().1 {
+            let last = self.recorder.last_received().map_or(start, |last| last.max(start));
+            let silent = last.elapsed();
+            if silent >= pause {
+                return;
+            }
+            let mut changes = self.recorder.changes();
+            let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
+        }
+    }
+}

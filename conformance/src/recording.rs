@@ -1,0 +1,308 @@
+//! What happened while a case was played or a session recorded, as it is written to a file.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use agentese::types::{
+    Direction, LinePart, LineRepeat, TranscriptControl, TranscriptHeader, TranscriptLine, TranscriptNote,
+    TranscriptRecord,
+};
+use agentese::wire::Maybe;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::transcript::{Transcript, TranscriptError};
+
+/// Lines from this length on are looked at for long runs of one character.
+const LONG_LINE: usize = 64 << 10;
+/// Runs from this length on are written as such.
+const LONG_RUN: usize = 1024;
+
+/// A transcript in the making. Shared by those who write and those who wait.
+#[derive(Debug)]
+pub struct Recorder {
+    start: Instant,
+    log: Mutex<Log>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    records: Vec<TranscriptRecord>,
+    /// What came from the agent: the frame, where the line is JSON.
+    frames: Vec<Option<Value>>,
+    /// When something came last.
+    last: Option<Instant>,
+    /// Nothing more comes from the agent.
+    ended: bool,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self { start: Instant::now(), log: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+}
+
+impl Recorder {
+    fn change<T>(&self, change: impl FnOnce(&mut Log, serde_json::Number) -> T) -> T {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let result = change(&mut log, now.into());
+        drop(log);
+        self.changed.send_replace(());
+        result
+    }
+
+    /// A line came from the agent; `eol` is what ended it where it was no line feed.
+    pub fn received(&self, line: &str, eol: Option<&str>) {
+        self.change(|log, now| {
+            log.records.push(TranscriptRecord::Line(record(Direction::S2c, now, line, eol)));
+            log.frames.push(serde_json::from_str(line).ok());
+            log.last = Some(Instant::now());
+        });
+    }
+
+    /// Text goes to the agent: whole lines, and at the end perhaps a part of one.
+    pub fn sent(&self, text: &str) {
+        self.change(|log, now| {
+            let mut rest = text;
+            while !rest.is_empty() {
+                let (line, after, eol) = match rest.split_once('\n') {
+                    None => (rest, "", Some("")),
+                    Some((line, after)) => match line.strip_suffix('\r') {
+                        Some(line) => (line, after, Some("\r\n")),
+                        None => (line, after, None),
+                    },
+                };
+                log.records.push(TranscriptRecord::Line(record(Direction::C2s, now.clone(), line, eol)));
+                rest = after;
+            }
+        });
+    }
+
+    /// Something happened beside the lines.
+    pub fn control(&self, event: &str, text: Option<String>) {
+        self.change(|log, now| {
+            let mut control = TranscriptControl::new(event);
+            control.t = Some(now);
+            control.text = text;
+            log.records.push(TranscriptRecord::Control(control));
+        });
+    }
+
+    /// The agent ended.
+    pub fn exit(&self, event: &str, code: Option<i64>, stderr: Option<String>) {
+        self.change(|log, now| {
+            let mut control = TranscriptControl::new(event);
+            control.t = Some(now);
+            control.code = code.map_or(Maybe::Null, Maybe::Value);
+            control.stderr = stderr.map_or(Maybe::Absent, Maybe::Value);
+            log.records.push(TranscriptRecord::Control(control));
+        });
+    }
+
+    /// A remark.
+    pub fn note(&self, text: &str) {
+        self.change(|log, now| {
+            let mut note = TranscriptNote::new(text);
+            note.t = Some(now);
+            log.records.push(TranscriptRecord::Note(note));
+        });
+    }
+
+    /// Nothing more comes from the agent.
+    pub fn end(&self) {
+        self.change(|log, _| log.ended = true);
+    }
+
+    /// Tells of every change.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// How many frames there are, and whether more can come.
+    pub(crate) fn progress(&self) -> (usize, bool) {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        (log.frames.len(), !log.ended)
+    }
+
+    /// When something came last.
+    pub(crate) fn last_received(&self) -> Option<Instant> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).last
+    }
+
+    /// The first frame from a position on for which `fits` says so, and its position.
+    pub(crate) fn find(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Option<(usize, Value)> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let frames = log.frames.iter().enumerate().skip(from);
+        let mut frames = frames.filter_map(|(at, frame)| Some((at, frame.as_ref()?)));
+        frames.find(|(_, frame)| fits(frame)).map(|(at, frame)| (at, frame.clone()))
+    }
+
+    /// What was recorded so far.
+    pub fn records(&self) -> Vec<TranscriptRecord> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    }
+}
+
+fn record(dir: Direction, now: serde_json::Number, line: &str, eol: Option<&str>) -> TranscriptLine {
+    let mut record = TranscriptLine::new(dir);
+    record.t = Some(now);
+    record.line = Some(line.to_owned());
+    record.eol = eol.map_or(Maybe::Absent, |eol| Maybe::Value(eol.to_owned()));
+    record
+}
+
+/// A transcript that is complete.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// What was recorded.
+    pub header: TranscriptHeader,
+    /// What happened, in order.
+    pub records: Vec<TranscriptRecord>,
+}
+
+impl Recording {
+    /// Applies a change to every text in it: lines, notes, what agents wrote to stderr, arguments.
+    pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
+        let header = &mut self.header;
+        if let Maybe::Value(arguments) = &mut header.argv {
+            arguments.iter_mut().for_each(|argument| *argument = change(argument));
+        }
+        for record in &mut self.records {
+            let texts: [Option<&mut String>; 2] = match record {
+                TranscriptRecord::Line(line) => [line.line.as_mut(), None],
+                TranscriptRecord::Note(note) => [Some(&mut note.line), None],
+                TranscriptRecord::Control(control) => {
+                    let stderr = match &mut control.stderr {
+                        Maybe::Value(text) => Some(text),
+                        _ => None,
+                    };
+                    [control.text.as_mut(), stderr]
+                }
+                TranscriptRecord::Header(_) => [None, None],
+            };
+            for text in texts.into_iter().flatten() {
+                *text = change(text);
+            }
+        }
+        self
+    }
+
+    /// The file's text: a JSON line for the header and for each record.
+    pub fn text(&self) -> String {
+        let mut out = serde_json::to_string(&self.header).unwrap_or_default();
+        out.push('\n');
+        for record in &self.records {
+            let line = match record {
+                TranscriptRecord::Line(line) => serde_json::to_string(&in_parts(line)),
+                other => serde_json::to_string(other),
+            };
+            out.push_str(&line.unwrap_or_default());
+            out.push('\n');
+        }
+        // Some readers take these for the ends of lines.
+        for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
+            out = out.replace(character, escape);
+        }
+        out
+    }
+
+    /// What was recorded, as it is read from a file.
+    ///
+    /// # Errors
+    /// Never for what a [`Recorder`] recorded.
+    pub fn transcript(&self) -> Result<Transcript, TranscriptError> {
+        Transcript::parse(Path::new("recording"), &self.text())
+    }
+
+    /// Writes the file. What was there is replaced as a whole.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        std::io::Write::write_all(&mut file, self.text().as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+/// A long line with its runs written as such, or the line as it is.
+fn in_parts(line: &TranscriptLine) -> TranscriptLine {
+    let Some(text) = line.line.as_ref().filter(|text| text.len() >= LONG_LINE) else { return line.clone() };
+    let mut parts: Vec<LinePart> = Vec::new();
+    let mut plain = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let mut count = 1;
+        while characters.next_if_eq(&character).is_some() {
+            count += 1;
+        }
+        if count < LONG_RUN {
+            plain.extend(std::iter::repeat_n(character, count));
+            continue;
+        }
+        if !plain.is_empty() {
+            parts.push(LinePart::Text(std::mem::take(&mut plain)));
+        }
+        parts.push(LinePart::Repeat(LineRepeat::new(character.to_string(), count as u64)));
+    }
+    if parts.is_empty() {
+        return line.clone();
+    }
+    if !plain.is_empty() {
+        parts.push(LinePart::Text(plain));
+    }
+    let mut line = line.clone();
+    line.line = None;
+    line.line_parts = Some(parts);
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_becomes_a_record_for_each_line() {
+        let recorder = Recorder::default();
+        recorder.sent("{\"a\":1}\n{\"b\":2}\r\npart");
+        recorder.sent("\n");
+        let records: Vec<_> = recorder
+            .records()
+            .into_iter()
+            .map(|record| match record {
+                TranscriptRecord::Line(line) => (line.line.unwrap(), line.eol.into_option()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let text = |text: &str| text.to_owned();
+        assert_eq!(
+            records,
+            [
+                (text("{\"a\":1}"), None),
+                (text("{\"b\":2}"), Some(text("\r\n"))),
+                (text("part"), Some(text(""))),
+                (text(""), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn long_runs_are_written_in_parts_and_read_back() {
+        let recorder = Recorder::default();
+        let line = format!("{{\"type\":\"{}\u{2028}\"}}", "y".repeat(100_000));
+        recorder.received(&line, None);
+        let recording = Recording { header: TranscriptHeader::new(1, "a"), records: recorder.records() };
+        let text = recording.text();
+        assert!(text.len() < 1000, "{}", text.len());
+        assert_eq!(text.lines().count(), 2);
+        let transcript = Transcript::parse(Path::new("t"), &text).unwrap();
+        assert_eq!(transcript.received().next().unwrap().as_str(), line);
+    }
+}

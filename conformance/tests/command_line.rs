@@ -1,0 +1,136 @@
+//! The command line: what it says, and what it says where something is wrong.
+
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_agentese-conformance")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn list_shows_cases_by_dialect_and_by_what_they_cover() {
+    let all = stdout(&run(&["list"]));
+    assert!(all.lines().count() > 250, "{all}");
+    let few = stdout(&run(&["list", "--dialect", "pi", "--covering", "command fork"]));
+    assert!(few.lines().count() >= 1 && few.lines().all(|line| line.starts_with("pi@0.55 ")), "{few}");
+    assert!(few.contains("fork"), "{few}");
+    let json = stdout(&run(&["list", "--dialect", "opal@0.1", "--json"]));
+    for line in json.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(case["dialect"], "opal@0.1");
+        assert!(["must", "should", "info"].contains(&case["level"].as_str().unwrap()), "{line}");
+    }
+    assert!(stdout(&run(&["list", "--profiles"])).contains("agentese-pi"));
+}
+
+#[test]
+fn errors_are_one_line_and_name_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.json");
+    std::fs::write(&script, r#"{"responses": [{"txt": "x"}]}"#).unwrap();
+    let table: [(&[&str], &str); 9] = [
+        (&["play", "bash-basic"], "the following required arguments were not provided: --profile <PROFILE>"),
+        (&["plya"], "unrecognized subcommand 'plya'"),
+        (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
+        (
+            &["list", "--dialect", "nope"],
+            "there is no dialect `nope`; there are: omp, opal, operator, pi, pisces",
+        ),
+        (
+            &["play", "nope", "--profile", "pi"],
+            "there is no case `nope`; there are: abort-before-first-byte,",
+        ),
+        (&["play", "bash-basic", "--profile", "nope"], "there is no profile `nope`; there are: agentese-"),
+        (&["play", "/nope.json", "--profile", "pi"], "cannot read /nope.json: No such file or directory"),
+        (
+            &["play", "bash-basic", "--profile", "pi", "--", "agentese-no-such-program"],
+            "the agent does not start: ",
+        ),
+        (&["model", "--script", script.to_str().unwrap()], "`responses[0].txt` is no member of the format"),
+    ];
+    for (arguments, wanted) in table {
+        let output = run(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(wanted), "{arguments:?}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(said.matches("os error").count() <= 1, "{said}");
+    }
+}
+
+/// The model as a server: it says where it is, logs, and ends when it is told to.
+#[test]
+fn the_model_serves_until_it_is_told_to_end() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("script.json"), r#"{"responses": [{"text": "from the script"}]}"#).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
+        .args([
+            "model",
+            "--script",
+            &path("script.json"),
+            "--port-file",
+            &path("port"),
+            "--log",
+            &path("log"),
+        ])
+        .spawn()
+        .unwrap();
+    let begin = std::time::Instant::now();
+    let port = loop {
+        if let Ok(port) = std::fs::read_to_string(path("port")) {
+            break port.parse::<u16>().unwrap();
+        }
+        assert!(begin.elapsed().as_secs() < 20 && child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    };
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    stream.write_all(b"POST /v1/messages HTTP/1.1\r\ncontent-length: 13\r\n\r\n{\"model\":\"m\"}").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert!(said.contains("from the script"), "{said}");
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    let log = std::fs::read_to_string(path("log")).unwrap();
+    let request: serde_json::Value = serde_json::from_str(log.trim()).unwrap();
+    assert_eq!((&request["model"], &request["answer"]), (&"m".into(), &0.into()));
+}
+
+/// The dialect of a transcript, and the exit code that scripts look at.
+#[test]
+fn detect_names_the_dialect_of_a_transcript() {
+    let transcripts = concat!(env!("CARGO_MANIFEST_DIR"), "/transcripts");
+    let table = [
+        ("pi/tool-multi", "pi@0.55"),
+        ("pisces/budget_cost", "pisces@13.18"),
+        ("operator/d01_prompt_answered_at_completion", "operator@seed"),
+        ("opal/03_prompt_text", "opal@0.1"),
+    ];
+    for (name, wanted) in table {
+        let output = run(&["detect", "--transcript", &format!("{transcripts}/{name}.jsonl")]);
+        assert!(stdout(&output).starts_with(wanted), "{name}: {}", stdout(&output));
+        assert!(output.status.success());
+    }
+    // Nothing in this session tells omp from pisces.
+    let output = run(&["detect", "--json", "--transcript", &format!("{transcripts}/omp/bash.jsonl")]);
+    let said: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((&said["sure"], &said["guesses"][0]["dialect"]), (&false.into(), &"omp@12.7".into()));
+}
+
+/// A program that is asked: one that plays a transcript answers as the agent did.
+#[test]
+fn detect_asks_a_program() {
+    let program = env!("CARGO_BIN_EXE_agentese-conformance");
+    let output = run(&["detect", "--", program, "replay", "--dialect", "pi", "auto-flags"]);
+    assert!(stdout(&output).starts_with("pi@0.55"), "{}", stdout(&output));
+    let output = run(&["detect", "--timeout", "200", "--", "sh", "-c", "echo why not >&2; exit 1"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "error: the agent said nothing within 200 ms (exited with code 1: why not)\n");
+}

@@ -1,0 +1,229 @@
+//! Every command, event, dialog and documented edge of a dialect has a case that shows it.
+
+use std::collections::BTreeSet;
+
+use agentese::types::{Scenario, ScenarioStep};
+use agentese_conformance::Suite;
+use agentese_conformance::pattern::Pattern;
+use agentese_conformance::transcript::Record;
+use agentese_protocol::Index;
+use regex::Regex;
+use serde_json::Value;
+
+/// The edges that cases name: what the declaration of a dialect has rules for, and what every client
+/// and agent meets sooner or later.
+const EDGES: &[&str] = &[
+    "unknown_command",
+    "parse_failure",
+    "handler_failure",
+    "blank_line",
+    "byte_order_mark",
+    "end_of_input",
+    "partial_line",
+    "long_line",
+    "signal",
+];
+
+/// What no case shows, and why that is. Pisces speaks omp, and omp's cases are its cases too.
+const GAPS: &[(&str, &str, &str)] = &[
+    ("operator", "event tool_execution_start", "no agent was recorded that runs tools over this dialect"),
+    ("operator", "event tool_execution_end", "no agent was recorded that runs tools over this dialect"),
+    ("opal", "dialog client/confirm", "declared in the protocol; no version of the agent sends it"),
+    ("opal", "dialog client/input", "declared in the protocol; no version of the agent sends it"),
+];
+
+/// Documented failures of pi whose text stands in no golden transcript as it is.
+const PLACEHOLDERS: &[(&str, &str, &str)] =
+    &[("compact", "Summarization failed: {reason}", "compact-error: its text is a placeholder there")];
+
+fn index(dialect: &str) -> Index {
+    Index::all().into_iter().find(|index| index.dialect.name == dialect).unwrap()
+}
+
+fn declared(index: &Index) -> BTreeSet<String> {
+    let commands = index.commands.iter().map(|command| format!("command {}", command.wire));
+    let events = index.events.iter().map(|event| format!("event {}", event.name));
+    let dialogs = index.dialogs.iter().map(|dialog| format!("dialog {}", dialog.wire));
+    commands.chain(events).chain(dialogs).collect()
+}
+
+fn covered(cases: &[Scenario]) -> BTreeSet<String> {
+    cases.iter().flat_map(|case| case.covers.clone().unwrap_or_default()).collect()
+}
+
+fn missing(dialect: &str) -> Vec<String> {
+    let suite = Suite::embedded();
+    let mut covered = covered(&suite.cases(dialect).unwrap());
+    if dialect == "pisces" {
+        covered.extend(self::covered(&suite.cases("omp").unwrap()));
+    }
+    declared(&index(dialect)).difference(&covered).cloned().collect()
+}
+
+#[test]
+fn every_command_event_and_dialog_has_a_case() {
+    let mut found = Vec::new();
+    for dialect in Suite::embedded().dialects() {
+        found.extend(missing(&dialect).into_iter().map(|what| (dialect.clone(), what)));
+    }
+    let mut known: Vec<_> =
+        GAPS.iter().map(|(dialect, what, _)| ((*dialect).to_owned(), (*what).to_owned())).collect();
+    known.sort();
+    found.sort();
+    assert_eq!(found, known);
+}
+
+#[test]
+fn every_edge_of_pi_has_a_case() {
+    let covered = covered(&Suite::embedded().cases("pi").unwrap());
+    let missing: Vec<_> = EDGES.iter().filter(|edge| !covered.contains(&format!("edge {edge}"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Each documented failure of pi is shown by a golden transcript: a client sees the text in a case.
+#[test]
+fn every_documented_failure_of_pi_has_a_case() {
+    let suite = Suite::embedded();
+    let index = index("pi");
+    let mut texts = Vec::new();
+    for case in suite.cases("pi").unwrap() {
+        let golden = suite.golden("pi", &case.name).unwrap();
+        for line in golden.iter().flat_map(|golden| golden.received()) {
+            let frame: Value = serde_json::from_str(line.as_str()).unwrap_or_default();
+            texts.extend(frame["error"].as_str().map(str::to_owned));
+        }
+    }
+    let of_commands = index
+        .commands
+        .iter()
+        .flat_map(|command| command.errors.iter().map(|error| (command.wire, error.text)));
+    let of_dialect = index.dialect.errors.iter().map(|error| ("", error.text));
+    // The recorded agent puts the words of a failed parse before failures of most commands.
+    let prefix = regex::escape(index.dialect.edges.parse_prefix);
+    let name = Regex::new(r"\\\{\w+\\\}").unwrap();
+    for (command, text) in of_commands.chain(of_dialect) {
+        if PLACEHOLDERS.iter().any(|known| (known.0, known.1) == (command, text)) {
+            continue;
+        }
+        let wanted = name.replace_all(&regex::escape(text), "(?s:.*)").into_owned();
+        let wanted = Regex::new(&format!("^({prefix})?{wanted}")).unwrap();
+        assert!(texts.iter().any(|seen| wanted.is_match(seen)), "{command}: no case shows `{text}`");
+    }
+}
+
+/// What a case says that it covers is true: its client sends the commands, and its golden transcript has
+/// the events and dialogs.
+#[test]
+fn cases_cover_what_they_say() {
+    let suite = Suite::embedded();
+    for dialect in suite.dialects() {
+        let declared = declared(&index(&dialect));
+        for case in suite.cases(&dialect).unwrap() {
+            let sent: String = case.steps.iter().map(said).collect();
+            let golden = suite.golden(&dialect, &case.name).unwrap();
+            let Some(golden) = golden else {
+                // Nothing can be shown without one.
+                assert_eq!(case.covers.unwrap_or_default(), [""; 0], "{dialect}/{}", case.name);
+                continue;
+            };
+            let received: String =
+                golden.received().map(|line| line.as_str().replace(' ', "") + "\n").collect();
+            for covers in case.covers.iter().flatten() {
+                let place = format!("{dialect}/{}: {covers}", case.name);
+                let (kind, name) = covers.split_once(' ').unwrap();
+                match kind {
+                    "edge" => assert!(EDGES.contains(&name), "{place}"),
+                    "command" => assert!(sent.contains(&format!("\"{name}\"")), "{place}"),
+                    _ => assert!(received.contains(&format!("\"{name}\"")), "{place}"),
+                }
+                assert!(kind == "edge" || declared.contains(covers), "{place} is not declared");
+            }
+        }
+    }
+}
+
+fn said(step: &ScenarioStep) -> String {
+    match step {
+        ScenarioStep::Send(step) => step.send.to_string(),
+        // Escapes are a way of writing a name too.
+        ScenarioStep::Raw(step) => step.raw.replace(' ', "") + &step.raw.replace("\\u005f", "_"),
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn cases_are_named_after_their_files_and_can_be_played() {
+    let suite = Suite::embedded();
+    let mut count = 0;
+    for dialect in suite.dialects() {
+        let index = index(&dialect);
+        let id = format!("{dialect}@{}", index.dialect.revision);
+        for case in suite.cases(&dialect).unwrap() {
+            let place = format!("{dialect}/{}", case.name);
+            assert_eq!((case.scenario, &case.dialect), (1, &id), "{place}");
+            assert_eq!(suite.case(&dialect, &case.name).unwrap().name, case.name, "{place}");
+            assert!(!case.title.is_empty() && !case.steps.is_empty(), "{place}");
+            for step in &case.steps {
+                if let ScenarioStep::Wait(wait) = step {
+                    Pattern::new(&wait.wait).unwrap_or_else(|error| panic!("{place}: {error}"));
+                }
+            }
+            for check in case.requests.iter().flatten() {
+                Pattern::new(&check.expect).unwrap_or_else(|error| panic!("{place}: {error}"));
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 250, "{count}");
+}
+
+/// What the client of a golden transcript said is what the case says, so that one is of the other.
+#[test]
+fn golden_transcripts_are_of_their_cases() {
+    let suite = Suite::embedded();
+    for dialect in suite.dialects() {
+        for case in suite.cases(&dialect).unwrap() {
+            let Some(golden) = suite.golden(&dialect, &case.name).unwrap() else { continue };
+            assert_eq!(golden.header.scenario.as_option(), Some(&case.name), "{dialect}");
+            let lines = golden.records.iter().filter(|record| matches!(record, Record::Sent(_))).count();
+            let steps = case.steps.iter().map(|step| match step {
+                ScenarioStep::Raw(raw) => raw.raw.matches('\n').count() + 1,
+                ScenarioStep::Send(_) => 1,
+                _ => 0,
+            });
+            let steps: usize = steps.sum();
+            assert!(lines.abs_diff(steps) <= 2, "{dialect}/{}: {lines} lines, {steps} steps", case.name);
+        }
+    }
+}
+
+/// Other recordings are of cases that there are.
+#[test]
+fn alternatives_are_of_their_cases() {
+    let suite = Suite::embedded();
+    let mut count = 0;
+    for case in suite.cases("pi").unwrap() {
+        if let Some(other) = suite.alternative("pi", &case.name).unwrap() {
+            assert!(other.received().count() > 3, "{}", case.name);
+            assert_eq!(other.header.agent, "pi");
+            count += 1;
+        }
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/alternatives/pi");
+    assert_eq!(count, std::fs::read_dir(folder).unwrap().count());
+}
+
+#[test]
+fn profiles_name_dialects_and_start_something() {
+    let suite = Suite::embedded();
+    let dialects: BTreeSet<String> = agentese::schema::dialects().into_iter().collect();
+    for name in suite.profiles() {
+        let profile = suite.profile(&name).unwrap();
+        assert_eq!(profile.name, name);
+        assert!(dialects.contains(&profile.dialect), "{name}: {}", profile.dialect);
+        assert!(profile.command.is_some_and(|command| !command.is_empty()), "{name}");
+        if let Some(ready) = &profile.ready {
+            Pattern::new(ready).unwrap();
+        }
+    }
+}

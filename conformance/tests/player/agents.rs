@@ -1,0 +1,218 @@
+//! What the player does for, with and to an agent.
+
+use std::time::{Duration, Instant};
+
+use agentese_conformance::player::{PlayError, PlayOptions, play};
+use serde_json::json;
+
+use crate::{case, outline, run, shell};
+
+#[tokio::test]
+async fn lines_go_both_ways_and_the_end_is_noted() {
+    let agent =
+        shell(r#"while read -r line; do echo "{\"type\":\"said\",\"was\":$line}"; done; printf half"#);
+    let case = case(json!([
+        {"send": {"id": 1, "dir": "${WORK}"}},
+        {"wait": {"type": "said"}, "capture": {"ID": "was.id"}},
+        {"raw": "{\"n\":${ID}}", "eol": "\r\n"},
+        {"wait": {"type": "said", "was": {"n": 1}}},
+        {"bytes": ["eyJi", "Ijoy", "fQo="], "pause_ms": 5},
+        {"wait": {"was": {"b": 2}}},
+        {"note": "now ${ID}"}, {"shell": "echo out; echo err >&2"},
+        {"close_stdin": true}, {"wait_exit_ms": 5000},
+    ]));
+    let played = run(&case, &agent).await;
+    assert_eq!(played.broke_off, None);
+    assert_eq!(
+        outline(&played),
+        [
+            r#"c2s {"id":1,"dir":"/work-dir"}"#,
+            r#"s2c {"type":"said","was":{"id":1,"dir":"/work-dir"}}"#,
+            r#"c2s {"n":1} "\r\n""#,
+            "s2c {\"type\":\"said\",\"was\":{\"n\":1}\r}",
+            r#"c2s {"b":2}"#,
+            r#"s2c {"type":"said","was":{"b":2}}"#,
+            "note now 1",
+            "note $ echo out; echo err >&2\nout\nerr\n",
+            "ctl stdin_closed",
+            r#"s2c half """#,
+            "ctl exited 0",
+            "ctl exit 0",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_environment_is_the_profiles_and_nothing_else() {
+    let agent = shell(r#"env | sort | while read -r line; do echo "{\"env\":\"$line\"}"; done"#);
+    let mut case = case(json!([{"wait_exit_ms": 5000}]));
+    case.environment = Some([("EXTRA".to_owned(), "${MODEL}".to_owned())].into());
+    case.model = Some(serde_json::from_value(json!({"responses": []})).unwrap());
+    let names: Vec<_> = outline(&run(&case, &agent).await)
+        .iter()
+        .filter_map(|line| {
+            line.strip_prefix("s2c {\"env\":\"").map(|line| line.trim_end_matches("\"}").to_owned())
+        })
+        // What a shell sets on its own.
+        .filter(|line| !["PWD=", "SHLVL=", "_=", "OLDPWD="].iter().any(|own| line.starts_with(own)))
+        .collect();
+    assert_eq!(names, ["EXTRA=http://127.0.0.1:4010", "HOME=/home-dir", "PATH=/usr/bin:/bin"]);
+}
+
+#[tokio::test]
+async fn files_are_laid_out_with_the_cases_over_the_profiles() {
+    let mut agent = shell(
+        "cat ../home/.agent/settings.json ../home/.agent/models.json | tr -d ' \\n'; echo; \
+         cat a/b.txt; ls ..; ls -A ../home/.agent; wc -c <bytes",
+    );
+    agent.settings =
+        serde_json::from_value(json!({"file": "settings.json", "value": {"a": {"x": 1}, "b": 2}})).unwrap();
+    agent.models =
+        serde_json::from_value(json!({"file": "models.json", "value": {"url": "${MODEL}"}})).unwrap();
+    agent.files = serde_json::from_value(json!({"agent/gone": "x", "work/a/b.txt": "profile"})).unwrap();
+    let mut case = case(json!([{"wait_exit_ms": 5000}]));
+    case.settings = serde_json::from_value(json!({"a": {"y": 2}})).unwrap();
+    case.files = serde_json::from_value(json!({
+        "work/a/b.txt": "of ${CASE} ${unknown}\n", "agent/gone": {"absent": true}, "work/bytes": {"base64": "AAEC"},
+    }))
+    .unwrap();
+    let lines = outline(&run(&case, &agent).await);
+    assert_eq!(
+        lines[..lines.len() - 2],
+        [
+            r#"s2c {"a":{"x":1,"y":2},"b":2}{"url":"http://127.0.0.1:4010"}"#,
+            "s2c of c ${unknown}",
+            "s2c home",
+            "s2c tmp",
+            "s2c work",
+            "s2c models.json",
+            "s2c settings.json",
+            "s2c 3",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_wait_in_vain_breaks_off_and_the_agent_is_ended() {
+    let agent = shell("cat >/dev/null");
+    let steps = json!([{"wait": {"type": "never"}, "timeout_ms": 50}, {"send": {"not": "sent"}}]);
+    let played = run(&case(steps), &agent).await;
+    let reason = r#"step 0: nothing like {"type":"never"} within 50 ms: the time is over"#;
+    assert_eq!(played.broke_off.as_deref(), Some(reason));
+    assert_eq!(outline(&played), ["ctl player_error", "ctl stdin_closed", "ctl exit 0"]);
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_agent() {
+    let agent = shell("exit 3");
+    let begin = Instant::now();
+    let played = run(&case(json!([{"wait": {"type": "never"}}])), &agent).await;
+    assert!(played.broke_off.unwrap().ends_with("the agent's stdout has ended"));
+    assert!(begin.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn writing_to_an_agent_that_has_ended_is_noted_and_no_more() {
+    let agent = shell("exec <&-; echo '{\"type\":\"closed\"}'; sleep 0.2");
+    let steps = json!([{"wait": {"type": "closed"}}, {"send": {"a": 1}}, {"wait_exit_ms": 5000}]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(played.broke_off, None);
+    assert_eq!(outline(&played)[1..4], [r#"c2s {"a":1}"#, "ctl player_error", "ctl exited 0"]);
+}
+
+#[tokio::test]
+async fn an_optional_wait_in_vain_goes_on() {
+    let agent = shell("read -r line; echo '{\"type\":\"said\"}'");
+    let steps = json!([
+        {"wait": {"type": "never"}, "timeout_ms": 50, "optional": true}, {"send": {}}, {"wait": {"type": "said"}},
+    ]);
+    assert_eq!(run(&case(steps), &agent).await.broke_off, None);
+}
+
+/// The ladder: end of input, SIGTERM, SIGKILL; and what the agent started goes with it.
+#[tokio::test]
+async fn an_agent_that_does_not_end_is_ended_with_all_that_it_started() {
+    let agent = shell(
+        "trap '' TERM; sleep 1000 & echo \"{\\\"child\\\":$!}\"; while :; do read -r line || sleep 0.1; done",
+    );
+    let mut case = case(
+        json!([{"wait": {"child": {"$has": true}}, "capture": {"CHILD": "child"}}, {"note": "${CHILD}"}]),
+    );
+    case.exit_grace_ms = Some(50);
+    let played = run(&case, &agent).await;
+    let lines = outline(&played);
+    assert_eq!(lines[2..], ["ctl stdin_closed", "ctl signal SIGTERM", "ctl exit -9"], "{lines:?}");
+    let child = lines[1].strip_prefix("note ").unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_agent_and_stands_in_the_transcript() {
+    let agent = shell(
+        "trap 'echo \"{\\\"type\\\":\\\"bye\\\"}\"; exit 143' TERM; echo '{\"type\":\"up\"}'; while :; do sleep 0.05; done",
+    );
+    let steps = json!([{"wait": {"type": "up"}}, {"signal": "SIGTERM"}, {"wait": {"type": "bye"}}, {"wait_exit_ms": 5000}]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(
+        outline(&played),
+        [
+            r#"s2c {"type":"up"}"#,
+            "ctl signal SIGTERM",
+            r#"s2c {"type":"bye"}"#,
+            "ctl exited 143",
+            "ctl exit 143"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn waits_count_peek_and_look_from_the_start() {
+    let agent = shell("for i in 1 2 3; do echo \"{\\\"n\\\":$i,\\\"k\\\":\\\"x\\\"}\"; done; cat >/dev/null");
+    let steps = json!([
+        {"wait": {"k": "x"}, "count": 2, "capture": {"A": "n"}},
+        {"wait": {"k": "x"}, "peek": true, "capture": {"B": "n"}},
+        {"wait": {"k": "x"}, "from": "start", "capture": {"C": "n"}},
+        {"wait": {"k": "x"}, "capture": {"D": "n"}},
+        {"note": "${A} ${B} ${C} ${D}"},
+        {"quiet_ms": 20, "skip": true},
+        {"wait": {"k": "x"}, "timeout_ms": 30, "optional": true},
+    ]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(played.broke_off, None);
+    assert_eq!(outline(&played)[3..5], ["note 2 3 1 3", "ctl player_error"]);
+}
+
+/// Two megabytes each way at once: neither side waits for the other.
+#[tokio::test]
+async fn long_lines_do_not_block() {
+    let agent = shell("head -c 2000000 /dev/zero | tr '\\0' y; echo; cat | wc -c");
+    let steps = json!([
+        {"raw": "@@", "repeat": {"token": "@@", "text": "x", "n": 2_000_000}}, {"close_stdin": true},
+        {"wait_exit_ms": 10000},
+    ]);
+    let played = run(&case(steps), &agent).await;
+    assert!(outline(&played).contains(&"s2c 2000001".to_owned()));
+    assert!(played.recording.text().len() < 2000);
+}
+
+#[tokio::test]
+async fn what_cannot_be_played_is_said_before_anything_starts() {
+    let agent = shell("touch started");
+    let table = [
+        (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: `$foo` is no operator of patterns"),
+        (json!([{"bytes": ["?"]}]), "step 0: invalid symbol 63, offset 0."),
+    ];
+    for (steps, wanted) in table {
+        let error = play(&case(steps), &agent, &PlayOptions::default()).await.unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+    }
+    let mut absent = shell("");
+    absent.command = Some(vec!["agentese-there-is-no-such-program".to_owned()]);
+    let error = play(&case(json!([])), &absent, &PlayOptions::default()).await.unwrap_err();
+    assert!(matches!(error, PlayError::Spawn(_)), "{error}");
+    let mut setup = case(json!([]));
+    setup.setup = Some(vec!["echo broken; exit 4".to_owned()]);
+    let error = play(&setup, &agent, &PlayOptions::default()).await.unwrap_err();
+    assert_eq!(error.to_string(), "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
+}

@@ -1,0 +1,140 @@
+//! `record` between a client and an agent, both of them real processes; `replay` of what it wrote.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use agentese_conformance::Transcript;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn start(arguments: &[&str]) -> Child {
+    Command::new(PROGRAM)
+        .args(arguments)
+        .env("RECORD_TEST_TOKEN", "tooth-and-nail")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
+
+/// Says lines, each after the one that it waits for, and returns all that came, the exit code and stderr.
+async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<String>, i32, String) {
+    let talk = async {
+        let mut stdin = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut seen = Vec::new();
+        for (line, until) in said {
+            stdin.write_all(format!("{}\n", line.as_ref()).as_bytes()).await.unwrap();
+            loop {
+                let line = lines.next_line().await.unwrap().expect("an answer");
+                let is_last = line.contains(until);
+                seen.push(line);
+                if is_last {
+                    break;
+                }
+            }
+        }
+        drop(stdin);
+        while let Some(line) = lines.next_line().await.unwrap() {
+            seen.push(line);
+        }
+        let output = child.wait_with_output().await.unwrap();
+        (seen, output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    tokio::time::timeout(LIMIT, talk).await.expect("the session ends")
+}
+
+/// An agent of one line of shell that says every line again.
+const ECHO: &str =
+    r#"while read -r line; do echo "{\"type\":\"echo\",\"of\":$line}"; done; echo bye >&2; exit 5"#;
+
+#[tokio::test]
+async fn bytes_pass_through_and_what_is_kept_is_redacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("deep/session.jsonl");
+    let here = std::env::current_dir().unwrap();
+    let child = start(&[
+        "record",
+        "--out",
+        out.to_str().unwrap(),
+        "--agent",
+        "echo",
+        "--redact",
+        "nightingale=bird",
+        "--",
+        "/bin/sh",
+        "-c",
+        ECHO,
+    ]);
+    let line = format!(
+        r#"{{"id":1,"apiKey":"averysecretvalue","path":"{}/x","note":"sk-abcdefghijklmnopqrstuvwx nightingale"}}"#,
+        here.display()
+    );
+    let (seen, code, stderr) = converse(child, &[(&line, "echo")]).await;
+    assert_eq!(code, 5, "{stderr}");
+    // The client sees every byte.
+    assert_eq!(seen, [format!(r#"{{"type":"echo","of":{line}}}"#)]);
+    assert!(stderr.contains("bye"), "{stderr}");
+    let kept = std::fs::read_to_string(&out).unwrap();
+    for secret in ["averysecretvalue", "sk-abc", "nightingale", here.to_str().unwrap()] {
+        assert!(!kept.contains(secret), "{secret}: {kept}");
+    }
+    let transcript = Transcript::load(&out).unwrap();
+    assert_eq!(transcript.header.agent, "echo");
+    assert_eq!(
+        transcript.sent().next().unwrap().as_str(),
+        r#"{"id":1,"apiKey":"[redacted]","path":"/work-dir/x","note":"[redacted] bird"}"#
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_kept_where_a_key_is_left() {
+    let table = [
+        (r#"{"text":"Authorization: Bearer abcdefghijklmnopqrst"}"#, "record 1 has an authorization header"),
+        (r#"{"text":"it is tooth-and-nail"}"#, "record 1 has the value of the variable RECORD_TEST_TOKEN"),
+    ];
+    for (line, wanted) in table {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("session.jsonl");
+        let child = start(&["record", "--out", out.to_str().unwrap(), "--", "/bin/sh", "-c", ECHO]);
+        let (_, code, stderr) = converse(child, &[(line, "echo")]).await;
+        assert_eq!(code, 3, "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}");
+        // Not even the message has it in full.
+        assert!(!stderr.contains("tooth-and-nail") && !stderr.contains("abcdefghij"), "{stderr}");
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+/// A recorded session is played back to a client that asks the same and a little more.
+#[tokio::test]
+async fn a_recording_plays_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("session.jsonl");
+    let out = out.to_str().unwrap();
+    let said = |id: &'static str, message: &'static str| {
+        let state = format!(r#"{{"id":"{id}","type":"get_state"}}"#);
+        let prompt = format!(r#"{{"type":"prompt","id":"b","message":"{message}"}}"#);
+        let stats = r#"{"id":"c","type":"get_session_stats"}"#.to_owned();
+        [(state, "\"get_state\""), (prompt, "agent_end"), (stats, "\"get_session_stats\"")]
+    };
+    let recorded = start(&["record", "--out", out, "--", PROGRAM, "replay", "--dialect", "pi", "tool-multi"]);
+    let (seen, code, stderr) = converse(recorded, &said("a", "three things")).await;
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let replayed = start(&["replay", "--dialect", "pi@0.55", "--strict", out]);
+    let (seen_again, code, stderr) = converse(replayed, &said("x", "three things")).await;
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let ids = |line: &String| line.replace("\"id\":\"x\"", "\"id\":\"a\"");
+    assert_eq!(seen_again.iter().map(ids).collect::<Vec<_>>(), seen);
+    // In another way: told, and with --strict a failure.
+    let other = start(&["replay", "--dialect", "pi", "--strict", out]);
+    let (_, code, stderr) = converse(other, &said("a", "something else")).await;
+    assert_eq!(code, 1);
+    assert!(stderr.starts_with("different: "), "{stderr}");
+}

@@ -1,0 +1,291 @@
+//! Playing a model script: which answer a request gets, and in which pieces it comes.
+//!
+//! A script stands in for a language model. What plays it, a provider inside an agent or a server on
+//! loopback, is another matter: both decode the script here, so that it means the same to both.
+
+use crate::types::{
+    Chunks, ModelScript, ScriptArguments, ScriptBlock, ScriptCondition, ScriptRepeat, ScriptResponse,
+    ScriptStop, ScriptUsage,
+};
+
+/// What answers once a script has run out and has no default.
+const EXHAUSTED: &str = "(script exhausted)";
+
+/// The tokens that an answer without figures reports.
+const INPUT: u64 = 100;
+const OUTPUT: u64 = 20;
+
+/// What a script may ask about a request.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The text of the user's last message.
+    pub user: &'a str,
+    /// The system prompt.
+    pub system: &'a str,
+    /// The model that is asked for.
+    pub model: &'a str,
+    /// Whether results of tools stand behind the user's last message.
+    pub tool_results: bool,
+    /// The whole request as text. Called only for a script that looks into it.
+    pub body: &'a dyn Fn() -> String,
+}
+
+impl std::fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asked")
+            .field("user", &self.user)
+            .field("model", &self.model)
+            .field("tool_results", &self.tool_results)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Asked<'_> {
+    fn fits(&self, condition: &ScriptCondition) -> bool {
+        let within = |wanted: &Option<String>, text: &str| wanted.as_ref().is_none_or(|it| text.contains(it));
+        within(&condition.user, self.user)
+            && within(&condition.system, self.system)
+            && condition.model.as_ref().is_none_or(|model| model == self.model)
+            && condition.tool_results.is_none_or(|wanted| wanted == self.tool_results)
+            && condition.body.as_ref().is_none_or(|wanted| (self.body)().contains(wanted))
+    }
+}
+
+/// The answer to one request.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// The request's number, from 0.
+    pub number: u64,
+    /// The answer's place in the script; none where it is the default, or the script has run out.
+    pub place: Option<usize>,
+    /// The answer.
+    pub answer: ScriptResponse,
+}
+
+/// A script that is being played.
+#[derive(Debug)]
+pub struct Playlist {
+    script: ModelScript,
+    used: Vec<bool>,
+    requests: u64,
+}
+
+impl Playlist {
+    /// Plays a script from its beginning.
+    pub fn new(script: ModelScript) -> Self {
+        Self { used: vec![false; script.responses.len()], script, requests: 0 }
+    }
+
+    /// The answer to the next request: the first one whose condition it fits, else the next one
+    /// without a condition, else the default, else a text that says that the script has run out.
+    pub fn next(&mut self, asked: &Asked<'_>) -> Turn {
+        let number = self.requests;
+        self.requests += 1;
+        let left = || self.script.responses.iter().enumerate().filter(|(place, _)| !self.used[*place]);
+        let fitting =
+            left().find(|(_, answer)| answer.when.as_ref().is_some_and(|condition| asked.fits(condition)));
+        let chosen = fitting.or_else(|| left().find(|(_, answer)| answer.when.is_none()));
+        let Some((place, answer)) = chosen else {
+            let answer = self.script.default.clone().unwrap_or_else(|| {
+                let mut answer = ScriptResponse::new();
+                answer.text = Some(EXHAUSTED.to_owned());
+                answer
+            });
+            return Turn { number, place: None, answer };
+        };
+        let answer = answer.clone();
+        self.used[place] = answer.keep != Some(true);
+        Turn { number, place: Some(place), answer }
+    }
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// Reasoning.
+    Thinking {
+        /// The provider's mark.
+        signature: Option<String>,
+    },
+    /// A tool call; its pieces make up the arguments' JSON text.
+    ToolCall {
+        /// The call's id, where the script has one.
+        id: Option<String>,
+        /// The tool.
+        name: String,
+    },
+}
+
+/// A block of an answer, in the pieces in which it is streamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: Kind,
+    /// The pieces.
+    pub pieces: Vec<String>,
+}
+
+/// How an answer breaks off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Break {
+    /// Nothing more comes, and no end either.
+    Hang,
+    /// The connection is reset.
+    Reset,
+    /// The connection is closed in good order.
+    Close,
+    /// An error comes within the stream.
+    Error,
+}
+
+/// Where and how an answer breaks off: after that many pieces, or before anything at all where the
+/// number is negative. None where it comes to its end.
+pub fn break_of(answer: &ScriptResponse) -> Option<(Break, i64)> {
+    [
+        (Break::Hang, answer.hang_after),
+        (Break::Reset, answer.drop_after),
+        (Break::Close, answer.fin_after),
+        (Break::Error, answer.stream_error_after),
+    ]
+    .into_iter()
+    .find_map(|(kind, after)| Some((kind, after?)))
+}
+
+/// The blocks of an answer.
+pub fn blocks(answer: &ScriptResponse) -> Vec<Block> {
+    match (&answer.blocks, &answer.text) {
+        (Some(blocks), _) => blocks.iter().map(block).collect(),
+        (None, Some(text)) => vec![Block { kind: Kind::Text, pieces: vec![text.clone()] }],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Why an answer stops, where it comes to its end.
+pub fn stop_of(answer: &ScriptResponse, blocks: &[Block]) -> ScriptStop {
+    let calls = blocks.iter().any(|block| matches!(block.kind, Kind::ToolCall { .. }));
+    answer.stop.clone().unwrap_or(if calls { ScriptStop::ToolUse } else { ScriptStop::Stop })
+}
+
+/// Tokens that an answer reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tokens {
+    /// Input tokens that came from no cache.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+}
+
+/// The tokens that an answer reports; round figures where the script has none.
+pub fn tokens_of(answer: &ScriptResponse) -> Tokens {
+    let count = |pick: fn(&ScriptUsage) -> Option<u64>| answer.usage.as_ref().and_then(pick);
+    Tokens {
+        input: count(|usage| usage.input).unwrap_or(INPUT),
+        output: count(|usage| usage.output).unwrap_or(OUTPUT),
+        cache_read: count(|usage| usage.cache_read).unwrap_or_default(),
+        cache_write: count(|usage| usage.cache_write).unwrap_or_default(),
+    }
+}
+
+fn block(block: &ScriptBlock) -> Block {
+    match block {
+        ScriptBlock::Text(block) => Block { kind: Kind::Text, pieces: pieces(&block.text) },
+        ScriptBlock::TextRepeat(block) => Block { kind: Kind::Text, pieces: repeated(&block.text_repeat) },
+        ScriptBlock::Thinking(block) => Block {
+            kind: Kind::Thinking { signature: block.signature.clone() },
+            pieces: pieces(&block.thinking),
+        },
+        ScriptBlock::ThinkingRepeat(block) => Block {
+            kind: Kind::Thinking { signature: block.signature.clone() },
+            pieces: repeated(&block.thinking_repeat),
+        },
+        ScriptBlock::Tool(block) => {
+            let call = &block.tool;
+            let pieces = match &call.args {
+                None => vec!["{}".to_owned()],
+                Some(ScriptArguments::Object(members)) => {
+                    vec![serde_json::Value::Object(members.clone()).to_string()]
+                }
+                Some(ScriptArguments::Whole(text)) => vec![text.clone()],
+                Some(ScriptArguments::Pieces(pieces)) => pieces.clone(),
+            };
+            Block { kind: Kind::ToolCall { id: call.id.clone(), name: call.name.clone() }, pieces }
+        }
+    }
+}
+
+fn pieces(chunks: &Chunks) -> Vec<String> {
+    match chunks {
+        Chunks::Whole(text) => vec![text.clone()],
+        Chunks::Pieces(pieces) => pieces.clone(),
+    }
+}
+
+fn repeated(repeat: &ScriptRepeat) -> Vec<String> {
+    (0..repeat.n).map(|number| repeat.chunk.replace("{i}", &number.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn play(script: serde_json::Value, requests: &[(&str, bool)]) -> Vec<String> {
+        let mut playlist = Playlist::new(serde_json::from_value(script).unwrap());
+        let mut answers = Vec::new();
+        for (user, tool_results) in requests {
+            let asked = Asked {
+                user,
+                system: "Be brief.",
+                model: "m",
+                tool_results: *tool_results,
+                body: &|| format!("body of {user}"),
+            };
+            let turn = playlist.next(&asked);
+            assert_eq!(turn.number, answers.len() as u64);
+            answers.push(turn.answer.text.unwrap());
+        }
+        answers
+    }
+
+    #[test]
+    fn requests_get_the_answers_in_order_and_then_the_default() {
+        let script = serde_json::json!({"responses": [{"text": "a"}, {"text": "b"}]});
+        assert_eq!(play(script, &[("", false); 3]), ["a", "b", EXHAUSTED]);
+        let script = serde_json::json!({"responses": [{"text": "a"}], "default": {"text": "d"}});
+        assert_eq!(play(script, &[("", false); 3]), ["a", "d", "d"]);
+    }
+
+    #[test]
+    fn an_answer_with_a_condition_waits_for_its_request() {
+        let script = serde_json::json!({"responses": [
+            {"text": "next"},
+            {"when": {"user": "run", "tool_results": false}, "text": "call"},
+            {"when": {"user": "run", "tool_results": true}, "keep": true, "text": "done"},
+            {"when": {"body": "body of deep", "model": "m", "system": "brief"}, "text": "deep"},
+            {"when": {"model": "another"}, "keep": true, "text": "never"},
+        ]});
+        let requests =
+            [("run it", false), ("run it", true), ("run it", true), ("deep", false), ("deep", false)];
+        assert_eq!(play(script, &requests), ["call", "done", "done", "deep", "next"]);
+    }
+
+    #[test]
+    fn blocks_come_in_their_pieces() {
+        let answer: ScriptResponse = serde_json::from_value(serde_json::json!({"blocks": [
+            {"thinking": "t", "signature": "s"}, {"text_repeat": {"chunk": "w{i} ", "n": 2}},
+            {"tool": {"name": "ls"}}, {"tool": {"id": "c", "name": "bash", "args": ["{", "}"]}},
+        ], "fin_after": 3}))
+        .unwrap();
+        let blocks = blocks(&answer);
+        let pieces: Vec<_> = blocks.iter().map(|block| block.pieces.join("|")).collect();
+        assert_eq!(pieces, ["t", "w0 |w1 ", "{}", "{|}"]);
+        assert_eq!(blocks[0].kind, Kind::Thinking { signature: Some("s".to_owned()) });
+        assert_eq!(stop_of(&answer, &blocks), ScriptStop::ToolUse);
+        assert_eq!(break_of(&answer), Some((Break::Close, 3)));
+    }
+}
