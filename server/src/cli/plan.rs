@@ -169,7 +169,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
                 return refuse("--print is not available in this version: rpc is the one mode there is");
             }
             Some("rpc") => {}
-            None => return refuse(&no_mode(run)),
+            None => return refuse(no_mode(run)),
             Some(mode) => {
                 return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
             }

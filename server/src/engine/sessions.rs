@@ -42,7 +42,8 @@ impl Engine {
     }
 
     /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
-    /// of that message. What is going on is aborted first; the queues are emptied.
+    /// of that message. What is going on is aborted first; the queues are emptied. The model and the
+    /// level stay as they are.
     pub async fn fork(&self, entry: &str) -> Result<String, ForkError> {
         // An unknown entry disturbs nothing.
         if !self.fork_messages().iter().any(|(id, _)| id.as_str() == entry) {
@@ -50,12 +51,8 @@ impl Engine {
         }
         let mut state = self.idle().await;
         let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
-        if session.messages().is_empty() {
-            session.thinking_changed(state.thinking);
-        }
-        let restored = session.restored();
+        state.write_settings(&mut session);
         state.move_to(session);
-        self.shared.restore(&mut state, restored);
         Ok(text)
     }
 
@@ -82,6 +79,20 @@ impl State {
     fn move_to(&mut self, session: Session) {
         self.forget_what_waits();
         self.session = session;
+    }
+
+    /// Has a session say what is set now, where it says something else: whoever opens it later goes on
+    /// with that.
+    fn write_settings(&self, session: &mut Session) {
+        let said = session.restored();
+        if let (Some((provider, id)), Some(model)) = (&said.model, &self.model)
+            && (*provider != model.provider || *id != model.id)
+        {
+            session.model_changed(&model.provider, &model.id);
+        }
+        if said.thinking != Some(self.thinking) {
+            session.thinking_changed(self.thinking);
+        }
     }
 
     /// Empties the queues. Commands that ended during a run belong to the session that is left.

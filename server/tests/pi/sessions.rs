@@ -143,6 +143,27 @@ async fn a_fork_ends_before_a_message_of_the_user() {
 }
 
 #[tokio::test]
+async fn a_fork_keeps_what_is_set_and_says_so_where_its_path_says_something_else() {
+    let (mut link, _place) = kept(json!([{"text": "one"}, {"text": "two"}]));
+    link.run("first").await;
+    link.run("second").await;
+    let last = |path: &Path| entries(path).pop().unwrap();
+    let points = link.data(json!({"type": "get_fork_messages"})).await["messages"].clone();
+    link.data(json!({"type": "fork", "entryId": points[1]["entryId"]})).await;
+    assert_eq!(last(&file(&mut link).await)["type"], "message", "there is nothing to say");
+    link.data(json!({"type": "set_thinking_level", "level": "low"})).await;
+    link.data(json!({"type": "fork", "entryId": points[0]["entryId"]})).await;
+    assert_eq!(link.state().await["thinkingLevel"], "low");
+    link.run("another").await;
+    let fork = file(&mut link).await;
+    assert_eq!(
+        kinds(&fork),
+        ["session", "model_change", "thinking_level_change", "thinking_level_change", "user", "assistant"]
+    );
+    assert_eq!(entries(&fork)[3]["thinkingLevel"], "low");
+}
+
+#[tokio::test]
 async fn fm_f52_a_run_ends_before_its_session_is_left() {
     let slow = json!({"blocks": [{"text": ["a", "never"]}], "hang_after": 1});
     for command in ["new_session", "switch_session", "fork"] {

@@ -29,10 +29,8 @@ impl Reader for Items {
         let Some(event) = said.json(data) else { return };
         match event["type"].as_str().unwrap_or_default() {
             "response.output_item.added" => self.open(&event["item"], said),
-            "response.reasoning_summary_part.added" => {
-                if self.item.as_ref().is_some_and(|item| item.begun) {
-                    said.thinking("\n\n", None);
-                }
+            "response.reasoning_summary_part.added" if self.item.as_ref().is_some_and(|item| item.begun) => {
+                said.thinking("\n\n", None);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.begin();
