@@ -95,7 +95,7 @@ const STARTS = {
 
 if (agent === "pi") {
   const { version } = JSON.parse(await readFile(join(ROOT, `interop/node_modules/${PI}/package.json`), "utf8"));
-  for (const readme of ["README.md", "sdk-ts/README.md"]) {
+  for (const readme of ["README.md", "sdk-ts/README.md", "sdk-python/README.md"]) {
     const text = await readFile(join(ROOT, readme), "utf8");
     assert.ok(text.includes(`npm install -g ${PI}@${version}`), `${readme} installs another pi than this one`);
   }

@@ -29,6 +29,10 @@ struct Wanted {
     frames: Option<u64>,
 }
 
+fn ticket(py: Python<'_>, mailbox: Option<&Py<Mailbox>>, number: Option<u64>) -> PyResult<Option<Ticket>> {
+    mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
+}
+
 /// A connection to an agent. Calls may come from any thread.
 #[pyclass(frozen)]
 pub struct Connection {
@@ -38,8 +42,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn ticket(&self, number: Option<u64>) -> Option<Ticket> {
-        Some(self.mailbox.as_ref()?.get().ticket(number?))
+    fn ticket(&self, py: Python<'_>, number: Option<u64>) -> PyResult<Option<Ticket>> {
+        ticket(py, self.mailbox.as_ref(), number)
     }
 
     fn make(
@@ -54,9 +58,10 @@ impl Connection {
         let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
         table.get().prepare(py, spec);
         let mut options = options.into_core()?;
-        let ticket = |number: u64| Some(mailbox.as_ref()?.get().ticket(number));
-        let questions = Questions::new(wanted.dialogs.and_then(ticket));
-        let frames = wanted.frames.map(|number| Frames::new(ticket(number)));
+        let ticket = |number| ticket(py, mailbox.as_ref(), number);
+        let questions = Questions::new(ticket(wanted.dialogs)?);
+        let frames_ticket = ticket(wanted.frames)?;
+        let frames = wanted.frames.map(|_| Frames::new(frames_ticket));
         let diagnostics = Arc::<Diagnostics>::default();
         options.tap = Some(Arc::new(Keeper { diagnostics: diagnostics.clone(), frames: frames.clone() }));
         if wanted.dialogs.is_some() {
@@ -122,6 +127,12 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
     }
 
+    /// Whether this process inherited it by a fork, and cannot use it.
+    #[getter]
+    fn inherited(&self) -> bool {
+        self.inner.is_inherited()
+    }
+
     /// `NAME@REVISION`.
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<String> {
@@ -164,7 +175,7 @@ impl Connection {
     ) -> PyResult<Pending> {
         let client = self.inner.get(py)?.client.clone();
         let limit = limit(timeout)?;
-        Ok(Pending::start(self.ticket(ticket), async move {
+        Ok(Pending::start(self.ticket(py, ticket)?, async move {
             client.call(&command, &members, limit).await.map(Outcome::Data)
         }))
     }
@@ -183,9 +194,9 @@ impl Connection {
         let client = &self.inner.get(py)?.client;
         let started = client.start(command, members, limit(timeout)?);
         let (events, answer) = started.map_err(|error| errors::from_core(py, &error))?;
-        let stream = Stream::new(events, self.table.clone_ref(py), self.ticket(events_ticket));
+        let stream = Stream::new(events, self.table.clone_ref(py), self.ticket(py, events_ticket)?);
         let pending =
-            Pending::start(self.ticket(answer_ticket), async move { answer.await.map(Outcome::Data) });
+            Pending::start(self.ticket(py, answer_ticket)?, async move { answer.await.map(Outcome::Data) });
         Ok((stream, pending))
     }
 
@@ -193,7 +204,7 @@ impl Connection {
     #[pyo3(signature = (ticket=None))]
     fn events(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Stream> {
         let events = self.inner.get(py)?.client.events().map_err(|error| errors::from_core(py, &error))?;
-        Ok(Stream::new(events, self.table.clone_ref(py), self.ticket(ticket)))
+        Ok(Stream::new(events, self.table.clone_ref(py), self.ticket(py, ticket)?))
     }
 
     /// Sends a line as it is.
@@ -205,14 +216,14 @@ impl Connection {
     #[pyo3(signature = (ticket=None))]
     fn close(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
         let client = self.inner.get(py)?.client.clone();
-        Ok(Pending::start(self.ticket(ticket), async move { Ok(Outcome::Over(client.close().await)) }))
+        Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(client.close().await)) }))
     }
 
     /// Waits for the end, whoever brings it about.
     #[pyo3(signature = (ticket=None))]
     fn terminated(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
         let over = self.inner.get(py)?.client.terminated();
-        Ok(Pending::start(self.ticket(ticket), async move { Ok(Outcome::Over(over.await)) }))
+        Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(over.await)) }))
     }
 
     /// The next question, blocking; nothing at the end.

@@ -100,6 +100,7 @@ impl Frames {
     /// Waits for the next ones; none at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
         loop {
+            let heard = self.bell.rings();
             let frames = self.take();
             if !frames.is_empty() {
                 return Ok(Some(frames));
@@ -108,7 +109,7 @@ impl Frames {
                 // One may have come between the two.
                 return Ok(Some(self.take()).filter(|frames| !frames.is_empty()));
             }
-            self.bell.wait(py, None)?;
+            self.bell.wait(py, heard, None)?;
         }
     }
 }

@@ -36,15 +36,20 @@ impl<T> Home<T> {
         Home { generation: generation(), value: ManuallyDrop::new(value) }
     }
 
+    /// Whether this is a child that was forked off the process that made it.
+    pub fn is_inherited(&self) -> bool {
+        self.generation != generation()
+    }
+
     /// The value; fails in a forked child.
     pub fn get(&self, py: Python<'_>) -> PyResult<&T> {
-        if self.generation == generation() { Ok(&self.value) } else { Err(errors::forked(py)) }
+        if !self.is_inherited() { Ok(&self.value) } else { Err(errors::forked(py)) }
     }
 }
 
 impl<T> Drop for Home<T> {
     fn drop(&mut self) {
-        if self.generation == generation() {
+        if !self.is_inherited() {
             // SAFETY: dropped once, here, and not used afterwards.
             #[allow(unsafe_code)]
             unsafe {

@@ -10,6 +10,8 @@ use std::task::Wake;
 use pyo3::prelude::*;
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::home::Home;
+
 #[derive(Default)]
 struct State {
     ready: Vec<u64>,
@@ -60,7 +62,7 @@ impl Wake for Ticket {
 /// Tickets of what has become ready, for one event loop.
 #[pyclass(frozen)]
 pub struct Mailbox {
-    shared: Arc<Box>,
+    shared: Home<Arc<Box>>,
 }
 
 #[pymethods]
@@ -69,26 +71,34 @@ impl Mailbox {
     fn new() -> PyResult<Self> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| std::io::Error::from_raw_os_error(error.raw_os_error()))?;
-        Ok(Mailbox { shared: Arc::new(Box { descriptor, state: Mutex::default() }) })
+        let shared = Arc::new(Box { descriptor, state: Mutex::default() });
+        Ok(Mailbox { shared: Home::new(shared) })
     }
 
     /// The descriptor that is readable while tickets lie here.
-    fn fileno(&self) -> i32 {
-        self.shared.descriptor.as_raw_fd()
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(self.shared.get(py)?.descriptor.as_raw_fd())
+    }
+
+    /// Whether this process inherited it by a fork: its descriptor and what is registered for it are the parent's.
+    #[getter]
+    fn inherited(&self) -> bool {
+        self.shared.is_inherited()
     }
 
     /// Takes all tickets.
-    fn drain(&self) -> Vec<u64> {
-        let mut state = self.shared.state();
-        let _ = rustix::io::read(&self.shared.descriptor, &mut [0u8; 8]);
+    fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        let shared = self.shared.get(py)?;
+        let mut state = shared.state();
+        let _ = rustix::io::read(&shared.descriptor, &mut [0u8; 8]);
         state.signalled = false;
-        std::mem::take(&mut state.ready)
+        Ok(std::mem::take(&mut state.ready))
     }
 }
 
 impl Mailbox {
-    /// A ticket for this mailbox.
-    pub fn ticket(&self, number: u64) -> Ticket {
-        Ticket { mailbox: self.shared.clone(), number }
+    /// A ticket for this mailbox; fails in a forked child.
+    pub fn ticket(&self, py: Python<'_>, number: u64) -> PyResult<Ticket> {
+        Ok(Ticket { mailbox: self.shared.get(py)?.clone(), number })
     }
 }

@@ -87,12 +87,15 @@ impl Pending {
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let slot = &self.task.get(py)?.slot;
         let deadline = deadline(seconds);
-        while slot.outcome().is_none() {
-            if !slot.bell.wait(py, deadline)? {
+        loop {
+            let heard = slot.bell.rings();
+            if slot.outcome().is_some() {
+                return Ok(true);
+            }
+            if !slot.bell.wait(py, heard, deadline)? {
                 return Ok(slot.outcome().is_some());
             }
         }
-        Ok(true)
     }
 
     /// Takes what came of it: the decoded data, nothing where there is none, the end of the connection. Raises

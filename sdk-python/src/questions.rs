@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use tokio::sync::oneshot;
 
+use crate::home::Home;
 use crate::mailbox::Ticket;
 use crate::record::Record;
 use crate::wait::Bell;
@@ -63,6 +64,7 @@ impl Questions {
     /// Waits for the next one; none at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         loop {
+            let heard = self.bell.rings();
             {
                 let mut state = self.state();
                 if let Some(asked) = state.asked.pop_front() {
@@ -72,7 +74,7 @@ impl Questions {
                     return Ok(None);
                 }
             }
-            self.bell.wait(py, None)?;
+            self.bell.wait(py, heard, None)?;
         }
     }
 
@@ -95,17 +97,22 @@ impl Dialogs for Sink {
     }
 }
 
-/// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
-#[pyclass(frozen)]
-pub struct Question {
+struct Open {
     method: String,
     params: FrameText,
     answer: Mutex<Option<oneshot::Sender<Option<Members>>>>,
 }
 
+/// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
+#[pyclass(frozen)]
+pub struct Question {
+    open: Home<Open>,
+}
+
 impl Question {
     fn new(asked: Asked) -> Self {
-        Question { method: asked.method, params: asked.params, answer: Mutex::new(Some(asked.answer)) }
+        let Asked { method, params, answer } = asked;
+        Question { open: Home::new(Open { method, params, answer: Mutex::new(Some(answer)) }) }
     }
 }
 
@@ -113,22 +120,23 @@ impl Question {
 impl Question {
     /// The method on the wire.
     #[getter]
-    fn method<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, &self.method)
+    fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, &self.open.get(py)?.method))
     }
 
     /// The parameters as an instance of that class.
     fn record<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
-        Record::make(class, self.params.clone())
+        Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
     /// Answers with the members of a JSON object; nothing leaves it to the declared policy. The first answer
     /// counts.
     #[pyo3(signature = (members=None))]
-    fn answer(&self, members: Option<&str>) -> PyResult<()> {
+    fn answer(&self, py: Python<'_>, members: Option<&str>) -> PyResult<()> {
+        let open = self.open.get(py)?;
         let members = members.map(serde_json::from_str::<Members>).transpose();
         let members = members.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let answer = open.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {
             let _ = answer.send(members);
         }

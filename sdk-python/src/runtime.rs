@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::dynamic::Client;
+use agentese::dynamic::{Client, WeakClient};
+use agentese::transport::ProcessGroup;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -15,8 +16,17 @@ use crate::home::generation;
 struct Owned {
     generation: u32,
     runtime: Runtime,
-    clients: Mutex<Vec<std::sync::Weak<Client>>>,
+    clients: Mutex<Vec<Known>>,
 }
+
+/// A client, and the processes that may still be there when it is gone.
+struct Known {
+    client: WeakClient,
+    group: Option<ProcessGroup>,
+}
+
+/// How long killed agents are waited for at the end of the interpreter.
+const REAP_WAIT: Duration = Duration::from_secs(1);
 
 static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -55,11 +65,14 @@ pub fn handle() -> &'static Handle {
     owned().runtime.handle()
 }
 
-/// Remembers a client, so that the end of the interpreter can end its agent.
-pub fn remember(client: &std::sync::Arc<Client>) {
+/// Remembers a client until its agent is gone, so that the end of the interpreter can end it.
+pub fn remember(client: &Client) {
     let mut clients = owned().clients.lock().unwrap_or_else(PoisonError::into_inner);
-    clients.retain(|client| client.strong_count() > 0);
-    clients.push(std::sync::Arc::downgrade(client));
+    clients.retain(|known| match &known.group {
+        Some(group) => !group.is_over(),
+        None => known.client.upgrade().is_some(),
+    });
+    clients.push(Known { client: client.downgrade(), group: client.process_group() });
 }
 
 /// Whether the calling thread has to stay where it is, because the interpreter is about to go.
@@ -67,7 +80,8 @@ pub fn is_gone() -> bool {
     GONE.load(Ordering::Acquire) && GONE_IN.load(Ordering::Acquire) == generation()
 }
 
-/// Ends all agents and waits for them, at most `seconds`. Called when the interpreter ends.
+/// Ends all agents and waits for them, at most `seconds`; what is left then is killed. Called when the interpreter
+/// ends.
 #[pyfunction]
 pub fn shut_down(py: Python<'_>, seconds: f64) {
     let current = CURRENT.load(Ordering::Acquire);
@@ -77,18 +91,25 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
     if owned.generation != generation() {
         return;
     }
-    let clients: Vec<_> = {
-        let clients = owned.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients
-            .iter()
-            .filter_map(std::sync::Weak::upgrade)
-            .filter(|client| client.ended().is_none())
-            .collect()
-    };
+    let known = std::mem::take(&mut *owned.clients.lock().unwrap_or_else(PoisonError::into_inner));
+    let clients: Vec<_> = known
+        .iter()
+        .filter_map(|known| known.client.upgrade())
+        .filter(|client| client.ended().is_none())
+        .collect();
+    // A client that was let go may still be ending its agent.
+    let groups: Vec<_> = known.iter().filter_map(|known| known.group.as_ref()).collect();
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
     py.detach(|| {
         let closing = futures::future::join_all(clients.iter().map(|client| client.close()));
-        let _ = owned.runtime.block_on(async { tokio::time::timeout(limit, closing).await });
+        let gone = || futures::future::join_all(groups.iter().map(|group| group.over()));
+        owned.runtime.block_on(async {
+            let ended = futures::future::join(closing, gone());
+            if tokio::time::timeout(limit, ended).await.is_err() {
+                groups.iter().for_each(|group| group.kill());
+                let _ = tokio::time::timeout(REAP_WAIT, gone()).await;
+            }
+        });
     });
     GONE_IN.store(generation(), Ordering::Release);
     GONE.store(true, Ordering::Release);

@@ -19,6 +19,7 @@ use pyo3::types::{PyString, PyType};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
+use crate::home::Home;
 use crate::mailbox::{Mailbox, Ticket};
 use crate::pending::{Outcome, Pending};
 use crate::record::Record;
@@ -121,12 +122,9 @@ impl<D: Dialect> Dispatch<D> for Bridge {
         let params = serde_json::to_string(&Params(&command)).unwrap_or_default();
         let (sender, receiver) = oneshot::channel();
         let link: Box<dyn Link> = Box::new(Typed { call, command: name });
-        self.0.state().calls.push(Call {
-            command: name,
-            params: FrameText::from(params),
-            link,
-            answer: Mutex::new(Some(sender)),
-        });
+        let params = FrameText::from(params);
+        let open = Open { command: name, params, link, answer: Mutex::new(Some(sender)) };
+        self.0.state().calls.push(Call { open: Home::new(open) });
         self.0.ticket.post();
         async move {
             match receiver.await {
@@ -157,7 +155,7 @@ async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<Queue>) {
 /// One client that is being served.
 #[pyclass(frozen)]
 pub struct Server {
-    queue: Arc<Queue>,
+    queue: Home<Arc<Queue>>,
 }
 
 #[pymethods]
@@ -175,7 +173,8 @@ impl Server {
         socket: Option<i32>,
     ) -> PyResult<(Self, Pending)> {
         let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
-        let queue = Arc::new(Queue { state: Mutex::default(), ticket: mailbox.get().ticket(calls) });
+        let queue = Arc::new(Queue { state: Mutex::default(), ticket: mailbox.get().ticket(py, calls)? });
+        let ended = mailbox.get().ticket(py, ended)?;
         let _runtime = runtime::handle().enter();
         let transport = match socket {
             Some(socket) => crate::transport::socket(socket)?,
@@ -192,26 +191,30 @@ impl Server {
             serving.await;
             Ok(Outcome::Data(None))
         };
-        Ok((Server { queue }, Pending::start(Some(mailbox.get().ticket(ended)), work)))
+        Ok((Server { queue: Home::new(queue) }, Pending::start(Some(ended), work)))
     }
 
     /// The commands that are there, and whether running work is to be stopped.
-    fn calls(&self) -> (Vec<Call>, bool) {
-        let mut state = self.queue.state();
-        (std::mem::take(&mut state.calls), state.stopping)
+    fn calls(&self, py: Python<'_>) -> PyResult<(Vec<Call>, bool)> {
+        let mut state = self.queue.get(py)?.state();
+        Ok((std::mem::take(&mut state.calls), state.stopping))
     }
 }
 
-/// One command that is being carried out.
-#[pyclass(frozen, name = "ServerCall")]
-pub struct Call {
+struct Open {
     command: &'static str,
     params: FrameText,
     link: Box<dyn Link>,
     answer: Mutex<Option<oneshot::Sender<Answer>>>,
 }
 
-impl Call {
+/// One command that is being carried out.
+#[pyclass(frozen, name = "ServerCall")]
+pub struct Call {
+    open: Home<Open>,
+}
+
+impl Open {
     fn settle(&self, answer: Answer) {
         let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {
@@ -228,34 +231,36 @@ fn wrong(py: Python<'_>, reason: &str, raw: &str) -> PyErr {
 impl Call {
     /// The command's wire name.
     #[getter]
-    fn command<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, self.command)
+    fn command<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, self.open.get(py)?.command))
     }
 
     /// The parameters as an instance of that class.
     fn params<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
-        Record::make(class, self.params.clone())
+        Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
     /// Answers now, before the handler is done. Raises where the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
-        self.link.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
+        self.open.get(py)?.link.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
     }
 
     /// The handler is done.
     #[pyo3(signature = (data=None))]
-    fn finish(&self, data: Option<String>) {
-        self.settle(Ok(data));
+    fn finish(&self, py: Python<'_>, data: Option<String>) -> PyResult<()> {
+        self.open.get(py)?.settle(Ok(data));
+        Ok(())
     }
 
     /// The handler refuses.
     #[pyo3(signature = (message, code=None, data=None))]
-    fn refuse(&self, message: String, code: Option<i64>, data: Option<&str>) {
+    fn refuse(&self, py: Python<'_>, message: String, code: Option<i64>, data: Option<&str>) -> PyResult<()> {
         let mut refusal = Refusal::new(message);
         refusal.code = code;
         refusal.data = data.and_then(|data| serde_json::from_str(data).ok());
-        self.settle(Err(refusal));
+        self.open.get(py)?.settle(Err(refusal));
+        Ok(())
     }
 
     /// Sends an event; done when there is room for more. Raises where it does not fit.
@@ -266,12 +271,13 @@ impl Call {
         mailbox: &Bound<'_, Mailbox>,
         ticket: u64,
     ) -> PyResult<Pending> {
-        let room = self.link.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
+        let ticket = mailbox.get().ticket(py, ticket)?;
+        let room = self.open.get(py)?.link.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
         let work = async move {
             room.await;
             Ok(Outcome::Data(None))
         };
-        Ok(Pending::start(Some(mailbox.get().ticket(ticket)), work))
+        Ok(Pending::start(Some(ticket), work))
     }
 
     /// Asks a question, or sends a notice; done with the answer's members.
@@ -286,8 +292,10 @@ impl Call {
         ticket: u64,
     ) -> PyResult<Pending> {
         let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let asked = self.link.ask(method, params, timeout).map_err(|reason| wrong(py, &reason, params))?;
+        let ticket = mailbox.get().ticket(py, ticket)?;
+        let asked = self.open.get(py)?.link.ask(method, params, timeout);
+        let asked = asked.map_err(|reason| wrong(py, &reason, params))?;
         let work = async move { Ok(Outcome::Data(asked.await.map(FrameText::from))) };
-        Ok(Pending::start(Some(mailbox.get().ticket(ticket)), work))
+        Ok(Pending::start(Some(ticket), work))
     }
 }

@@ -137,6 +137,7 @@ impl Stream {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let shared = self.shared.get(py)?;
         loop {
+            let heard = shared.bell.rings();
             let event = {
                 let mut inner = shared.inner();
                 match inner.ready.pop_front() {
@@ -159,7 +160,7 @@ impl Stream {
             match event {
                 Some(event) => return self.table.get().make(py, event).map(Some),
                 None => {
-                    shared.bell.wait(py, None)?;
+                    shared.bell.wait(py, heard, None)?;
                 }
             }
         }
@@ -212,11 +213,13 @@ impl Stream {
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
+        let bell = &self.shared.get(py)?.bell;
         loop {
+            let heard = bell.rings();
             if self.skip(py)? {
                 return Ok(true);
             }
-            if !self.shared.get(py)?.bell.wait(py, deadline)? {
+            if !bell.wait(py, heard, deadline)? {
                 return Ok(false);
             }
         }

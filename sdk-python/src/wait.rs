@@ -11,10 +11,10 @@ use crate::runtime;
 /// How long a wait lasts until signals are looked at.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Something that a thread waits for, as a waker.
+/// Something that threads wait for, as a waker. It counts how often it rang, so that every ring reaches every thread.
 #[derive(Default)]
 pub struct Bell {
-    rung: Mutex<bool>,
+    rings: Mutex<u64>,
     condition: Condvar,
 }
 
@@ -25,22 +25,27 @@ impl Wake for Bell {
 }
 
 impl Bell {
-    fn rung(&self) -> MutexGuard<'_, bool> {
-        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    fn count(&self) -> MutexGuard<'_, u64> {
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes whoever waits, now or next.
+    /// Wakes all who wait, and those who wait next with a count from before.
     pub fn ring(&self) {
-        *self.rung() = true;
+        *self.count() += 1;
         self.condition.notify_all();
     }
 
-    /// Waits until it rings, at most until `deadline`. Says whether it rang. Fails with what a signal handler
-    /// raised.
-    pub fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<bool> {
+    /// How often it rang. Whoever waits takes the count before looking at what the ring is about.
+    pub fn rings(&self) -> u64 {
+        *self.count()
+    }
+
+    /// Waits until it has rung more often than `heard`, at most until `deadline`. Says whether it has. Fails with
+    /// what a signal handler raised.
+    pub fn wait(&self, py: Python<'_>, heard: u64, deadline: Option<Instant>) -> PyResult<bool> {
         loop {
             let rang = py.detach(|| {
-                let rang = self.wait_slice(deadline);
+                let rang = self.wait_slice(heard, deadline);
                 // The main thread ends the interpreter; whoever else came back to it now would be torn down
                 // in the middle of native code.
                 while runtime::is_gone() && !rang {
@@ -58,14 +63,14 @@ impl Bell {
         }
     }
 
-    fn wait_slice(&self, deadline: Option<Instant>) -> bool {
+    fn wait_slice(&self, heard: u64, deadline: Option<Instant>) -> bool {
         let left =
             deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()).min(SLICE));
-        let (mut rung, _) = self
+        let (rings, _) = self
             .condition
-            .wait_timeout_while(self.rung(), left, |rung| !*rung)
+            .wait_timeout_while(self.count(), left, |rings| *rings == heard)
             .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *rung)
+        *rings != heard
     }
 }
 

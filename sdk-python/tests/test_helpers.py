@@ -9,6 +9,9 @@ from support.driver import DIALECTS
 from support.walk import walk
 
 from agentese import types
+from agentese.aio import AsyncClientBase
+from agentese.client import SyncClient
+from agentese.service import ServiceBase
 
 MODEL = json.loads((ROOT / "protocol/model.json").read_text())
 MODELS = [pytest.param(model, id=model["name"]) for model in MODEL["dialects"]]
@@ -28,9 +31,24 @@ def test_a_method_for_every_command_in_both_clients(model):
         keyword_only = [p for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
         assert len(keyword_only) >= len(parameters) - 2, "self and at most one other may be given by position"
         assert hasattr(module.Service, command["name"])
-    others = {"prompt", "steer", "agent_prompt", "get_commands", "abort_and_prompt"} - {c["name"] for c in model["commands"]}
-    for name in others:
-        assert not hasattr(module.Client, name), "what a dialect lacks is no attribute"
+
+
+def own(there, base=object):
+    """The public names that a class has and its base has not."""
+    inherited = {*dir(base), *getattr(base, "__annotations__", ())}
+    return {name for name in dir(there) if not name.startswith("_")} - inherited
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_the_declaration_lacks_is_no_attribute(model):
+    module = DIALECTS[model["name"]]
+    commands = {command["name"] for command in model["commands"]}
+    dialogs = {dialog["name"] for dialog in model["dialogs"]}
+    assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == commands
+    assert own(module.Service, ServiceBase) == commands
+    for handler in ["Dialogs", "AsyncDialogs"]:
+        assert own(getattr(module, handler, object)) == dialogs
+    assert set(module.EVENTS) == {event["name"] for event in model["events"]}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,13 +12,18 @@ import warnings
 
 import pytest
 from support.peer import STATE, playing
+from support.stage import alive_in_group
 
-from agentese import TimedOutError, pi
+from agentese import TerminatedError, TimedOutError, pi
+
+
+# An agent that says that it is there, and that neither the end of its input nor TERM ends.
+DEAF = ["sh", "-c", """trap "" TERM; echo '{"type":"agent_start"}'; sleep 60; sleep 60"""]
 
 
 def python(agent, code, **more):
     """Runs a program; it has to end by itself."""
-    head = f"import agentese, asyncio, os, signal, sys, threading, time, warnings\nfrom agentese import pi\nAGENT = {json.dumps(agent)}\n"
+    head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF = {json.dumps(agent)}, {json.dumps(DEAF)}\n"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],
         capture_output=True, text=True, timeout=40, **more,
@@ -77,7 +83,26 @@ PROGRAMS = {
     "interpreter_ends_with_an_open_client": """
         client = pi.Client.spawn(AGENT)
         client.prompt("hi")
-        print("child parent", client.process_id)
+        print("child parent agent", client.process_id)
+    """,
+    "interpreter_ends_after_a_client_was_let_go": """
+        client = pi.Client.spawn(DEAF, eof_grace=0.2, term_grace=0.2)
+        next(client.events())
+        print("child parent agent", client.process_id)
+        del client
+    """,
+    "interpreter_ends_with_nothing_but_a_listener": """
+        client = pi.Client.spawn(DEAF, eof_grace=0.2, term_grace=0.2)
+        events = client.events()
+        next(events)
+        print("child parent agent", client.process_id)
+        del client
+    """,
+    "interpreter_ends_before_an_agent_that_takes_its_time": """
+        client = pi.Client.spawn(DEAF, eof_grace=0.1, term_grace=60)
+        next(client.events())
+        print("child parent agent", client.process_id)
+        del client
     """,
     "interpreter_ends_under_a_blocked_thread": """
         client = pi.Client.spawn(["sleep", "60"], dialogs=pi.Dialogs(), eof_grace=0.1, term_grace=0.1)
@@ -94,6 +119,119 @@ PROGRAMS = {
             run = client.prompt("hi")
             async for event in run:
                 break
+            print("child parent")
+        asyncio.run(main())
+    """,
+    "fork_inside_an_event_loop": """
+        async def main():
+            client = pi.AsyncClient.spawn(AGENT)
+            await client.get_state()
+            child = os.fork()
+            if child == 0:
+                wrong = []
+                sys.unraisablehook = wrong.append
+                client._reactor._drain()
+                print(repr(client))
+                del client
+                os._exit(1 if wrong else 0)
+            assert os.waitpid(child, 0)[1] == 0
+            async with asyncio.timeout(10):
+                assert (await client.get_state()).message_count == 0
+                await client.close()
+            print("child parent")
+        asyncio.run(main())
+    """,
+    "a_forked_child_leaves_async_with": """
+        async def main():
+            child = None
+            async with asyncio.timeout(10):
+                try:
+                    async with pi.AsyncClient.spawn(AGENT) as client:
+                        await client.get_state()
+                        child = os.fork()
+                        if child != 0:
+                            assert os.waitpid(child, 0)[1] == 0
+                            assert (await client.get_state()).message_count == 0
+                except agentese.ForkedError:
+                    assert child == 0
+                    print("child", flush=True)
+                    os._exit(0)
+            print("parent")
+        asyncio.run(main())
+    """,
+    "a_forked_child_takes_no_tickets": """
+        async def main():
+            async with pi.AsyncClient.spawn(AGENT) as client, asyncio.timeout(10):
+                call = asyncio.ensure_future(client.get_state())
+                # The answer is there, and the loop has not looked.
+                while not select.select([client._reactor.mailbox.fileno()], [], [], 5)[0]:
+                    await asyncio.sleep(0)
+                child = os.fork()
+                if child == 0:
+                    client._reactor._drain()
+                    try:
+                        client._reactor.mailbox.drain()
+                    except agentese.ForkedError:
+                        os._exit(0)
+                    os._exit(1)
+                assert os.waitpid(child, 0)[1] == 0
+                assert (await call).message_count == 0
+            print("child parent")
+        asyncio.run(main())
+    """,
+    "a_question_is_answered_where_it_was_asked": """
+        ask = {"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "?", "message": ""}
+        code = "import sys; print(sys.argv[1], flush=True); print(sys.stdin.readline(), file=sys.stderr, flush=True)"
+        told = []
+        class Forks(pi.Dialogs):
+            def confirm(self, dialog):
+                question = sys._getframe(1).f_locals["question"]
+                child = os.fork()
+                if child == 0:
+                    for use in [lambda: question.method, lambda: question.answer("{}")]:
+                        try:
+                            use()
+                            os._exit(1)
+                        except agentese.ForkedError:
+                            pass
+                    os._exit(0)
+                told.append(os.waitpid(child, 0)[1])
+                return True
+        client = pi.Client.spawn([sys.executable, "-c", code, json.dumps(ask)], dialogs=Forks())
+        try:
+            client.get_state(timeout=20)
+        except agentese.TerminatedError as error:
+            # It read one line; which of the two came first is open.
+            assert told == [0], told
+        client.close()
+        print("child parent")
+    """,
+    "a_command_is_answered_where_it_was_given": """
+        from agentese.service import serve_async
+        told = []
+        class Forks(pi.Service):
+            async def abort(self, call):
+                child = os.fork()
+                if child == 0:
+                    inner = call._call
+                    uses = [lambda: inner.command, inner.answer, inner.finish, lambda: inner.refuse("no")]
+                    for use in uses:
+                        try:
+                            use()
+                            os._exit(1)
+                        except agentese.ForkedError:
+                            pass
+                    os._exit(0)
+                told.append(os.waitpid(child, 0)[1])
+        async def main():
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                serving = asyncio.create_task(serve_async(Forks(), theirs))
+                async with asyncio.timeout(20), pi.AsyncClient.connect(ours) as client:
+                    await client.abort()
+                ours.shutdown(socket.SHUT_RDWR)
+                await serving
+            assert told == [0], told
             print("child parent")
         asyncio.run(main())
     """,
@@ -116,6 +254,8 @@ def test_interpreter(agent, name):
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert "child" in ended.stdout and "parent" in ended.stdout
     assert "Fatal" not in ended.stderr and "panicked" not in ended.stderr
+    for process in re.findall(r"agent (\d+)", ended.stdout):
+        assert not alive_in_group(int(process)), "the agent has outlived its parent"
 
 
 @pytest.mark.parametrize("work", ["client.get_state(timeout=None)", "list(client.events())", "client.prompt('hi').result()"])
@@ -123,8 +263,8 @@ def test_fm_F42_keyboard_interrupt(work):
     code = f"""
         client = pi.Client.spawn(["sh", "-c", "sleep 60"], eof_grace=0.1, term_grace=0.1)
         with client:
-            print("ready", flush=True)
             try:
+                print("ready", flush=True)
                 {work}
             except KeyboardInterrupt:
                 print("interrupted")
@@ -133,15 +273,9 @@ def test_fm_F42_keyboard_interrupt(work):
     child = subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None and child.stdout.readline() == "ready\n"
-        # It may not wait yet; Ctrl-C comes again until it has.
-        for _ in range(100):
-            child.send_signal(signal.SIGINT)
-            try:
-                child.wait(0.3)
-                break
-            except subprocess.TimeoutExpired:
-                pass
-        assert "interrupted" in child.stdout.read() or child.returncode in (0, 1, -2)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 0
+        assert child.stdout.read() == "interrupted\n"
     finally:
         child.kill()
         child.wait()
@@ -172,6 +306,36 @@ def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
 
     with playing(script) as end:
         asyncio.run(asyncio.wait_for(main(end), 20))
+
+
+def test_what_is_asked_after_the_end_is_answered_with_it(agent):
+    async def main():
+        client = pi.AsyncClient.spawn(agent)
+        run = client.prompt("hi")
+        events = client.events()
+        end = await client.close()
+        assert await client.close() == end == client.termination
+        for ask in [client.get_state, lambda: client.request("get_state"), run.result]:
+            with pytest.raises(TerminatedError):
+                await ask()
+        with pytest.raises(TerminatedError):
+            async for _ in events:
+                pass
+        assert (await asyncio.gather(client.close(), client.close())) == [end, end]
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_closing_again_after_it_was_cancelled():
+    async def main():
+        client = pi.AsyncClient.spawn(["sh", "-c", "trap '' TERM; sleep 60; sleep 60"], eof_grace=0.2, term_grace=0.2)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await client.close()
+        assert (await client.close()).signal == signal.SIGKILL
+
+    asyncio.run(asyncio.wait_for(main(), 20))
 
 
 def test_a_closed_loop_leaves_nothing_behind(agent):

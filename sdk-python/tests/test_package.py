@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import agentese
+from conftest import ROOT
 
 
 def test_the_installed_package_is_typed_and_stands_alone():
@@ -14,6 +15,20 @@ def test_the_installed_package_is_typed_and_stands_alone():
         assert (folder / name).is_file(), name
     assert not importlib.metadata.requires("agentese")
     assert importlib.metadata.version("agentese") == agentese.__version__
+
+
+def test_one_wheel_serves_all_versions_and_carries_its_licences():
+    installed = importlib.metadata.distribution("agentese")
+    tags = [line for line in (installed.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: ")]
+    assert tags and all(tag.startswith("Tag: cp311-abi3-") for tag in tags), tags
+    assert installed.metadata["License-Expression"] == "MIT OR Apache-2.0"
+    licences = ["LICENSE-APACHE", "LICENSE-MIT"]
+    assert installed.metadata.get_all("License-File") == licences
+    # An editable installation has no copies. The wheel of `./test --package` is built from the source distribution:
+    # what is in the one is in the other.
+    if '"editable":true' not in (installed.read_text("direct_url.json") or "").replace(" ", ""):
+        for name in licences:
+            assert installed.read_text(f"licenses/{name}") == (ROOT / name).read_text(), name
 
 
 def test_nothing_but_the_standard_library_is_imported():

@@ -13,7 +13,8 @@ from support.peer import playing
 from support.replay import Player, frame_of, line_of, read
 from support.walk import walk
 
-from agentese import AgenteseError, RefusedError, TerminatedError, Unknown
+from agentese import AgenteseError, DecodeError, RefusedError, TerminatedError, Unknown, types
+from agentese._native import Record
 from agentese.members import encode_members
 from agentese.run import SyncRun, accepted
 
@@ -22,7 +23,13 @@ ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-excepti
 # Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own.
 ABOUT_WRITING = re.compile(r"ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines")
 STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
-MODEL = {d["name"]: d for d in json.loads((ROOT / "protocol/model.json").read_text())["dialects"]}
+DECLARATION = json.loads((ROOT / "protocol/model.json").read_text())
+MODEL, TYPES = {d["name"]: d for d in DECLARATION["dialects"]}, DECLARATION["types"]
+# Sessions, prompts and runs that ended, as in `conformance/tests/replay.rs`; answers that were looked at.
+EXPECTED = {
+    "pi": (96, 139, 136, 404), "omp": (78, 73, 66, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),
+    "opal": (31, 32, 31, 174),
+}
 
 
 def event_of(dialect, line):
@@ -48,14 +55,101 @@ def ends_at_work(dialect, records):
     return works
 
 
+def answers_of(dialect, records):
+    """The recorded answer to each line of the client that has one, by the place of the line."""
+    waiting, answers = [], {}
+    for at, record in enumerate(records):
+        if record.get("dir") not in ("c2s", "s2c"):
+            continue
+        frame = frame_of(line_of(record))
+        # In a flat dialect a command without id is answered without one; in JSON-RPC nobody could tell whose it is.
+        key = (frame.get("id"), None if "id" in frame else frame.get("command", frame.get("type")))
+        if record["dir"] == "c2s":
+            waiting.append((key, at))
+        elif frame.get("type") == "response" or dialect == "opal" and frame.get("id") is not None:
+            asked = next((asked for asked in waiting if asked[0] == key), None)
+            if asked is not None:
+                waiting.remove(asked)
+                answers[asked[1]] = frame
+    return answers
+
+
+def refusals_of(records):
+    """The reasons of all refusals: a prompt that was taken may still be refused later."""
+    said = (frame_of(line_of(record)) for record in records if record.get("dir") == "s2c")
+    return {reason(frame) for frame in said if "error" in frame}
+
+
+def is_refused(answer):
+    return "error" in answer or answer.get("success") is False
+
+
+def reason(answer):
+    error = answer["error"]
+    return error["message"] if isinstance(error, dict) else error
+
+
+def plain(value):
+    """What a decoded answer was decoded from."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return value
+
+
+def check(told, answer, decoder, listed, states):
+    """What a call gave is what the agent answered then."""
+    if is_refused(answer):
+        assert isinstance(told, RefusedError) and told.message == reason(answer), (told, answer)
+    elif isinstance(told, DecodeError):
+        assert listed, told
+    else:
+        assert not isinstance(told, BaseException), (told, answer)
+        data = answer.get("result", answer.get("data"))
+        if answer.get("command") == "get_state":
+            # Clients ask for the state by themselves too: whose question was first is open.
+            assert steady(plain(told)) in states, (told, answer)
+        else:
+            assert plain(told) == (None if decoder is None else data), (told, answer)
+        assert listed or told is None or walk(told) > 0
+
+
+def fits(command, members):
+    """Whether a typed client can send it: some lines were sent wrong on purpose."""
+    declared = TYPES[command["params"]]["members"]
+    try:
+        walk(getattr(types, command["params"]).from_dict(members))
+    except DecodeError:
+        return False
+    for member in declared:
+        kind = TYPES.get(member["type"].get("type")) if isinstance(member["type"], dict) else None
+        if kind and kind["shape"] == "strings" and not kind["open"] and member["name"] in members:
+            # A closed list of strings is a type here; at run time it is a string.
+            if members[member["name"]] not in [choice["value"] for choice in kind["values"]]:
+                return False
+    return True
+
+
+def steady(state):
+    """A state without the member that the player changes when a client asks by itself."""
+    return {name: value for name, value in state.items() if name != "isStreaming"}
+
+
 def play(kind, dialect, path):
-    """Plays a session to its end: events arrive as they were sent, and every run that ends there ends here."""
+    """Plays a session to its end: events arrive as they were sent, answers are those that were given, and every run
+    that ends there ends here."""
     _, records = read(path)
     listed = f"{dialect}/{path.stem}" in ODD
     cut = ends_at_work(dialect, records)
     commands = {command["wire"]: command for command in MODEL[dialect]["commands"]}
     module, driver = DIALECTS[dialect], kind()
-    counts = {"events": 0, "prompts": 0, "ended": 0}
+    answers, refusals = answers_of(dialect, records), refusals_of(records)
+    asked_for_state = [answer for answer in answers.values() if answer.get("command") == "get_state"]
+    states = [steady(answer["data"]) for answer in asked_for_state if not is_refused(answer)]
+    counts = {"events": 0, "answers": 0, "prompts": 0, "ended": 0}
     listening = threading.Event()
 
     def script(peer):
@@ -68,7 +162,7 @@ def play(kind, dialect, path):
             listening.set()
             runs, waiting = [], []
             pool = Calls(client)
-            for record in records:
+            for at, record in enumerate(records):
                 if record.get("dir") == "ctl" and record.get("event") == "exit":
                     break
                 if record.get("dir") == "s2c":
@@ -87,19 +181,32 @@ def play(kind, dialect, path):
                     members = frame.get("params") or {} if dialect == "opal" else {k: v for k, v in frame.items() if k not in ("type", "id")}
                     if name not in commands or not isinstance(members, dict) or None in members.values():
                         client.call("send_raw", line.rstrip("\r"))
+                    elif name in STARTS and not fits(commands[name], members):
+                        # With an id that is nobody else's: the client numbers its own.
+                        client.call("send_raw", json.dumps({**frame, "id": f"wrong-{at}"}))
                     elif name in STARTS and commands[name]["run"] == "starts":
                         runs.append(pool.start(name, members))
                     else:
-                        waiting.append(pool.request(name, members))
+                        waiting.append((at, name, pool.request(name, members)))
             for starting in runs:
                 counts["prompts"] += 1
                 try:
                     client.result(pool.started(starting))
                     counts["ended"] += 1
-                except RefusedError:
-                    pass
+                except RefusedError as refused:
+                    assert refused.message in refusals, refused
                 except TerminatedError:
                     assert cut
+            for at, name, asked in waiting:
+                if at in answers:
+                    decoder = client.client._data[name]
+                    told = pool.answer(asked, decoder)
+                    if isinstance(told, RefusedError) and told.attributed:
+                        # The agent did not say whose failure it was.
+                        assert told.message in refusals, told
+                    else:
+                        check(told, answers[at], decoder, listed, states)
+                    counts["answers"] += 1
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
     return counts
@@ -129,14 +236,27 @@ class Calls:
 
         async def quiet(call):
             try:
-                await call
-            except AgenteseError:
-                pass
+                return await call
+            except AgenteseError as error:
+                return error
 
         async def work():
             return asyncio.ensure_future(quiet(self.driver.client._call(name, members, 20.0)))
 
         return self.driver.run(work())
+
+    def answer(self, asked, decoder):
+        if self.aio:
+
+            async def work():
+                return await asked
+
+            return self.driver.run(work())
+        try:
+            asked.wait(20.0)
+            return asked.take(decoder)
+        except AgenteseError as error:
+            return error
 
     def started(self, starting):
         if self.aio:
@@ -149,7 +269,7 @@ class Calls:
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("dialect", list(DIALECTS))
 def test_every_session_is_played_to_its_end(dialect, kind):
-    total = {"sessions": 0, "events": 0, "prompts": 0, "ended": 0}
+    total = {"sessions": 0, "events": 0, "answers": 0, "prompts": 0, "ended": 0}
     paths = [path for path in sorted((FOLDER / dialect).glob("*.jsonl")) if not ABOUT_WRITING.search(path.stem)]
     # They wait more than they work: several are played side by side.
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -160,5 +280,5 @@ def test_every_session_is_played_to_its_end(dialect, kind):
         except BaseException as error:
             raise AssertionError(f"{dialect}/{scenario}: {error!r}") from error
         total = {name: total[name] + counts.get(name, 1) for name in total}
-    print(total)
-    assert total["sessions"] > 2 and total["ended"] > 1, total
+    counted = tuple(total[name] for name in ["sessions", "prompts", "ended", "answers"])
+    assert counted == EXPECTED[dialect], "sessions, prompts, ended runs, answers"

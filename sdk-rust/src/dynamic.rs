@@ -4,7 +4,7 @@
 //! [`Spec`] say what differs. Rust programs use [`RpcClient`](crate::RpcClient).
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::scan;
 use crate::spec::{Answer, Dialect, EventSpec, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
-use crate::transport::{ChildOptions, Transport};
+use crate::transport::{ChildOptions, ProcessGroup, Transport};
 use crate::{omp, opal, operator, pi, pisces};
 
 /// The tables of all dialects.
@@ -111,6 +111,20 @@ pub struct Client {
     connection: Arc<Connection>,
 }
 
+/// A client that keeps nothing alive.
+#[derive(Clone)]
+pub struct WeakClient {
+    spec: &'static Spec,
+    connection: Weak<Connection>,
+}
+
+impl WeakClient {
+    /// The client, while somebody else holds it or one of its streams.
+    pub fn upgrade(&self) -> Option<Client> {
+        Some(Client { spec: self.spec, connection: self.connection.upgrade()? })
+    }
+}
+
 /// How long a call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
@@ -160,6 +174,16 @@ impl Client {
     /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
     pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
         self.connection.child().map(|child| child.pipes())
+    }
+
+    /// The process group of the agent, where this client started it. It outlives the client.
+    pub fn process_group(&self) -> Option<ProcessGroup> {
+        self.connection.child().map(|child| child.group())
+    }
+
+    /// The same client, without keeping it alive.
+    pub fn downgrade(&self) -> WeakClient {
+        WeakClient { spec: self.spec, connection: Arc::downgrade(&self.connection) }
     }
 
     /// The termination, where the connection is over.

@@ -251,6 +251,22 @@ async fn fm_F38_a_dropped_handle_takes_the_child_down_the_ladder() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn fm_F38_a_group_is_waited_for_and_killed_without_its_handle() {
+    let mut started = start(sh("trap '' TERM; echo $$; sleep 60; sleep 60").graces(SHORT, BOUND));
+    let pid = started.pid().await;
+    let group = started.child.group();
+    assert!(!group.is_over());
+    drop(started);
+    // It is past the end of its input and SIGTERM, and has a long time left.
+    assert!(tokio::time::timeout(3 * SHORT, group.over()).await.is_err());
+    group.kill();
+    soon(group.over()).await;
+    assert!(group.is_over() && gone(pid));
+    // Its number is nobody's concern any more.
+    group.kill();
+}
+
 #[tokio::test]
 async fn fm_F38_a_write_that_waits_is_settled_by_the_shutdown() {
     let mut child = start(sh("echo ready; sleep 1000").graces(Duration::ZERO, Duration::ZERO));

@@ -76,6 +76,9 @@ class Mailbox:
     def __new__(cls) -> Self: ...
     def fileno(self) -> int:
         """The descriptor that is readable while tickets lie here."""
+    @property
+    def inherited(self) -> bool:
+        """Whether this process inherited it by a fork."""
     def drain(self) -> list[int]:
         """Takes all tickets."""
 
@@ -143,6 +146,9 @@ class Connection:
         frames: int | None = None,
     ) -> Connection:
         """Talks over a connected Unix socket."""
+    @property
+    def inherited(self) -> bool:
+        """Whether this process inherited it by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
         """`NAME@REVISION`."""

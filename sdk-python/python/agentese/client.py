@@ -149,11 +149,12 @@ class SyncClient(Generic[E, D]):
         self.close()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True):
+        if not getattr(self, "_closed", True) and not self._connection.inherited:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__module__}.{type(self).__name__} process={self._connection.process_id}>"
+        of = "another process" if self._connection.inherited else f"process={self._connection.process_id}"
+        return f"<{type(self).__module__}.{type(self).__name__} {of}>"
 
     def _wait(self, pending: Pending, decoder: Decoder | None) -> Any:
         pending.wait()

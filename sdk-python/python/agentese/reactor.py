@@ -8,18 +8,23 @@ from agentese._native import Mailbox
 
 
 class Reactor:
-    """Tickets and who waits for them, on one event loop."""
+    """Tickets and who waits for them, on one event loop.
 
-    __slots__ = ("_closed", "_numbers", "_standing", "_waiting", "loop", "mailbox")
+    It listens until it is closed, and after that whenever somebody waits. In a forked child it does nothing: the
+    loop's list of descriptors is the parent's too.
+    """
+
+    __slots__ = ("_closed", "_listening", "_numbers", "_standing", "_waiting", "loop", "mailbox")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.mailbox = Mailbox()
         self._numbers = count(1)
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiting: dict[int, set[asyncio.Future[None]]] = {}
         self._standing: dict[int, Callable[[], object]] = {}
         self._closed = False
-        loop.add_reader(self.mailbox.fileno(), self._drain)
+        self._listening = False
+        self._listen()
 
     def ticket(self) -> int:
         """A number that nobody has."""
@@ -30,17 +35,23 @@ class Reactor:
         self._standing[ticket] = call
 
     def expect(self, ticket: int) -> "asyncio.Future[None]":
-        """Begins to wait for a ticket now, whoever awaits the future and when."""
+        """Begins to wait for a ticket now, whoever awaits the future and when. Any number may wait for one."""
         future: asyncio.Future[None] = self.loop.create_future()
-        self._waiting[ticket] = future
+        self._waiting.setdefault(ticket, set()).add(future)
+        self._listen()
         return future
 
     async def wait(self, ticket: int, future: "asyncio.Future[None] | None" = None) -> None:
         """Waits for a ticket."""
+        future = future or self.expect(ticket)
         try:
-            await (future or self.expect(ticket))
+            await future
         finally:
-            self._waiting.pop(ticket, None)
+            others = self._waiting.get(ticket)
+            if others is not None:
+                others.discard(future)
+                if not others:
+                    del self._waiting[ticket]
             self._release()
 
     def close(self) -> None:
@@ -49,16 +60,26 @@ class Reactor:
         self._standing.clear()
         self._release()
 
+    def _listen(self) -> None:
+        if not self._listening and not self.mailbox.inherited:
+            self.loop.add_reader(self.mailbox.fileno(), self._drain)
+            self._listening = True
+
     def _release(self) -> None:
-        if self._closed and not self._waiting and not self.loop.is_closed():
-            self.loop.remove_reader(self.mailbox.fileno())
+        if self._closed and self._listening and not self._waiting and not self.mailbox.inherited:
+            self._listening = False
+            if not self.loop.is_closed():
+                self.loop.remove_reader(self.mailbox.fileno())
 
     def _drain(self) -> None:
+        if self.mailbox.inherited:
+            return
         for ticket in self.mailbox.drain():
-            future = self._waiting.pop(ticket, None)
-            if future is not None:
-                if not future.done():
-                    future.set_result(None)
-                self._release()
+            waiting = self._waiting.pop(ticket, None)
+            if waiting is not None:
+                for future in waiting:
+                    if not future.done():
+                        future.set_result(None)
             elif (call := self._standing.get(ticket)) is not None:
                 call()
+        self._release()

@@ -95,6 +95,11 @@ impl ChildProcess {
         self.pipes
     }
 
+    /// Its process group, which may be asked and killed when the handle is gone.
+    pub fn group(&self) -> ProcessGroup {
+        ProcessGroup { group: Arc::clone(&self.group), progress: self.progress.clone() }
+    }
+
     /// Resolves when the process has ended, even while others hold its pipes. May be asked any number of times,
     /// and outlives the handle.
     pub fn exit(&self) -> impl Future<Output = Exit> + Send + 'static {
@@ -142,6 +147,35 @@ impl ChildProcess {
     pub fn kill(&self) {
         self.group.signal(Signal::KILL);
         self.request_shutdown();
+    }
+}
+
+/// The process group of a child, apart from its handle: it keeps nothing alive and ends nothing by being dropped.
+#[derive(Clone)]
+pub struct ProcessGroup {
+    group: Arc<Group>,
+    progress: watch::Receiver<Progress>,
+}
+
+impl ProcessGroup {
+    /// Whether the whole group has ended, or was killed.
+    pub fn is_over(&self) -> bool {
+        self.progress.borrow().over
+    }
+
+    /// Resolves when the group is over: after its leader has ended, or the handle was dropped or asked, and the
+    /// ladder has been gone through.
+    pub fn over(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut progress = self.progress.clone();
+        async move {
+            // The keeper always reports the end before it goes.
+            let _ = progress.wait_for(|progress| progress.over).await;
+        }
+    }
+
+    /// Kills what is left of it at once.
+    pub fn kill(&self) {
+        self.group.signal(Signal::KILL);
     }
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use child::ChildProcess;
+pub use child::{ChildProcess, ProcessGroup};
 pub use exit::Exit;
 pub use options::ChildOptions;
 pub use pair::memory_pair;
