@@ -141,7 +141,7 @@ test("Vite builds a page from the published package", () => {
   const page = join(scratch, "page");
   mkdirSync(page);
   writeFileSync(join(page, "index.html"), '<script type="module" src="./main.ts"></script>');
-  writeFileSync(join(page, "main.ts"), 'import { pi } from "agentese"; document.title = typeof pi.Client;');
+  writeFileSync(join(page, "main.ts"), 'import { pi } from "agentese"; Object.assign(globalThis, { client: pi.Client });');
   tool("vite", ["build", "--logLevel", "warn"], page);
   const [script = ""] = readdirSync(join(page, "dist", "assets"));
   const size = gzipSync(readFileSync(join(page, "dist", "assets", script)), { level: 9 }).length;

@@ -141,13 +141,16 @@ function fits(event: JsonObject): void {
 /** Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own. */
 const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines/;
 
-/** As the replay in Rust has it: sessions, prompts that their clients sent, and those that ran to their end. */
+/**
+ * Sessions, prompts that their clients sent, and those that ran to their end. The replay in Rust has fewer prompts of
+ * pi, omp and Opal: what was sent wrong on purpose is nothing that its types let pass.
+ */
 const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number]> = {
-  pi: [95, 139, 136],
-  omp: [76, 71, 65],
+  pi: [95, 143, 139],
+  omp: [76, 72, 65],
   pisces: [36, 60, 45],
   operator: [4, 4, 3],
-  opal: [31, 32, 31],
+  opal: [31, 35, 31],
 };
 
 describe("recorded sessions of all five agents", () => {
