@@ -47,6 +47,10 @@ interop: ## Clients and agents of others, real pi and omp among them; see docs/i
 bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 	$(CARGO) bench -p agentese
 	./bench/round-trip
+	./bench/agent
+	cd sdk-ts && npm ci --no-audit --no-fund && npm run bench
+	@[ -x sdk-python/.venv/bin/python ] || { echo "the Python benchmark needs sdk-python/.venv: ./sdk-python/test makes it" >&2; exit 1; }
+	cd sdk-python && .venv/bin/python bench/decoding.py
 
 clean: ## Removes what was built.
 	$(CARGO) clean

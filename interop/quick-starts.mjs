@@ -79,7 +79,7 @@ const typescript = (readme) => async (scratch) => {
 
 async function python(scratch) {
   const interpreter = join(ROOT, "interop/.venv/bin/python");
-  if (!existsSync(interpreter)) return undefined;
+  assert.ok(existsSync(interpreter), "no interop/.venv: `interop/install` makes it");
   const file = join(scratch, "quick_start.py");
   await writeFile(file, change(await example("sdk-python/README.md", "python")));
   return [interpreter, file];
@@ -107,7 +107,6 @@ try {
     const scratch = await mkdtemp(join(tmpdir(), "agentese-quick-start-"));
     try {
       const words = await prepare(scratch);
-      if (words === undefined) continue;
       // A home that knows the model on loopback and nothing else.
       const home = join(scratch, "home");
       const files = PROFILES.pi.files(model.url);

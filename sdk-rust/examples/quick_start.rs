@@ -5,7 +5,7 @@ use agentese::pi::{self, AssistantMessageEvent as Inside, Event};
 
 #[tokio::main]
 async fn main() -> Result<(), agentese::Error> {
-    let client = pi::Client::spawn(["agentese", "--mode", "rpc", "--provider", "scripted"])?;
+    let client = pi::Client::spawn(["agentese", "--mode", "rpc", "--provider", "scripted", "--no-session"])?;
     let mut run = client.prompt("What is in this directory?").await?;
     while let Some(event) = run.next().await {
         if let Event::MessageUpdate(update) = event?

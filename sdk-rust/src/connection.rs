@@ -80,6 +80,10 @@ pub(crate) struct Shared {
     stop: CancellationToken,
     ended: watch::Sender<Option<Termination>>,
     reader_blocked: AtomicBool,
+    /// The process behind the connection has ended; what it wrote last is being read.
+    exited: AtomicBool,
+    /// Questions of the agent whose handlers work.
+    open_dialogs: AtomicUsize,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
     /// Bytes of lines that wait for an agent that does not read.
@@ -119,6 +123,8 @@ impl Connection {
             stop: CancellationToken::new(),
             ended,
             reader_blocked: AtomicBool::new(false),
+            exited: AtomicBool::new(false),
+            open_dialogs: AtomicUsize::new(0),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),

@@ -72,7 +72,7 @@ function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
   );
 }
 
-/** What a shared machine may take from a ratio. */
+/** What a shared machine may take from a ratio before the benchmark fails; what is less than wanted is said anyway. */
 const NOISE = 0.85;
 
 interface Event {
@@ -214,6 +214,7 @@ async function compare(at: number, style: string): Promise<void> {
   const ratio = (times["JSON.parse per line"] ?? 0) / (times["this client"] ?? 1);
   console.log(`  ${style}: ${ratio.toFixed(2)} times as fast`);
   const wanted = frame.length > 10_000 ? 1.5 : 1;
+  if (ratio < wanted) console.log(`  ${style}: less than the ${wanted} that is wanted`);
   if (ratio < wanted * NOISE) process.exitCode = 1;
 }
 
@@ -229,5 +230,5 @@ if (at !== undefined && style !== undefined) {
       if (status !== 0) process.exitCode = 1;
     }
   }
-  if (process.exitCode === 1) console.error("the client is slower than it has to be");
+  if (process.exitCode === 1) console.error(`the client is below ${NOISE} of what is wanted`);
 }

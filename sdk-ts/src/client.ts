@@ -4,7 +4,7 @@
 
 import { Connection, type Settings } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
-import { UsageError } from "./error.js";
+import { type StalledError, UsageError } from "./error.js";
 import type { JsonValue } from "./generated/types.js";
 import { Events, type Run, type RunParts } from "./run.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
@@ -27,13 +27,19 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
   readonly revision?: string | undefined;
   /** Answers the agent's questions. Without a handler the declared policy dismisses them, and tells the tap. */
   readonly dialogs?: T["handlers"] | undefined;
-  /** How long every call waits for its answer, in milliseconds, in place of its own limit; 0 is without a limit. */
+  /**
+   * How long every call waits for its answer, in milliseconds, in place of its own limit; 0 is without a limit.
+   * Commands without a limit of their own (`prompt`, `bash`, `compact`) keep none.
+   */
   readonly timeout?: number | undefined;
   /** Sees every frame, keys redacted, and everything odd. */
   readonly tap?: Tap | undefined;
   /** What happens to events when a subscriber does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
-  /** How much of events one queue holds, in characters; 64 Mi by default. */
+  /**
+   * How much of events one queue holds, in characters; 64 Mi by default. When more than that waits for an agent
+   * that does not read its input, calls fail with a {@link StalledError} at once.
+   */
   readonly queueBytes?: number | undefined;
   /** The longest line that is read, in bytes; 64 MiB by default. A longer one is skipped and told to the tap. */
   readonly maxLine?: number | undefined;
@@ -83,15 +89,18 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Sends a line as it is. No answer is waited for, and nothing is checked.
+   * Sends a line as it is. Resolves when it is written; no answer is waited for, and nothing is checked.
    *
-   * @throws Termination The connection is over.
+   * @throws Termination The connection is over, or ended first.
+   * @throws StalledError The agent does not read what waits for it already.
    * @throws UsageError The text is more than one line.
    */
-  sendRaw(line: string): void {
+  async sendRaw(line: string): Promise<void> {
+    const { ended, writer } = this.#connection;
     if (line.includes("\n")) throw new UsageError("it has a line feed");
-    if (this.#connection.ended !== undefined) throw this.#connection.ended;
-    this.#connection.writer.write(line);
+    if (ended !== undefined) throw ended;
+    writer.admit("a raw line");
+    await writer.written(line);
   }
 
   /**

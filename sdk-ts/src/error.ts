@@ -73,7 +73,10 @@ export class TimedOutError extends AgentError {
   }
 }
 
-/** No answer came in time because the reader waits for a subscriber that does not read. */
+/**
+ * No answer came in time because the reader waits for a subscriber that does not read; or nothing was sent,
+ * because the agent does not read what waits already (`after` is 0).
+ */
 export class StalledError extends AgentError {
   override readonly kind = "stalled";
 
@@ -83,7 +86,11 @@ export class StalledError extends AgentError {
     /** How long it was waited for, in milliseconds. */
     readonly after: number,
   ) {
-    super(`no answer to \`${command}\` within ${after} ms: the reader is blocked by a subscriber whose queue is full`);
+    super(
+      after === 0
+        ? `\`${command}\` was not sent: the agent does not read what was sent before`
+        : `no answer to \`${command}\` within ${after} ms: the reader is blocked by a subscriber whose queue is full`,
+    );
   }
 }
 

@@ -22,6 +22,9 @@ export type Overflow = "block" | "coalesce" | "detach";
 /** What became of a pushed item; `full` is not in the queue and has to wait for room. */
 export type Pushed = "queued" | "dropped" | "full";
 
+/** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
+const AHEAD = 16 * 1024;
+
 /** What a queue holds. */
 export interface Item {
   readonly size: number;
@@ -45,7 +48,9 @@ export class Queue<T extends Item> {
   /** Who is given every item at once, in place of those that take one. */
   #listener: Taker<T> | undefined;
   #waiting: (() => void)[] = [];
-  #idle: (() => void)[] = [];
+  #idle: () => void = () => undefined;
+  /** Whether nothing was taken since somebody waited for that. */
+  #waitedFor = false;
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
   #subscribed = true;
@@ -68,14 +73,14 @@ export class Queue<T extends Item> {
     return this.#subscribed;
   }
 
-  /** How much waits to be taken. */
-  get backlog(): number {
-    return this.#size;
-  }
-
-  /** Resolves when nothing waits to be taken, for who would rather not get ahead of the subscriber. */
-  idle(): Promise<void> {
-    return this.#size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  /**
+   * Resolves when nothing waits to be taken, for the one who would rather not get ahead of the subscriber. None where
+   * little waits, or where the subscriber was waited for and has taken nothing since.
+   */
+  idle(): Promise<void> | undefined {
+    if (this.#size <= AHEAD || this.#waitedFor) return undefined;
+    this.#waitedFor = true;
+    return new Promise((resolve) => (this.#idle = resolve));
   }
 
   /**
@@ -183,7 +188,7 @@ export class Queue<T extends Item> {
     this.#items = [];
     this.#head = 0;
     this.#size = 0;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    this.#idle();
     for (const taker of this.#ending()) taker.end(undefined);
     this.#settle();
     this.#wake();
@@ -200,10 +205,11 @@ export class Queue<T extends Item> {
     this.#items[this.#head] = undefined as unknown as T;
     this.#head++;
     this.#size -= item.size;
+    this.#waitedFor = false;
     if (this.#head === this.#items.length) {
       this.#items = [];
       this.#head = 0;
-      for (const resolve of this.#idle.splice(0)) resolve();
+      this.#idle();
     } else if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

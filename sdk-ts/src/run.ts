@@ -133,8 +133,8 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
 
   /**
    * Waits for the end of the run. Where a loop reads the events it resolves after the loop has had
-   * the last one (or has taken none for a second); where none does, events that do not fit into the
-   * queue are dropped, so it never hangs.
+   * the last one (or has taken none for a second). From now on events that do not fit into the queue are
+   * dropped, so it never hangs; where no loop has begun by the next turn of the event loop, all are.
    *
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.
@@ -142,6 +142,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    */
   async result(): Promise<RunResult<T>> {
     this.queue.makeLossy();
+    setTimeout(() => this.#read || this.stop(), 0);
     const { by, last } = await this.#slot.ended;
     if (this.#read) await this.queue.drained(PATIENCE);
     return { endedBy: by, last: last && eventOf<T>(last) };

@@ -3,6 +3,14 @@
 /** How long the last lines of a process that has ended are waited for, in milliseconds. */
 export const LAST_WORDS = 40;
 
+/**
+ * Calls back after that many milliseconds, and never where that is 0 or more than a timer can count: 24 days, after
+ * which `setTimeout` would call at once.
+ */
+export function later(milliseconds: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
+  return milliseconds > 0 && milliseconds < 2 ** 31 ? setTimeout(act, milliseconds) : undefined;
+}
+
 /** Resolves after that many milliseconds. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -64,7 +64,7 @@ test("the types are found where the code is", () => {
   tool("attw", [join(scratch, "agentese-0.1.0.tgz"), "--profile", "esm-only", "--no-definitely-typed", "--format", "ascii"]);
 });
 
-test("Node imports every entry", () => {
+test(`Node ${process.version} imports every entry`, () => {
   const script = write(
     "esm.mjs",
     `import { pi, TimedOutError } from "agentese"; import { spawn } from "agentese/stdio";
@@ -74,13 +74,13 @@ test("Node imports every entry", () => {
   assert.equal(run(process.execPath, [script]).trim(), Array(6).fill("function").join());
 });
 
-test("Node requires every entry", () => {
+test(`Node ${process.version} requires every entry`, () => {
   const script = write(
     "cjs.cjs",
     `const { pi } = require("agentese"); const { spawn } = require("agentese/stdio"); const { serve } = require("agentese/serve");
-     console.log([pi.Client, spawn, serve, require("agentese/testing").replay].map((each) => typeof each).join());`,
+     console.log([pi.Client, spawn, serve, require("agentese/testing").replay, require("agentese/check").check].map((each) => typeof each).join());`,
   );
-  assert.equal(run(process.execPath, [script]).trim(), Array(4).fill("function").join());
+  assert.equal(run(process.execPath, [script]).trim(), Array(5).fill("function").join());
 });
 
 const CONSUMER = `
@@ -136,6 +136,17 @@ for (const dialect of ["pi", "omp", "pisces", "operator", "opal"]) {
     assert.ok(!inputs.some((path) => path.startsWith("node:")));
   });
 }
+
+test("Vite builds a page from the published package", () => {
+  const page = join(scratch, "page");
+  mkdirSync(page);
+  writeFileSync(join(page, "index.html"), '<script type="module" src="./main.ts"></script>');
+  writeFileSync(join(page, "main.ts"), 'import { pi } from "agentese"; Object.assign(globalThis, { client: pi.Client });');
+  tool("vite", ["build", "--logLevel", "warn"], page);
+  const [script = ""] = readdirSync(join(page, "dist", "assets"));
+  const size = gzipSync(readFileSync(join(page, "dist", "assets", script)), { level: 9 }).length;
+  assert.ok(size > 5000 && size <= BUDGET, `${script} has ${size} bytes compressed`);
+});
 
 test("types cost nothing", async () => {
   const { bytes } = await bundle(`import type { pi } from "agentese"; export const kind: pi.Event["type"] = "agent_end";`, "browser");

@@ -101,6 +101,26 @@ test("a lossy queue never waits", async () => {
   assert.equal(queue.push("b", 2, undefined), "dropped");
 });
 
+test("who takes nothing is waited for once, and again when something was taken", async () => {
+  const queue = new Sized<{ size: number; key: undefined }>(100_000, "block");
+  const item = { size: 10_000, key: undefined };
+  queue.push(item);
+  assert.equal(queue.idle(), undefined, "little waits");
+  for (let n = 0; n < 3; n++) queue.push(item);
+  assert.ok(queue.idle() !== undefined);
+  assert.equal(queue.idle(), undefined);
+  await queue.next((taken) => taken);
+  const idle = queue.idle();
+  assert.ok(idle !== undefined);
+  for (let n = 0; n < 3; n++) await queue.next((taken) => taken);
+  await soon(idle);
+  for (let n = 0; n < 3; n++) queue.push(item);
+  const gone = queue.idle();
+  assert.ok(gone !== undefined);
+  queue.unsubscribe();
+  await soon(gone);
+});
+
 test("drained waits for who takes, but not for ever", async () => {
   const queue = new Queue<string>(10, "block");
   queue.push("a", 1, undefined);

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { PACKAGE } from "./support/files.js";
+import type { JsonObject } from "../src/generated/types.js";
+import { PACKAGE, transcript } from "./support/files.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-readme-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -66,7 +67,7 @@ test("all examples compile", () => {
   execFileSync(join(PACKAGE, "node_modules", ".bin", "tsc"), ["-p", scratch], { stdio: ["ignore", "inherit", "inherit"] });
 });
 
-/** What each example prints. */
+/** What each example prints where nothing is said to it. */
 const PRINTS: [title: string, output: RegExp][] = [
   ["the first example", /^Hello\.$/],
   ["Runs", /^0 messages\nthe session\n$/],
@@ -76,15 +77,53 @@ const PRINTS: [title: string, output: RegExp][] = [
   ["Be an agent", /^$/],
 ];
 
+/** What a compiled example prints. */
+function printed(name: string, input = ""): string {
+  return execFileSync(process.execPath, [join(scratch, "out", name)], {
+    encoding: "utf8",
+    input,
+    timeout: 20_000,
+    env: { ...process.env, PATH: `${join(scratch, "bin")}${delimiter}${process.env["PATH"]}` },
+  });
+}
+
+/** The compiled example under that heading. */
+function compiled(title: string): string {
+  return `example${examples.findIndex((example) => example.title === title)}.mjs`;
+}
+
 for (const [index, [title, output]] of PRINTS.entries()) {
   test(`${title} runs`, () => {
     assert.equal(examples[index]?.title, title);
-    const printed = execFileSync(process.execPath, [join(scratch, "out", `example${index}.mjs`)], {
-      encoding: "utf8",
-      input: "",
-      timeout: 20_000,
-      env: { ...process.env, PATH: `${join(scratch, "bin")}${delimiter}${process.env["PATH"]}` },
-    });
-    assert.match(printed, output);
+    assert.match(printed(`example${index}.mjs`), output);
   });
 }
+
+test("In a browser: the page plays a recording", () => {
+  const [header, ...records] = transcript("pi", "prompt-text-anthropic").split("\n");
+  const from = records.findIndex((record) => record.includes('\\"type\\":\\"prompt\\"'));
+  const to = records.findIndex((record) => record.includes('\\"type\\":\\"agent_end\\"'));
+  assert.ok(0 < from && from < to);
+  const recording = `${[header, ...records.slice(from, to + 1)].join("\n")}\n`;
+  const script = `
+    globalThis.recording = ${JSON.stringify(recording)};
+    const { play } = await import("./${compiled("In a browser")}");
+    console.log((await play()).join());
+  `;
+  writeFileSync(join(scratch, "out", "play.mjs"), script);
+  assert.match(printed("play.mjs"), /^agent_start,turn_start,.*message_update,.*agent_end\n$/);
+});
+
+test("Be an agent: the parrot takes a prompt and says it again", () => {
+  const lines = printed(
+    compiled("Be an agent"),
+    '{"id":"1","type":"prompt","message":"Hello."}\n{"id":"2","type":"get_last_assistant_text"}\n{"id":"3","type":"prompt","message":""}\n',
+  );
+  const frames = lines.trim().split("\n").map((line) => JSON.parse(line) as JsonObject);
+  const answer = (id: string): JsonObject | undefined => frames.find((frame) => frame["id"] === id);
+  assert.equal(answer("1")?.["success"], true, lines);
+  assert.deepEqual(answer("2")?.["data"], { text: "Hello." });
+  assert.equal(answer("3")?.["error"], "say something");
+  const types = frames.map((frame) => frame["type"]);
+  assert.ok(types.includes("agent_start") && types.includes("agent_end"), lines);
+});

@@ -88,7 +88,7 @@ async function play(dialect: string, scenario: string, text: string): Promise<Pl
       const { type: _type, id: _id, ...flatMembers } = frame ?? {};
       const members = rpc ? ((frame?.["params"] ?? {}) as JsonObject) : flatMembers;
       const known = row(spec.commands, command);
-      if (known === undefined || members["message"] === null) client.sendRaw(line.replace(/\r$/, ""));
+      if (known === undefined || members["message"] === null) quiet(client.sendRaw(line.replace(/\r$/, "")));
       else if (known.run === "starts") runs.push(quiet(how.prompt(client, command, members)));
       else quiet(client.request(command, members));
     }
@@ -141,6 +141,18 @@ function fits(event: JsonObject): void {
 /** Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own. */
 const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines/;
 
+/**
+ * Sessions, prompts that their clients sent, and those that ran to their end. The replay in Rust has fewer prompts of
+ * pi, omp and Opal: what was sent wrong on purpose is nothing that its types let pass.
+ */
+const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number]> = {
+  pi: [95, 143, 139],
+  omp: [76, 72, 65],
+  pisces: [36, 60, 45],
+  operator: [4, 4, 3],
+  opal: [31, 35, 31],
+};
+
 describe("recorded sessions of all five agents", () => {
   for (const dialect of Object.keys(drivers)) {
     test(`${dialect}: every session is played to its end`, { timeout: 120_000 }, async () => {
@@ -163,7 +175,7 @@ describe("recorded sessions of all five agents", () => {
       console.log(
         `${dialect}: ${total.sessions} sessions, ${total.events} events, ${total.prompts} prompts, ${total.ended} runs ended`,
       );
-      assert.ok(total.sessions > 2 && total.ended > 1, "too little was played");
+      assert.deepEqual([total.sessions, total.prompts, total.ended], EXPECTED[dialect]);
     });
   }
 });

@@ -171,7 +171,7 @@ test("fm_F40 starting and stopping leaves nothing behind", async () => {
   const descriptors = (): number => readdirSync("/proc/self/fd").length;
   const cycle = async (): Promise<void> => {
     const client = await spawn(pi.Client, ["cat"]);
-    client.sendRaw("{}");
+    await soon(client.sendRaw("{}"));
     await soon(client.close());
   };
   for (let n = 0; n < 10; n++) await cycle();

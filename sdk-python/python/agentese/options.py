@@ -17,7 +17,7 @@ class ClientOptions(TypedDict, total=False):
     revision: str
     """The dialect's revision, as `0.55` or `pi@0.55`."""
     timeout: Timeout
-    """How long every call waits, in seconds, in place of the command's own limit."""
+    """How long calls wait, in seconds, in place of the command's own limit; `prompt`, `bash`, `compact` have none."""
     overflow: Literal["block", "coalesce", "detach"]
     """What happens when a subscriber does not read: the reader waits (the default), message updates are merged, or
     the subscriber is cut off."""

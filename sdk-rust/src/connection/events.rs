@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::{Shared, State};
 use crate::error::Error;
 use crate::framing::FrameText;
-use crate::queue::{self, Key, Pushed, Receiver, Sender};
+use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
 use crate::route::{EventKind, flag};
 use crate::run_tracker::{EndedBy, Input};
 use crate::spec::{EventSpec, RunEffect};
@@ -19,9 +21,20 @@ use crate::tap::Diagnostic;
 const AHEAD: (usize, usize) = (2048, 4 << 20);
 /// How long the reader waits for a listener that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// How often it waits so long for one that reads, before it reads on: what is left in the pipe of an agent that has
-/// ended has to be read within the time for last words.
-const TURNS: usize = 4;
+/// How long it waits for a listener that reads, before it reads on without waiting until all have caught up: an answer
+/// or a question may stand behind what is held up.
+const BUDGET: Duration = Duration::from_millis(10);
+
+/// How long the reader may still wait for who listens, before they have caught up.
+pub(super) struct Pace {
+    left: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { left: BUDGET }
+    }
+}
 
 /// An event as it came.
 #[derive(Debug, Clone)]
@@ -152,32 +165,36 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits a while for a listener that is behind, as long as it goes on reading. `patient` says whether to wait at all; gives
-    /// whether to wait the next time: one that does not read is not waited for again before it has caught up.
-    pub(super) async fn keep_pace(&self, patient: bool) -> bool {
+    /// Waits a while for a listener that is behind, as long as it goes on reading: one that does not is not waited for
+    /// again before it has caught up. Where somebody waits for the agent, or the agent for somebody or for nobody any
+    /// more, and where events make room for each other, the reader reads on.
+    pub(super) async fn keep_pace(&self, pace: &mut Pace) {
         let behind = {
             let state = self.state();
+            let in_hurry = !state.pending.is_empty() || self.open_dialogs.load(Ordering::Relaxed) > 0;
+            if in_hurry || self.settings.overflow != Overflow::Block || self.exited.load(Ordering::Relaxed) {
+                return;
+            }
             let runs = state.runs.iter().map(super::runs::Slot::sender);
             let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.find(|sender| is_behind(sender.queued())).cloned()
         };
-        let Some(behind) = behind else { return true };
-        if !patient {
-            return false;
-        }
+        let Some(behind) = behind else { return *pace = Pace::default() };
         let (mut queued, _) = behind.queued();
-        for _ in 0..TURNS {
-            let waiting = tokio::time::timeout(PATIENCE, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2));
-            if waiting.await.is_ok() || self.stop.is_cancelled() {
-                return true;
+        while !pace.left.is_zero() && !self.exited.load(Ordering::Relaxed) && !self.stop.is_cancelled() {
+            let limit = PATIENCE.min(pace.left);
+            let began = Instant::now();
+            let caught_up = tokio::time::timeout(limit, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2)).await;
+            if caught_up.is_ok() {
+                return *pace = Pace::default();
             }
+            pace.left = pace.left.saturating_sub(began.elapsed());
             let (left, _) = behind.queued();
             if left >= queued {
-                return false;
+                pace.left = Duration::ZERO;
             }
             queued = left;
         }
-        true
     }
 
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {

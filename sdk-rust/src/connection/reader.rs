@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
+use super::events::Pace;
 use super::{EventFrame, RawAnswer, Shared, Waiter};
 use crate::dialog::{Misfit, answer_frame, policy_frame};
 use crate::error::{Error, Refused};
@@ -39,13 +41,14 @@ pub(super) async fn run(
                 exit = exit => exit,
                 () = shared.stop.cancelled() => return,
             };
+            shared.exited.store(true, Ordering::Relaxed);
             tokio::time::sleep(LAST_WORDS).await;
             let tail = exit.stderr_tail.clone();
             shared.settle(Termination::new(Cause::Exited(exit)).with_stderr_tail(tail));
         })
     });
     let mut batch = Vec::new();
-    let mut patient = true;
+    let mut pace = Pace::default();
     let cause = loop {
         let read = tokio::select! {
             read = frames.next_batch(&mut batch) => read,
@@ -71,7 +74,7 @@ pub(super) async fn run(
         if owed {
             shared.wake_listeners();
         }
-        patient = shared.keep_pace(patient).await;
+        shared.keep_pace(&mut pace).await;
     };
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited {
@@ -237,7 +240,9 @@ impl Shared {
             return;
         }
         let shared = self.clone();
+        let open = (!notice).then(|| OpenDialog::new(self.clone()));
         tokio::spawn(async move {
+            let _open = open;
             let answer = tokio::select! {
                 answer = answer => answer.ok().flatten(),
                 () = shared.stop.cancelled() => return,
@@ -250,6 +255,22 @@ impl Shared {
                 let _ = shared.send_line(line);
             }
         });
+    }
+}
+
+/// Counts a question as open as long as its handler works.
+struct OpenDialog(Arc<Shared>);
+
+impl OpenDialog {
+    fn new(shared: Arc<Shared>) -> Self {
+        shared.open_dialogs.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for OpenDialog {
+    fn drop(&mut self) {
+        self.0.open_dialogs.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

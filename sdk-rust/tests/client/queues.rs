@@ -216,28 +216,90 @@ async fn the_end_comes_after_the_events_of_the_same_read() {
     assert_eq!(within("the end", reading).await.unwrap(), 50);
 }
 
-/// A listener that reads slowly has all events in order, and one that does not read at all is waited for once, not
-/// for every read: an answer behind ten thousand events comes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_reader_keeps_pace_with_who_reads_and_goes_on_without_who_does_not() {
-    const COUNT: usize = 10_000;
+/// How many events the tests of the pace send: many times more than the reader gets ahead by itself.
+const MANY: usize = 10_000;
+
+fn many() -> String {
+    (0..MANY).map(|n| update(n) + "\n").collect()
+}
+
+/// A listener that goes on reading sets the pace: no more is read than it is a little behind. Time stands still as
+/// long as somebody works, so that no limit ends the wait.
+#[tokio::test(start_paused = true)]
+async fn the_reader_stays_near_a_listener_that_reads() {
+    let (client, mut peer, _) = pair(pi::Client::builder());
+    let mut events = client.events().unwrap();
+    let sent = Arc::<AtomicUsize>::default();
+    let writing = tokio::spawn({
+        let sent = sent.clone();
+        async move {
+            for n in 0..MANY {
+                peer.say(&update(n)).await;
+                sent.store(n + 1, Ordering::SeqCst);
+            }
+            peer
+        }
+    });
+    let mut furthest = 0;
+    for n in 0..MANY {
+        let event = within("an event", events.next_raw()).await.unwrap().unwrap();
+        assert_eq!(event.frame().as_str(), update(n));
+        furthest = furthest.max(sent.load(Ordering::SeqCst) - n.min(sent.load(Ordering::SeqCst)));
+        tokio::task::yield_now().await;
+    }
+    within("the end of writing", writing).await.unwrap();
+    // What may be queued, and two buffers full on the way.
+    assert!(furthest > 1024 && furthest < 2048 + 2 * 300, "{furthest} events ahead");
+}
+
+/// A listener that reads slowly, or not at all, holds up what stands behind its backlog for ten milliseconds
+/// altogether, not for each read.
+#[tokio::test(start_paused = true)]
+async fn the_reader_goes_on_without_who_does_not_keep_up() {
     let (client, mut peer, _) = pair(pi::Client::builder());
     let mut events = client.events().unwrap();
     let _lazy = client.events().unwrap();
-    let reading = tokio::spawn(async move {
-        for n in 0..COUNT {
-            let event = within("an event", events.next_raw()).await.unwrap().unwrap();
-            assert_eq!(event.frame().as_str(), update(n));
+    let taken = Arc::<AtomicUsize>::default();
+    let reading = tokio::spawn({
+        let taken = taken.clone();
+        async move {
+            while let Some(Ok(_)) = events.next_raw().await {
+                taken.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     });
-    let call = tokio::spawn({
-        let client = client.clone();
-        async move { client.get_state().await }
-    });
-    let id = peer.hear_command("get_state").await;
-    let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
-    within("the client to read", peer.writer.write_all(burst.as_bytes())).await.unwrap();
-    peer.say(&success(&id, "get_state", &state(false))).await;
+    within("the client to read", peer.writer.write_all(many().as_bytes())).await.unwrap();
+    let call = tokio::spawn(async move { client.get_state().await });
+    peer.answer("get_state", &state(false)).await;
     within("the answer", call).await.unwrap().unwrap();
-    within("all events", reading).await.unwrap();
+    let taken = taken.load(Ordering::SeqCst);
+    assert!(taken < 20, "the answer waited for {taken} events");
+    reading.abort();
+}
+
+/// No time at all is lost where a call waits for its answer, or where events are merged or listeners cut off.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_waited_for_while_a_call_is_pending_or_where_events_need_no_room() {
+    for (overflow, asks_first) in
+        [(Overflow::Block, true), (Overflow::Coalesce, false), (Overflow::Detach, false)]
+    {
+        let (client, mut peer, _) = pair(pi::Client::builder().overflow(overflow));
+        let _lazy = client.events().unwrap();
+        let began = tokio::time::Instant::now();
+        let ask = || {
+            let client = client.clone();
+            tokio::spawn(async move { client.get_state().await })
+        };
+        let early = if asks_first { Some(ask()) } else { None };
+        let early_id = if asks_first { Some(peer.hear_command("get_state").await) } else { None };
+        within("the client to read", peer.writer.write_all(many().as_bytes())).await.unwrap();
+        let (call, id) = match (early, early_id) {
+            (Some(call), Some(id)) => (call, id),
+            _ => (ask(), peer.hear_command("get_state").await),
+        };
+        peer.say(&success(&id, "get_state", &state(false))).await;
+        within("the answer", call).await.unwrap().unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO, "{overflow:?}");
+    }
 }

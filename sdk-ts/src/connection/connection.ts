@@ -12,7 +12,7 @@ import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
-import { within } from "../timer.js";
+import { later, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import { read } from "./reader.js";
 import { Runs } from "./runs.js";
@@ -39,9 +39,6 @@ export interface Listener {
   readonly queue: Queue<EventFrame>;
   readonly session: string | undefined;
 }
-
-/** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
-const AHEAD = 16 * 1024;
 
 /** How long commands are waited for where their row says nothing, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
@@ -129,16 +126,23 @@ export class Connection {
   /** Lets subscribers take what they have, for one turn of the event loop at most. */
   breathe(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
-    for (const { queue } of this.#listeners) if (queue.backlog > AHEAD) (waits ??= []).push(queue.idle());
+    for (const { queue } of this.#listeners) {
+      const idle = queue.idle();
+      if (idle !== undefined) (waits ??= []).push(idle);
+    }
     return waits && within(0, Promise.all(waits));
   }
 
-  /** Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id. */
+  /**
+   * Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id.
+   * Fails at once with the {@link Termination}, or a {@link StalledError} where too much waits to be written.
+   */
   send(command: string, params: object, waiter: Waiter, before?: (id: string) => void): string {
     if (this.ended !== undefined) throw this.ended;
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
     const line = commandLine(this.spec, command, id, params);
+    this.writer.admit(command);
     this.pending.insert(String(id), command, waiter);
     before?.(String(id));
     this.writer.write(line);
@@ -186,18 +190,19 @@ export class Connection {
       };
       signal?.addEventListener("abort", onAbort);
       const after = this.timeout(command, options.timeout);
-      if (after > 0 && after < Infinity) {
-        timer = setTimeout(
-          () => giveUp(this.isBlocked ? new StalledError(command, after) : new TimedOutError(command, after)),
-          after,
-        );
-      }
+      timer = later(after, () =>
+        giveUp(this.isBlocked ? new StalledError(command, after) : new TimedOutError(command, after)),
+      );
     });
   }
 
   /** How long a command is waited for, in milliseconds; 0 is without a limit. */
-  timeout(command: string, asked: number | undefined): number {
-    return asked ?? this.settings.timeout ?? row(this.spec.commands, command)?.timeout ?? USUAL_TIMEOUT;
+  timeout(command: string, asked?: number): number {
+    const declared = row(this.spec.commands, command);
+    // Work that may take any time is not limited by the way, and of what is not declared nothing is known.
+    const limit = declared === undefined ? 0 : (declared.timeout ?? USUAL_TIMEOUT);
+    const usual = declared !== undefined && limit === 0 ? 0 : (this.settings.timeout ?? limit);
+    return asked ?? usual;
   }
 
   /** Settles everything that waits with one value; the first one stays. Gives that value. */
@@ -210,7 +215,7 @@ export class Connection {
     // Who closes the connection knows that it ends: a loop over its events ends without a failure.
     for (const { queue } of this.#listeners) queue.close(this.#closing === undefined ? end : undefined);
     this.#listeners = [];
-    this.writer.end();
+    this.writer.settle(end);
     this.#resolve(end);
     return end;
   }

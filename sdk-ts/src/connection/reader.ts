@@ -205,11 +205,20 @@ function dialog(connection: Connection, id: string, method: string, params: Json
   const declared = row(spec.dialogs, method);
   const handlers = (connection.settings.dialogs ?? {}) as Record<string, unknown>;
   const handler = declared && handlers[declared.name];
+  // To an agent that asks and asks, and reads nothing, nothing more is said.
+  const reply = (line: string): void => {
+    try {
+      connection.writer.admit(method);
+    } catch (error) {
+      return tap.diagnostic({ kind: "dialog_by_policy", method, error });
+    }
+    connection.writer.write(line);
+  };
   const byPolicy = (error?: unknown): void => {
     const line = policyLine(spec, id, method);
     if (line === undefined && error === undefined) return;
     tap.diagnostic({ kind: "dialog_by_policy", method, ...(error === undefined ? {} : { error }) });
-    if (line !== undefined) connection.writer.write(line);
+    if (line !== undefined) reply(line);
   };
   if (declared === undefined || typeof handler !== "function") return byPolicy();
   void (async () => {
@@ -217,7 +226,7 @@ function dialog(connection: Connection, id: string, method: string, params: Json
       const value: unknown = await handler.call(handlers, dialogParams(spec, params));
       if (declared.member === undefined) return;
       if (value === undefined || value === null) return byPolicy();
-      connection.writer.write(answerLine(spec, id, { [declared.member]: value }));
+      reply(answerLine(spec, id, { [declared.member]: value }));
     } catch (error) {
       byPolicy(error);
     }

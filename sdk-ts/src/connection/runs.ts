@@ -4,7 +4,11 @@ import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
 import type { Queue } from "../queue.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
+import { later } from "../timer.js";
 import type { Connection, Waiter } from "./connection.js";
+
+/** How long a state is waited for where the declaration sets no limit, in milliseconds. */
+const ASK_LIMIT = 30_000;
 
 /** How a run ended, on the inside. */
 export interface RunEnded {
@@ -19,6 +23,8 @@ export class RunSlot {
   readonly ended: Promise<RunEnded>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the state was asked for and has not come. */
+  isAsking = false;
   #resolve: (ended: RunEnded) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
@@ -134,13 +140,29 @@ export class Runs {
     for (const slot of this.#slots) this.fail(slot, error);
   }
 
+  /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
   #ask(slot: RunSlot): void {
-    const { barrier } = this.#connection.spec.runEnd;
-    if (barrier === undefined || this.#connection.ended !== undefined) return;
-    this.#connection.send(barrier.command, {}, {
-      answered: (data) => this.feed(slot, busy(data, barrier.busy)),
-      failed: () => this.feed(slot, "no_state"),
-    });
+    const connection = this.#connection;
+    const { barrier } = connection.spec.runEnd;
+    // An answer that is on its way serves as well: it comes after what was seen.
+    if (barrier === undefined || connection.ended !== undefined || slot.isAsking) return;
+    slot.isAsking = true;
+    const came = (input: Input): void => {
+      slot.isAsking = false;
+      clearTimeout(slot.timer);
+      this.feed(slot, input);
+    };
+    const waiter: Waiter = { answered: (data) => came(busy(data, barrier.busy)), failed: () => came("no_state") };
+    clearTimeout(slot.timer);
+    try {
+      const id = connection.send(barrier.command, {}, waiter);
+      // Nothing else is waited for meanwhile, so that the slot's one timer serves.
+      slot.timer = later(connection.timeout(barrier.command) || ASK_LIMIT, () =>
+        connection.pending.settle(id)?.waiter.failed(undefined),
+      );
+    } catch {
+      came("no_state");
+    }
   }
 }
 

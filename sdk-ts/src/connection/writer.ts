@@ -1,8 +1,10 @@
 /** The writer: lines go out whole and in order. */
 
-import { UsageError } from "../error.js";
+import { StalledError, UsageError } from "../error.js";
 import { stringify } from "../json.js";
+import { DEFAULT_QUEUE_BYTES } from "../queue.js";
 import type { AnyTypes, Spec } from "../spec.js";
+import type { Termination } from "../termination.js";
 import { LAST_WORDS, within } from "../timer.js";
 import type { Connection } from "./connection.js";
 
@@ -17,6 +19,10 @@ export class Writer {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
   #ending: Promise<void> | undefined;
+  /** How much was given to the stream and is not written, in characters. */
+  #unwritten = 0;
+  /** Who waits until a line is written. */
+  readonly #waiting = new Set<(end: Termination) => void>();
 
   constructor(connection: Connection, writable: WritableStream<Uint8Array>) {
     this.#connection = connection;
@@ -24,11 +30,41 @@ export class Writer {
     this.#writer.closed.catch((error: unknown) => this.#broken(error));
   }
 
-  /** Sends a line, which has no line feed in it. */
-  write(line: string): void {
+  /** Fails with a {@link StalledError} where too much waits already: the agent does not read its input. */
+  admit(command: string): void {
+    if (this.#unwritten > (this.#connection.settings.queueBytes ?? DEFAULT_QUEUE_BYTES)) throw new StalledError(command, 0);
+  }
+
+  /** Sends a line, which has no line feed in it. `written` is called when it is written, and not where it never is. */
+  write(line: string, written?: () => void): void {
     if (this.#ending !== undefined) return;
     this.#connection.tap.frame("sent", line);
-    this.#writer.write(this.#encoder.encode(`${line}\n`)).catch((error: unknown) => this.#broken(error));
+    this.#unwritten += line.length;
+    this.#writer.write(this.#encoder.encode(`${line}\n`)).then(
+      () => {
+        this.#unwritten -= line.length;
+        written?.();
+      },
+      (error: unknown) => this.#broken(error),
+    );
+  }
+
+  /** As `write`. Resolves when the line is written, and fails with the end of the connection. */
+  written(line: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(reject);
+      this.write(line, () => {
+        this.#waiting.delete(reject);
+        resolve();
+      });
+    });
+  }
+
+  /** The connection is over: nothing more is sent. */
+  settle(end: Termination): void {
+    this.end();
+    for (const reject of this.#waiting) reject(end);
+    this.#waiting.clear();
   }
 
   /** Nothing more is sent: the agent's input ends after what was sent. */

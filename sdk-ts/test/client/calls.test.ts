@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RefusedError, TimedOutError, UsageError, omp, opal, pi } from "../../src/index.js";
-import { FakeAgent, failure, settle, soon } from "../support/agent.js";
+import { RefusedError, StalledError, TimedOutError, UsageError, omp, opal, pi } from "../../src/index.js";
+import { FakeAgent, failure, soon } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
 test("a call is answered with its data, and its line is as declared", async () => {
@@ -44,16 +44,47 @@ test("fm_F36 a mute agent: the call fails in time, and the late answer is droppe
 });
 
 test("the limit of all calls can be set, and commands without one have none", async () => {
-  const { client } = connected(pi.Client, { timeout: 5 });
+  const { client, agent } = connected(pi.Client, { timeout: 5 });
+  const compacting = client.compact({});
+  const running = client.bash({ command: "sleep" });
+  const [compact, bash] = [await soon(agent.expect("compact")), await soon(agent.expect("bash"))];
+  // Both were sent before, and still wait when these have failed.
   assert.ok((await failure(client.getState())) instanceof TimedOutError);
-  assert.ok((await failure(client.prompt({ message: "x" }))) instanceof TimedOutError);
-  const other = connected(pi.Client);
-  let settled = false;
-  other.client.compact().catch(() => undefined).finally(() => (settled = true));
-  await soon(other.agent.expect("compact"));
-  await settle();
-  assert.equal(settled, false);
-  await other.client.close();
+  assert.ok((await failure(client.request("undeclared"))) instanceof TimedOutError);
+  await agent.refuse(compact, "compact was waited for");
+  await agent.refuse(bash, "bash was waited for");
+  assert.match(String(await failure(compacting)), /compact was waited for/);
+  assert.match(String(await failure(running)), /bash was waited for/);
+  assert.ok((await failure(client.bash({ command: "sleep" }, { timeout: 5 }))) instanceof TimedOutError);
+});
+
+test("a limit that no timer can count is none", async () => {
+  for (const timeout of [1e10, 2 ** 31, Infinity]) {
+    const { client, agent } = connected(pi.Client);
+    const state = client.getState({ timeout });
+    const command = await soon(agent.expect("get_state"));
+    // A timer that is set later has fired: one that overflowed would have too.
+    assert.ok((await failure(client.getState({ timeout: 5 }))) instanceof TimedOutError);
+    await agent.answer(command, { sessionId: "s" });
+    assert.equal((await soon(state)).sessionId, "s");
+  }
+});
+
+test("to an agent that reads nothing only so much is sent, and raw lines say when they are written", async () => {
+  const { client, agent } = connected(pi.Client, { queueBytes: 1000 });
+  const raw = client.sendRaw("x".repeat(200_000));
+  const behind = client.sendRaw("{}");
+  const error = await failure(client.getState());
+  assert.ok(error instanceof StalledError && error.command === "get_state" && error.after === 0 && error.isRetryable);
+  assert.match(error.message, /does not read/);
+  assert.ok((await failure(behind)) instanceof StalledError);
+  assert.equal((await soon(agent.line())).length, 200_000);
+  await soon(raw);
+  const state = client.getState();
+  await agent.answer(await soon(agent.expect("get_state")), { sessionId: "s" });
+  assert.equal((await soon(state)).sessionId, "s");
+  const [lost] = await Promise.all([failure(client.sendRaw("y".repeat(200_000))), agent.end()]);
+  assert.equal(lost, await soon(client.terminated));
 });
 
 test("fm_F37 answers with an unknown, missing or second id resolve nothing wrongly", async () => {
@@ -112,9 +143,10 @@ test("what is not declared can be sent too", async () => {
   assert.equal(command["to"], "mars");
   await agent.answer(command, { there: true });
   assert.deepEqual(await soon(answer), { there: true });
-  client.sendRaw('{"type": "odd"}');
+  const sent = client.sendRaw('{"type": "odd"}');
   assert.equal(await soon(agent.line()), '{"type": "odd"}');
-  assert.throws(() => client.sendRaw("a\nb"), UsageError);
+  await soon(sent);
+  assert.ok((await failure(client.sendRaw("a\nb"))) instanceof UsageError);
   const circle: { self?: unknown } = {};
   circle.self = circle;
   assert.ok((await failure(client.request("x", circle))) instanceof UsageError);

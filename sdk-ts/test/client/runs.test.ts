@@ -51,6 +51,32 @@ test("the result of a run that nobody reads comes, and never hangs on a full que
   assert.equal((await result).endedBy, "event");
 });
 
+test("a mute agent holds no run: the state is asked for once, and not waited for longer than its limit", async () => {
+  const { client, agent } = connected(pi.Client, { timeout: 50 });
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const result = (await soon(starting)).result();
+  await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
+  await soon(agent.expect("get_state"));
+  await agent.say({ type: "agent_end", messages: [] });
+  assert.equal((await soon(result)).endedBy, "event");
+  const next = client.request("next");
+  await agent.answer(await soon(agent.expect("next")), "here");
+  assert.equal(await soon(next), "here");
+});
+
+test("of a run whose result alone is asked for nothing is kept", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  const result = run.result();
+  await soon(new Promise((resolve) => setTimeout(resolve, 0)));
+  await soon(agent.run("x".repeat(1000)));
+  assert.equal((await soon(result)).endedBy, "event");
+  assert.equal(run.dropped, 4);
+});
+
 test("the result can be asked for beside a loop, or in it", async () => {
   const { client, agent } = connected(pi.Client);
   const starting = client.prompt({ message: "hello" });
