@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -15,7 +15,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 
 test: lint test-rust test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
 
-test-rust: test-providers-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
+test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
 
 test-providers-setup: ## The mock of the model APIs that the tests of the providers ask.
@@ -30,8 +30,10 @@ test-typescript: ## TypeScript: types, codec, client.
 test-quick-starts: test-typescript ## The quick starts of the READMEs against the reference agent.
 	./interop/quick-starts agentese
 
-test-pages: ## The exported page in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
+test-pages-setup: ## What drives the browser that opens exported pages.
 	cd sdk-ts && { [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund; }
+
+test-pages: test-pages-setup ## The exported page in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
 	$(CARGO) test -p agentese-server --test export -- --nocapture browser
 
 lint: ## Format and lints; warnings are errors.
