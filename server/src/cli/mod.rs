@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
-//! | `plan`, `unavailable` | what is to be done, read and checked; what this version refuses |
+//! | `plan` | what is to be done, read and checked |
 //! | `rpc`, `stdout`, `script_check` | this process as an agent |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
@@ -25,7 +25,9 @@ mod stderr;
 mod stdout;
 mod table;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use arguments::Command;
 use parse::Parsed;
@@ -47,6 +49,26 @@ enum Failure {
     NoSuchModel(#[from] crate::providers::SelectError),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
+}
+
+/// How long the client of a server that did not start may go on writing.
+const LINGER: Duration = Duration::from_millis(250);
+
+/// Reads what a client has to say to a server that did not start: one that writes its first command at
+/// once shall find the reason on stderr, and not a broken pipe.
+fn linger() {
+    let is_for_a_client = std::env::args_os().any(|argument| argument == "--mode");
+    if !is_for_a_client || std::io::stdin().is_terminal() {
+        return;
+    }
+    let (sender, over) = std::sync::mpsc::channel();
+    let read = std::thread::Builder::new().spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = sender.send(());
+    });
+    if read.is_ok() {
+        let _ = over.recv_timeout(LINGER);
+    }
 }
 
 /// Runs the program with the process's arguments. Gives 0 after an orderly end, 1 after a failure
@@ -73,6 +95,9 @@ pub fn main() -> ExitCode {
         }
     };
     stderr.flush(PATIENCE);
+    if code != ExitCode::SUCCESS {
+        linger();
+    }
     code
 }
 
