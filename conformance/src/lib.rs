@@ -22,6 +22,7 @@ pub mod replay;
 pub mod suite;
 pub mod transcript;
 pub mod variables;
+pub mod verdict;
 
 pub use replay::replay;
 pub use suite::Suite;
