@@ -4,6 +4,7 @@
 //! * [`suite`] has the cases, profiles and golden transcripts.
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
+//! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
@@ -11,9 +12,11 @@
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
 pub mod detect;
+pub mod expectations;
 pub mod file;
 pub mod leaks;
 pub mod model;
+mod path;
 pub mod pattern;
 pub mod player;
 pub mod record;
