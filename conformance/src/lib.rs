@@ -13,6 +13,7 @@
 pub mod detect;
 pub mod file;
 pub mod leaks;
+pub mod matching;
 pub mod model;
 pub mod pattern;
 pub mod player;
