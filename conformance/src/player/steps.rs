@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::{PlayError, shell};
+use crate::expectations;
+use crate::path;
 use crate::pattern::Pattern;
 use crate::recording::Recorder;
 use crate::variables::Variables;
@@ -37,6 +39,12 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
     };
     for check in case.requests.iter().flatten() {
         checked(format!("the check that {}", check.says), &check.expect)?;
+    }
+    for check in case.expect.iter().flatten() {
+        expectations::prove(check).map_err(|source| PlayError::Pattern {
+            place: format!("the expectation `{}`", expectations::name(check)),
+            source,
+        })?;
     }
     steps
         .map(|(at, step)| {
@@ -106,16 +114,7 @@ impl Stage {
                 self.cursor = at + 1;
                 return Ok(());
             }
-            Step::Bytes(pieces, pause) => {
-                self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
-                for (at, piece) in pieces.iter().enumerate() {
-                    if at > 0 {
-                        tokio::time::sleep(*pause).await;
-                    }
-                    self.agent.write_bytes(piece).await?;
-                }
-                return Ok(());
-            }
+            Step::Bytes(pieces, pause) => return self.pieces(pieces, *pause).await,
             Step::Plain(step) => step,
         };
         match step {
@@ -130,7 +129,10 @@ impl Stage {
                     line = line.replace(&repeat.token, &run);
                 }
                 line.push_str(raw.eol.as_deref().unwrap_or("\n"));
-                self.agent.write(&line).await
+                let Some(size) = raw.piece_bytes else { return self.agent.write(&line).await };
+                let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+                let pieces: Vec<Vec<u8>> = line.as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
+                self.pieces(&pieces, Duration::from_millis(raw.pause_ms.unwrap_or_default())).await
             }
             ScenarioStep::Wait(wait) => match self.wait(wait).await {
                 Err(reason) if wait.optional == Some(true) => {
@@ -149,6 +151,14 @@ impl Stage {
                 if quiet.skip == Some(true) {
                     self.cursor = self.recorder.progress().0;
                 }
+                Ok(())
+            }
+            ScenarioStep::Hold(_) => {
+                self.agent.hold(true);
+                Ok(())
+            }
+            ScenarioStep::Resume(_) => {
+                self.agent.hold(false);
                 Ok(())
             }
             ScenarioStep::Shell(step) => {
@@ -174,6 +184,18 @@ impl Stage {
             // Taken care of above.
             ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) => Ok(()),
         }
+    }
+
+    /// Writes bytes, one write for each piece.
+    async fn pieces(&mut self, pieces: &[Vec<u8>], pause: Duration) -> Result<(), String> {
+        self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
+        for (at, piece) in pieces.iter().enumerate() {
+            if at > 0 {
+                tokio::time::sleep(pause).await;
+            }
+            self.agent.write_bytes(piece).await?;
+        }
+        Ok(())
     }
 
     fn longer(&self, limit: Duration) -> Duration {
@@ -207,11 +229,7 @@ impl Stage {
 
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
         for (name, path) in wanted.into_iter().flatten() {
-            let value = path.split('.').try_fold(frame, |value, part| match value {
-                Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
-                value => value.get(part),
-            });
-            match value {
+            match path::at(frame, path) {
                 None => return Err(format!("there is no `{path}` in the frame that was waited for")),
                 Some(Value::String(text)) => self.variables.set(name, text),
                 Some(other) => self.variables.set(name, other.to_string()),
