@@ -200,7 +200,7 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
         let mut start = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
             let end = searched + end;
-            recorder.received(&String::from_utf8_lossy(&buffer[start..end]), None);
+            recorder.received_bytes(&buffer[start..end], None);
             start = end + 1;
             searched = start;
         }
@@ -208,7 +208,7 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
         searched = buffer.len();
     }
     if !buffer.is_empty() {
-        recorder.received(&String::from_utf8_lossy(&buffer), Some(""));
+        recorder.received_bytes(&buffer, Some(""));
     }
     recorder.end();
 }

@@ -110,7 +110,7 @@ impl Stage {
             Step::Ready(None, _) => return Ok(()),
             Step::Ready(Some(pattern), limit) => {
                 let pattern = self.pattern(pattern)?;
-                let (at, _) = self.await_frame(&pattern, self.cursor, self.longer(*limit)).await?;
+                let (at, _) = await_frame(&self.recorder, &pattern, self.cursor, self.longer(*limit)).await?;
                 self.cursor = at + 1;
                 return Ok(());
             }
@@ -147,7 +147,7 @@ impl Stage {
             }
             ScenarioStep::Quiet(quiet) => {
                 let pause = Duration::from_millis(quiet.quiet_ms);
-                self.quiet(pause, self.longer(limit(quiet.timeout_ms))).await;
+                self::quiet(&self.recorder, pause, self.longer(limit(quiet.timeout_ms))).await;
                 if quiet.skip == Some(true) {
                     self.cursor = self.recorder.progress().0;
                 }
@@ -216,7 +216,7 @@ impl Stage {
         let deadline = Instant::now() + limit;
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let (at, frame) = self.await_frame(&pattern, position, left).await.map_err(|reason| {
+            let (at, frame) = await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
                 format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
             })?;
             (position, found) = (at + 1, frame);
@@ -237,43 +237,43 @@ impl Stage {
         }
         Ok(())
     }
+}
 
-    /// The first frame from a position on that fits.
-    async fn await_frame(
-        &self,
-        pattern: &Pattern,
-        mut from: usize,
-        limit: Duration,
-    ) -> Result<(usize, Value), String> {
-        let mut changes = self.recorder.changes();
-        let look = async {
-            loop {
-                let (count, goes_on) = self.recorder.progress();
-                if let Some(found) = self.recorder.find(from, |frame| pattern.fits(frame)) {
-                    return Ok(found);
-                }
-                if !goes_on {
-                    return Err("the agent's stdout has ended".to_owned());
-                }
-                from = from.max(count);
-                // The recorder lives as long as the stage.
-                let _ = changes.changed().await;
+/// The first frame from a position on that fits.
+async fn await_frame(
+    recorder: &Recorder,
+    pattern: &Pattern,
+    mut from: usize,
+    limit: Duration,
+) -> Result<(usize, Value), String> {
+    let mut changes = recorder.changes();
+    let look = async {
+        loop {
+            let (count, goes_on) = recorder.progress();
+            if let Some(found) = recorder.find(from, |frame| pattern.fits(frame)) {
+                return Ok(found);
             }
-        };
-        tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
-    }
-
-    /// Waits until nothing has come for some time, counted from now on.
-    async fn quiet(&self, pause: Duration, limit: Duration) {
-        let start = Instant::now();
-        while start.elapsed() < limit && self.recorder.progress().1 {
-            let last = self.recorder.last_received().map_or(start, |last| last.max(start));
-            let silent = last.elapsed();
-            if silent >= pause {
-                return;
+            if !goes_on {
+                return Err("the agent's stdout has ended".to_owned());
             }
-            let mut changes = self.recorder.changes();
-            let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
+            from = from.max(count);
+            // The recorder lives as long as who waits.
+            let _ = changes.changed().await;
         }
+    };
+    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
+}
+
+/// Waits until nothing has come for some time, counted from now on.
+async fn quiet(recorder: &Recorder, pause: Duration, limit: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < limit && recorder.progress().1 {
+        let last = recorder.last_received().map_or(start, |last| last.max(start));
+        let silent = last.elapsed();
+        if silent >= pause {
+            return;
+        }
+        let mut changes = recorder.changes();
+        let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
     }
 }

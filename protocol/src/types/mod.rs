@@ -6,6 +6,7 @@ pub mod message;
 pub mod model;
 pub mod model_log;
 pub mod profile;
+pub mod report;
 pub mod session;
 pub mod steps;
 pub mod stream;

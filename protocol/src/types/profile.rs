@@ -79,6 +79,9 @@ protocol! {
         exit_grace_ms: Opt<Count>,
         /// What of the dialect it has.
         claims: Opt<ProfileClaims>,
+        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
+        /// ends in .json, from the folder of the profile.
+        expected_failures: Opt<Str>,
         ;
         example {
             "profile": 1, "name": "agentese-pi", "dialect": "pi@0.55", "agent": "agentese",

@@ -3,7 +3,7 @@
 use super::formats::ModelScript;
 use super::steps::ScenarioStep;
 use crate::dsl::protocol;
-use crate::typed::{Any, Count, Int, List, Map, Object, Opt, Str};
+use crate::typed::{Any, Bool, Count, Int, List, Map, Object, Opt, Str};
 
 protocol! {
     /// A file of bytes that are no text.
@@ -190,6 +190,8 @@ protocol! {
         expect: Opt<List<Expectation>>,
         /// Differences that are no failures here.
         allow: Opt<List<CaseAllowance>>,
+        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        alone: Opt<Bool>,
         ;
         example {
             "scenario": 1, "name": "prompt-text", "dialect": "pi@0.55", "title": "a prompt and its answer",
