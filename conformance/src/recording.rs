@@ -71,7 +71,7 @@ impl Recorder {
     /// The bytes of a line came from the agent; `eol` as in [`received`](Self::received).
     pub fn received_bytes(&self, line: &[u8], eol: Option<&str>) {
         let text = String::from_utf8_lossy(line);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
+        if matches!(text, Cow::Owned(_)) {
             self.control(NOT_UTF8, None);
         }
         self.received(&text, eol);
@@ -333,7 +333,11 @@ mod tests {
         for character in ['x', '\u{e9}', '\u{20ac}', '\u{1f600}'] {
             for count in [1, 2, 1024, 3071, 3072, 3073, 20_000] {
                 let text = format!("{}y{character}", character.to_string().repeat(count));
-                assert_eq!(run(text.as_bytes(), character), count * character.len_utf8(), "{character} {count}");
+                assert_eq!(
+                    run(text.as_bytes(), character),
+                    count * character.len_utf8(),
+                    "{character} {count}"
+                );
             }
         }
     }

@@ -56,7 +56,10 @@ mod tests {
                 json!({"without_commands": ["bash"]}),
                 Some("it is about the command bash, which the agent does not have"),
             ),
-            (json!({"commands": ["bash"]}), Some("it is about the command prompt, which the agent does not have")),
+            (
+                json!({"commands": ["bash"]}),
+                Some("it is about the command prompt, which the agent does not have"),
+            ),
             (json!({"commands": ["bash", "prompt"], "events": ["agent_end"]}), None),
             (
                 json!({"events": ["agent_start"]}),
