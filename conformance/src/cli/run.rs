@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::report::{Facts, Report, html::html, junit::junit, text::text};
 use agentese_conformance::run::{
     Expected, Probe, Ran, RunOptions, Selection, default_jobs, none_played, probe, profile_for, run,
 };
@@ -171,6 +171,8 @@ impl Run {
             }
         };
         write(&self.json, &|| report.json())?;
+        write(&self.junit, &|| junit(&report.data).unwrap_or_default())?;
+        write(&self.html, &|| html(report))?;
         let Some(folder) = &self.transcripts else { return Ok(()) };
         for (case, recording) in report.data.cases.iter().zip(&report.recordings) {
             if let Some(recording) = recording {

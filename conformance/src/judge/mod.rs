@@ -95,7 +95,7 @@ pub fn judge(
         (frames, agreed) = (compared.frames, compared.agreed);
     }
     findings.extend(expectations::check(case, &observed));
-    findings.push(frames::frames(&case.dialect, &observed));
+    findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
     findings.push(lines::framing(&played.recording));
     findings.push(lines::noise(level, golden.as_ref(), &observed));
     findings.push(exit::exit(case, golden.as_ref(), &observed));
