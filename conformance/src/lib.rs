@@ -12,6 +12,8 @@
 
 pub mod detect;
 pub mod file;
+#[rustfmt::skip]
+mod generated;
 pub mod leaks;
 pub mod matching;
 pub mod model;
