@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! The report as JUnit XML, for the servers that show the results of tests.
 
 use agentese::types::{CaseVerdict, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
@@ -78,4 +75,3 @@ fn failed<'a>(report: &SuiteReport, case: &'a ReportCase) -> impl Iterator<Item 
         check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
     })
 }
->>>>>>> w/run
