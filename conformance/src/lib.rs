@@ -16,6 +16,8 @@
 pub mod detect;
 pub mod expectations;
 pub mod file;
+#[rustfmt::skip]
+mod generated;
 pub mod judge;
 pub mod leaks;
 pub mod matching;
