@@ -3,10 +3,10 @@
 
 import json, os, sys, threading, time, urllib.request as http
 
-MODEL = json.load(open(os.environ["ECHO_MODEL"]))
+MODEL, messages, writing = json.load(open(os.environ["ECHO_MODEL"])), [], threading.Lock()
 STATE = {"model": MODEL, "thinkingLevel": "medium", "isStreaming": False, "isCompacting": False, "steeringMode": "one-at-a-time",
-         "followUpMode": "one-at-a-time", "sessionId": f"echo-{os.getpid()}", "autoCompactionEnabled": True, "pendingMessageCount": 0}
-messages, writing = [], threading.Lock()
+         "followUpMode": "one-at-a-time", "sessionId": f"echo-{os.getpid()}", "sessionFile": os.path.abspath("session.jsonl"),
+         "autoCompactionEnabled": True, "pendingMessageCount": 0}
 
 def send(**frame):
     with writing:  # A line is written whole, whoever writes it.
@@ -14,8 +14,8 @@ def send(**frame):
 
 def usage(read=0, written=0):
     cost = {"input": MODEL["cost"]["input"] / 1e6 * read, "output": MODEL["cost"]["output"] / 1e6 * written}
-    cost.update(cacheRead=0, cacheWrite=0, total=sum(cost.values()))
-    return {"input": read, "output": written, "cacheRead": 0, "cacheWrite": 0, "totalTokens": read + written, "cost": cost}
+    return {"input": read, "output": written, "cacheRead": 0, "cacheWrite": 0, "totalTokens": read + written,
+            "cost": {**cost, "cacheRead": 0, "cacheWrite": 0, "total": sum(cost.values())}}
 
 def stream(answer, block):
     def update(kind, **rest):
@@ -36,18 +36,17 @@ def stream(answer, block):
     update("text_end", content=block["text"])
 
 def run(text, now):
-    user = {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": now}
     answer = {"role": "assistant", "content": [], "api": MODEL["api"], "provider": MODEL["provider"], "model": MODEL["id"],
               "usage": usage(), "stopReason": "stop", "timestamp": now}
-    send(type="agent_start")
-    send(type="turn_start")
-    for message in (user, answer):
+    send(type="agent_start"); send(type="turn_start")
+    for message in ({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": now}, answer):
         messages.append(message)
         send(type="message_start", message=message)
         try:
             message is answer and stream(answer, {"type": "text", "text": ""})
         except (OSError, LookupError, ValueError) as error:  # The model failed: so does the answer.
             answer.update(stopReason="error", errorMessage=str(error))
+        print(json.dumps(message), file=open(STATE["sessionFile"], "a"))
         send(type="message_end", message=message)
     send(type="turn_end", message=answer, toolResults=[])
     STATE["isStreaming"] = False
@@ -57,7 +56,7 @@ for line in sys.stdin.buffer:  # A line ends with a line feed and nothing else.
     answer = {"type": "response", "command": "parse"}
     try:
         command = json.loads(line.decode())
-        answer.update({key: command[key] for key in command if key == "id"}, command=command["type"])
+        answer.update({key: command[key] for key in command if key == "id" and isinstance(command["type"], str)}, command=command["type"])
         data = {"get_state": {**STATE, "messageCount": len(messages)}, "get_messages": {"messages": messages}}
         starts = command["type"] == "prompt" and threading.Thread(target=run, args=(command["message"] + "", int(time.time() * 1000)))
         if starts and STATE["isStreaming"]: raise ValueError("Agent is already processing.")
@@ -65,5 +64,6 @@ for line in sys.stdin.buffer:  # A line ends with a line feed and nothing else.
         STATE["isStreaming"] |= bool(starts)
         starts and starts.start()
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        kinds = {"parse": f"Failed to parse command: {error}", "prompt": str(error)}
-        send(**answer, success=False, error=kinds.get(str(answer["command"]), f"Unknown command: {answer['command']}"))
+        name = "null" if answer["command"] is None else str(answer["command"])
+        why = {"parse": f"Failed to parse command: {error}", "prompt": str(error)}.get(name, f"Unknown command: {name}")
+        send(**answer, success=False, error=why)
