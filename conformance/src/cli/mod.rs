@@ -4,8 +4,10 @@ mod detect;
 mod list;
 mod model;
 mod play;
+mod progress;
 mod record;
 mod replay;
+mod run;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -28,6 +30,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<run::Run>),
     Detect(detect::Detect),
     List(list::List),
     Play(play::Play),
@@ -41,6 +44,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Run(run) => run.run(&suite).await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,
