@@ -35,6 +35,7 @@ pub mod export;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;
+pub mod resources;
 pub mod server;
 pub mod session;
 pub mod tools;

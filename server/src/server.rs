@@ -10,9 +10,11 @@ use agentese::types::{ModelScript, ThinkingLevel};
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::engine::{Engine, Options};
 use crate::fronts::pi;
+use crate::fronts::trust::Undecided;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
+use crate::resources::{ExtensionCommands, NoExtensions, Resources};
 use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
@@ -22,6 +24,7 @@ pub struct Server {
     options: Options,
     session: Option<Session>,
     updates: pi::Updates,
+    undecided: Option<Undecided>,
 }
 
 impl std::fmt::Debug for Server {
@@ -57,7 +60,8 @@ impl Server {
     /// As [`Server::serve`], with limits and a way to stop it.
     pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
         let sink = Arc::new(pi::Sink::new(self.updates));
-        let front = Arc::new(pi::Front::new(Engine::with_session(self.options, self.session, sink.clone())));
+        let engine = Engine::with_session(self.options, self.session, sink.clone());
+        let front = Arc::new(pi::Front::new(engine).asking(self.undecided));
         serve_with(transport, front, options, |emitter| sink.connect(emitter)).await
     }
 }
@@ -76,7 +80,10 @@ pub struct Builder {
     store: Option<Store>,
     session: Option<Session>,
     updates: pi::Updates,
+    undecided: Option<Undecided>,
     system_prompt: SystemPrompt,
+    resources: Arc<Resources>,
+    extension_commands: Arc<dyn ExtensionCommands>,
     settings: Settings,
     persist: Arc<dyn Persist>,
     tools: ToolSet,
@@ -100,7 +107,10 @@ impl Default for Builder {
             store: None,
             session: None,
             updates: pi::Updates::default(),
+            undecided: None,
             system_prompt: SystemPrompt::default(),
+            resources: Arc::default(),
+            extension_commands: Arc::new(NoExtensions),
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
@@ -209,9 +219,28 @@ impl Builder {
         self
     }
 
+    /// Asks the client whether the working directory is trusted before that matters; by default nobody is asked, and
+    /// what the parts say counts.
+    pub fn undecided(mut self, undecided: Undecided) -> Self {
+        self.undecided = Some(undecided);
+        self
+    }
+
     /// What the model is told beforehand: a text alone, or parts; nothing by default.
     pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
         self.system_prompt = prompt.into();
+        self
+    }
+
+    /// Skills and prompt templates; none by default. Models are told of skills by the system prompt.
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = Arc::new(resources);
+        self
+    }
+
+    /// The commands that extensions registered; none by default.
+    pub fn extension_commands(mut self, commands: Arc<dyn ExtensionCommands>) -> Self {
+        self.extension_commands = commands;
         self
     }
 
@@ -259,16 +288,16 @@ impl Builder {
 
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(self) -> Server {
-        let updates = self.updates;
+        let (updates, undecided) = (self.updates, self.undecided.clone());
         let (options, session) = self.parts();
-        Server { options, session, updates }
+        Server { options, session, updates, undecided }
     }
 
     /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
     pub fn try_build(self) -> Result<Server, SelectError> {
-        let updates = self.updates;
+        let (updates, undecided) = (self.updates, self.undecided.clone());
         let (options, session, error) = self.put_together();
-        error.map_or(Ok(Server { options, session, updates }), Err)
+        error.map_or(Ok(Server { options, session, updates, undecided }), Err)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
@@ -328,6 +357,8 @@ impl Builder {
             thinking: self.thinking,
             store: self.store,
             system_prompt: self.system_prompt,
+            resources: self.resources,
+            extension_commands: self.extension_commands,
             settings: self.settings,
             persist: self.persist,
             tools: self.tools,

@@ -8,7 +8,7 @@
 //! | `retry`, `compaction` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
-//! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
+//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `trust` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -21,6 +21,7 @@ mod control;
 mod error;
 mod event;
 mod export;
+mod invoke;
 mod models;
 mod options;
 mod prompt;
@@ -29,9 +30,10 @@ mod retry;
 mod run;
 mod sessions;
 mod state;
+mod trust;
 mod work;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use call::blocks;
 pub use compact::CompactError;
@@ -41,6 +43,7 @@ pub use event::{Event, EventSink};
 pub use export::PageError;
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
+pub use trust::Granted;
 
 use state::State;
 
@@ -56,6 +59,8 @@ struct Shared {
     options: Options,
     sink: Arc<dyn EventSink>,
     state: Mutex<State>,
+    /// What counts in place of the options, once the working directory is trusted.
+    overlay: OnceLock<trust::Overlay>,
 }
 
 impl Shared {
@@ -75,7 +80,7 @@ impl Engine {
     /// the options; the level that was asked for wins over the one that the session names.
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
-        Self { shared: Arc::new(Shared { options, sink, state }) }
+        Self { shared: Arc::new(Shared { options, sink, state, overlay: OnceLock::new() }) }
     }
 }
 

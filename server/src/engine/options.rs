@@ -5,8 +5,9 @@ use std::sync::Arc;
 use agentese::types::{Model, ThinkingLevel};
 
 use crate::config::{Persist, Settings};
-use crate::prompt::{Date, SystemPrompt};
+use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
+use crate::resources::{ExtensionCommands, Resources};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
@@ -28,6 +29,10 @@ pub struct Options {
     pub store: Option<Store>,
     /// What models are told beforehand.
     pub system_prompt: SystemPrompt,
+    /// Skills and prompt templates.
+    pub resources: Arc<Resources>,
+    /// The commands that extensions registered.
+    pub extension_commands: Arc<dyn ExtensionCommands>,
     /// What the user has decided beforehand.
     pub settings: Settings,
     /// Keeps what a client sets.
@@ -43,11 +48,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// What a model is told beforehand, as of now.
-    pub(super) fn system_prompt(&self) -> String {
-        self.system_prompt.text(&self.tools, Date::of_ms(self.clock.now_ms()))
-    }
-
     /// The level nearest to the one that is wanted, of those that the model has.
     pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
         model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))

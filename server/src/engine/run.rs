@@ -69,7 +69,7 @@ impl Run {
             model,
             provider,
             thinking: state.thinking,
-            system_prompt: shared.options.system_prompt(),
+            system_prompt: shared.system_prompt(),
             abort,
             results: Vec::new(),
             outcome,

@@ -15,6 +15,7 @@ use agentese::wire::NoParams;
 
 use super::convert;
 use crate::engine::{Engine, Input};
+use crate::fronts::trust::{Gate, Undecided, Waiting};
 use crate::providers::number;
 
 /// Carries the commands of the dialect out. A command without a method here is answered as not
@@ -22,12 +23,19 @@ use crate::providers::number;
 #[derive(Debug)]
 pub struct Front {
     engine: Engine,
+    gate: Gate,
 }
 
 impl Front {
     /// A front for that engine, whose events go to a [`super::Sink`].
     pub fn new(engine: Engine) -> Self {
-        Self { engine }
+        Self { engine, gate: Gate::default() }
+    }
+
+    /// Asks the client before the first prompt or command whether the working directory is trusted.
+    pub fn asking(mut self, undecided: Option<Undecided>) -> Self {
+        self.gate = Gate::new(undecided);
+        self
     }
 }
 
@@ -42,6 +50,7 @@ fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
 impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
+        self.gate.pass(&self.engine, call.emitter(), Waiting::Prompt).await.map_err(refuse)?;
         let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
         let begun = self.engine.begin(input, streaming).map_err(refuse)?;
         // The answer stands before the run's first event.
@@ -63,6 +72,7 @@ impl agentese::pi::Service for Front {
     }
 
     async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Prompt);
         self.engine.abort().await;
         Ok(())
     }
@@ -101,11 +111,13 @@ impl agentese::pi::Service for Front {
         Ok(())
     }
 
-    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, call: Call<Pi>) -> Result<BashResult, Refusal> {
+        self.gate.pass(&self.engine, call.emitter(), Waiting::Bash).await.map_err(refuse)?;
         self.engine.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
     }
 
     async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Bash);
         self.engine.abort_bash();
         Ok(())
     }
@@ -204,8 +216,7 @@ impl agentese::pi::Service for Front {
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
-        // There are no extensions, templates and skills that a prompt could invoke.
-        Ok(Commands::new(Vec::new()))
+        Ok(Commands::new(self.engine.commands().into_iter().map(convert::command).collect()))
     }
 
     async fn shut_down(&self) {
