@@ -23,6 +23,7 @@
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
 //! | [`engine`] | prompts, runs, queues |
+//! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
 //! | [`export`] | sessions as pages that people read |

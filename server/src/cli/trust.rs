@@ -30,12 +30,11 @@ pub(super) fn undecided(plan: &Plan, stderr: &Stderr) -> Option<Undecided> {
     let (stderr, said) = (stderr.clone(), plan.warnings.clone());
     Some(Undecided::new(question, move |always| {
         let granted = granted(&surroundings, &said, &stderr)?;
-        if let Some((settings, directory)) = remembered.as_ref().filter(|_| always) {
-            if let Err(error) = write_settings(settings, &[Change::TrustedDirectory(directory.clone())]) {
-                let settings = settings.display();
-                stderr
-                    .warn(format_args!("{settings}: that {directory} is trusted could not be kept: {error}"));
-            }
+        if let Some((settings, directory)) = remembered.as_ref().filter(|_| always)
+            && let Err(error) = write_settings(settings, &[Change::TrustedDirectory(directory.clone())])
+        {
+            let settings = settings.display();
+            stderr.warn(format_args!("{settings}: that {directory} is trusted could not be kept: {error}"));
         }
         Ok(granted)
     }))

@@ -10,6 +10,7 @@
 //! | `text_file` | small files of users, read with a bound |
 
 mod agent_dir;
+mod complaint;
 mod file_lock;
 mod persist;
 mod read_settings;
@@ -19,9 +20,10 @@ mod text_file;
 mod trust;
 
 pub use agent_dir::{Environment, agent_dir, expand_home};
+pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
-pub use read_settings::{Complaint, Loaded, load_settings};
+pub use read_settings::{Loaded, load_settings};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings, ThinkingBudgets,
 };

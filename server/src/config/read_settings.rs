@@ -4,52 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::complaint::{Complaint, LIMIT};
 use super::setting::{Setting, describe, kind};
-use super::text_file::{TextFileError, read_text};
+use super::text_file::read_text;
 use super::{Settings, Trust, expand_home};
-
-/// The longest settings file that is read, in bytes.
-const LIMIT: u64 = 1 << 20;
-
-/// Something in a settings file that does not count.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Complaint {
-    /// The file is there and cannot be read. It is left alone.
-    #[error("{path}: {source}; the file is ignored", path = path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: TextFileError,
-    },
-    /// It is too long to be one that somebody wrote.
-    #[error("{path}: it is longer than {LIMIT} bytes; the file is ignored", path = path.display())]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is no JSON. It is left alone, so that its author can mend it.
-    #[error("{path}: it is no JSON: {reason}; the file is ignored", path = path.display())]
-    NotJson {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and where.
-        reason: String,
-    },
-    /// One value has the wrong form; the one before it counts.
-    #[error("{path}: {key} is to be {expected}, but is {found}; it is ignored", path = path.display())]
-    WrongType {
-        /// The file.
-        path: PathBuf,
-        /// The key, with dots between levels.
-        key: String,
-        /// What would count.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-}
 
 /// What the files gave.
 #[derive(Debug, Default)]
@@ -77,13 +35,13 @@ pub fn load_settings(
 ) -> Loaded {
     let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
     let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
-    if let Some(path) = agent_dir.map(|directory| directory.join("settings.json")) {
-        if let Some(object) = object(&path, complaints) {
-            if trust.is_none() {
-                *decided = Trust::of(&object, cwd, home);
-            }
-            apply(settings, complaints, &path, object, home);
+    if let Some(path) = agent_dir.map(|directory| directory.join("settings.json"))
+        && let Some(object) = object(&path, complaints)
+    {
+        if trust.is_none() {
+            *decided = Trust::of(&object, cwd, home);
         }
+        apply(settings, complaints, &path, object, home);
     }
     let path = cwd.join(".pi/settings.json");
     if *decided == Trust::Granted {
