@@ -22,6 +22,7 @@
 //! | [`cli`] | the command line and the process |
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
+//! | [`extensions`] | programs that the user adds |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | what a model is told beforehand |
@@ -33,6 +34,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod export;
+pub mod extensions;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;

@@ -209,7 +209,7 @@ pub(super) struct Run {
     #[arg(long, help_heading = "Skills and prompt templates")]
     pub no_prompt_templates: bool,
 
-    /// Let settings and system prompt of the working directory count
+    /// Let settings, system prompt and extensions of the working directory count
     #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
     /// Do not trust it, whatever the settings say
@@ -242,14 +242,17 @@ pub(super) enum Updates {
 /// case anyway.
 #[derive(Debug, Default, Args)]
 pub(super) struct Resources {
-    #[arg(long, short = 'e', hide = true, value_name = "PATH")]
+    /// An extension: a program, its folder, or a folder of several; may be repeated
+    #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]
     pub extension: Vec<String>,
+    /// No extensions but those of --extension
+    #[arg(long, help_heading = "Extensions")]
+    pub no_extensions: bool,
     #[arg(long, hide = true, value_name = "PATH")]
     pub theme: Vec<String>,
     #[arg(long, short = 'p', hide = true)]
     pub print: bool,
     #[arg(long, hide = true)]
-    pub no_extensions: bool,
     #[arg(long, hide = true)]
     pub no_themes: bool,
 }

@@ -9,6 +9,7 @@ use super::api_key::ApiKey;
 use super::arguments::{Run, Updates};
 use super::surroundings::{Surroundings, names};
 use crate::config::{Environment, Settings, Trust, expand_home};
+use crate::extensions;
 use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 
@@ -35,6 +36,8 @@ pub(super) struct Plan {
     pub max_line: usize,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Where is looked for extensions.
+    pub extensions: extensions::Wanted,
 }
 
 /// What is to be done.
@@ -113,6 +116,7 @@ impl Plan {
             tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
+            extensions: found.extensions,
             warnings,
         })
     }
@@ -196,15 +200,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
         return refuse("--api-key needs --provider or --model, so that it is clear whose key it is");
     }
-    let resources = &run.resources;
-    let missing = [(&resources.extension, "--extension", "extensions")];
-    // An option that is silently ignored is worse than none.
-    match missing.into_iter().find(|(given, ..)| !given.is_empty()) {
-        Some((_, option, what)) => {
-            refuse(format!("{option} is not available in this version: there are no {what}"))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// The tools that are named; `--tools ""` names none.

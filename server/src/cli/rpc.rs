@@ -17,6 +17,7 @@ use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
+use crate::extensions::{self, Limits, NodeHost};
 use crate::fronts::pi;
 use crate::providers::scripted::{self, Scripted};
 use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
@@ -73,7 +74,9 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan)?;
-    let undecided = trust::undecided(&plan, stderr);
+    let found = discover(&plan.extensions, stderr);
+    let undecided = trust::undecided(&plan, &found, stderr);
+    let extensions = extensions(&plan, found);
     let Plan { surroundings, settings, model, trust, .. } = plan;
     let agent_dir = surroundings.agent_dir;
     tracing::debug!(?agent_dir, ?trust, "start");
@@ -83,6 +86,7 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .system_prompt(plan.system_prompt)
         .resources(plan.resources)
         .tools(tools(plan.tools, stderr))
+        .extensions(extensions)
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
@@ -110,6 +114,25 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         builder = builder.thinking(level);
     }
     Ok(builder)
+}
+
+/// The extensions that are there.
+fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options {
+    extensions::Options {
+        found,
+        limits: Limits::of(&plan.settings.other),
+        node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
+        agent_dir: plan.surroundings.agent_dir.clone(),
+    }
+}
+
+/// The extensions that there are. Those that cannot be loaded are told of.
+pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<extensions::Found> {
+    let (found, unusable) = extensions::discover(wanted);
+    for extensions::Unusable { path, reason } in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {reason}", path.display()));
+    }
+    found
 }
 
 /// The models that there are. The embedded one is among them only where it was asked for by name.

@@ -1,4 +1,4 @@
-//! What is read from files: settings, system prompt, skills, templates. Once before the agent serves, and once more
+//! What is read from files: settings, system prompt, skills, templates, and where extensions are. Once before the agent serves, and once more
 //! when its directory turns out to be trusted.
 
 use std::fmt::Display;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::arguments::Run;
 use crate::config::{Environment, Settings, Trust, agent_dir, expand_home, load_settings};
+use crate::extensions::{self, project_folder};
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use crate::resources::{self, Resources, Sources};
 
@@ -23,6 +24,7 @@ pub(super) struct Surroundings {
     prompt: prompt::Wanted,
     skills: resources::Wanted,
     templates: resources::Wanted,
+    extensions: extensions::Wanted,
 }
 
 /// What was found there.
@@ -33,6 +35,8 @@ pub(super) struct Found {
     pub settings: Settings,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
+    /// Where is looked for extensions.
+    pub extensions: extensions::Wanted,
     /// Files that would count if the working directory were trusted.
     pub left_out: Vec<PathBuf>,
     pub warnings: Vec<String>,
@@ -55,6 +59,17 @@ impl Surroundings {
             },
             skills: wanted(run.no_skills, &run.skill),
             templates: wanted(run.no_prompt_templates, &run.prompt_template),
+            extensions: extensions::Wanted {
+                given: run
+                    .resources
+                    .extension
+                    .iter()
+                    .map(PathBuf::from)
+                    .map(|path| absolute(&path))
+                    .collect(),
+                only_given: run.resources.no_extensions,
+                ..extensions::Wanted::default()
+            },
             cwd,
             home,
         }
@@ -67,7 +82,8 @@ impl Surroundings {
         let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
         let loaded = load_settings(agent_dir, cwd, home, trust);
         let mut warnings: Vec<String> = loaded.complaints.iter().map(ToString::to_string).collect();
-        let bases = find_bases(&self.prompt, agent_dir, cwd, loaded.trust == Trust::Granted)?;
+        let trusted = loaded.trust == Trust::Granted;
+        let bases = find_bases(&self.prompt, agent_dir, cwd, trusted)?;
         let (context, complaints) = context_files(agent_dir, cwd);
         warnings.extend(complaints.iter().map(ToString::to_string));
         let with = |wanted: &resources::Wanted, settings: &[PathBuf]| resources::Wanted {
@@ -84,12 +100,21 @@ impl Surroundings {
         let (skills, hidden) = resources.for_model();
         warnings.extend(few(complaints.iter().chain(&hidden)));
         let parts = Parts { base: bases.base, appended: bases.appended, context, skills, cwd: cwd.clone() };
+        let own = Some(project_folder(cwd)).filter(|folder| !trusted && folder.is_dir());
+        let extensions = extensions::Wanted {
+            project: trusted.then(|| cwd.clone()),
+            agent_dir: self.agent_dir.clone(),
+            settings: loaded.settings.extensions.clone(),
+            ..self.extensions.clone()
+        };
+        let left_out = loaded.left_out.into_iter().chain(bases.left_out);
         Ok(Found {
             trust: loaded.trust,
             settings: loaded.settings,
             system_prompt: parts.into(),
             resources,
-            left_out: loaded.left_out.into_iter().chain(bases.left_out).collect(),
+            extensions,
+            left_out: left_out.chain(own.filter(|_| !self.extensions.only_given)).collect(),
             warnings,
         })
     }

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use super::neutral::neutral_line;
 use super::plan::Plan;
-use super::rpc::shell;
+use super::rpc::{discover, shell};
 use super::stderr::Stderr;
 use super::surroundings::{Surroundings, names};
 use crate::config::{Change, Trust, write_settings};
 use crate::engine::Granted;
-use crate::fronts::trust::{Question, Undecided};
+use crate::extensions::Found;
+use crate::fronts::trust::{Allowed, Question, Undecided};
 
 /// What is to be asked and done about a working directory; nothing where it brings nothing, or all is decided.
-pub(super) fn undecided(plan: &Plan, stderr: &Stderr) -> Option<Undecided> {
+/// `loaded` are the extensions that are there in any case.
+pub(super) fn undecided(plan: &Plan, loaded: &[Found], stderr: &Stderr) -> Option<Undecided> {
     let timeout = Duration::from_millis(plan.settings.trust_dialog_ms);
     if plan.trust != Trust::Undecided || plan.left_out.is_empty() || timeout.is_zero() {
         return None;
@@ -27,16 +29,16 @@ pub(super) fn undecided(plan: &Plan, stderr: &Stderr) -> Option<Undecided> {
         can_remember: remembered.is_some(),
         timeout,
     };
-    let (stderr, said) = (stderr.clone(), plan.warnings.clone());
+    let (stderr, said, loaded) = (stderr.clone(), plan.warnings.clone(), loaded.to_vec());
     Some(Undecided::new(question, move |always| {
-        let granted = granted(&surroundings, &said, &stderr)?;
+        let allowed = allowed(&surroundings, &said, &loaded, &stderr)?;
         if let Some((settings, directory)) = remembered.as_ref().filter(|_| always)
             && let Err(error) = write_settings(settings, &[Change::TrustedDirectory(directory.clone())])
         {
             let settings = settings.display();
             stderr.warn(format_args!("{settings}: that {directory} is trusted could not be kept: {error}"));
         }
-        Ok(granted)
+        Ok(allowed)
     }))
 }
 
@@ -49,15 +51,23 @@ fn title(cwd: &Path, names: &str) -> String {
 }
 
 /// Reads everything again, and warns of what nobody has been warned of yet.
-fn granted(surroundings: &Surroundings, said: &[String], stderr: &Stderr) -> Result<Granted, String> {
+fn allowed(
+    surroundings: &Surroundings,
+    said: &[String],
+    loaded: &[Found],
+    stderr: &Stderr,
+) -> Result<Allowed, String> {
     let found = surroundings.read(Some(true)).map_err(|failure| failure.to_string())?;
     for warning in found.warnings.iter().filter(|warning| !said.contains(warning)) {
         stderr.warn(warning);
     }
-    Ok(Granted {
+    let mut extensions = discover(&found.extensions, stderr);
+    extensions.retain(|extension| !loaded.contains(extension));
+    let granted = Granted {
         shell: shell(surroundings.agent_dir.as_deref(), &found.settings),
         settings: found.settings,
         system_prompt: found.system_prompt,
         resources: Arc::new(found.resources),
-    })
+    };
+    Ok(Allowed { granted, extensions })
 }

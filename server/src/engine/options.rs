@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
+use super::Hooks;
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
@@ -37,6 +38,8 @@ pub struct Options {
     pub settings: Settings,
     /// Keeps what a client sets.
     pub persist: Arc<dyn Persist>,
+    /// Who looks into what the engine does.
+    pub hooks: Arc<dyn Hooks>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.

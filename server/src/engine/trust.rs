@@ -43,7 +43,7 @@ impl Shared {
     pub(super) fn system_prompt(&self) -> String {
         let options = &self.options;
         let prompt = self.overlay.get().map_or(&options.system_prompt, |overlay| &overlay.system_prompt);
-        prompt.text(&options.tools, Date::of_ms(options.clock.now_ms()))
+        prompt.text(&self.tools(), Date::of_ms(options.clock.now_ms()))
     }
 }
 

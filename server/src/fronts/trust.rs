@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Granted};
+use crate::extensions::{Found, Host};
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,15 @@ pub trait Ask: Sync {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
 }
 
+/// What a yes allows.
+#[derive(Debug)]
+pub struct Allowed {
+    /// What the engine uses from then on.
+    pub granted: Granted,
+    /// The extensions that are loaded then, beside those that are there.
+    pub extensions: Vec<Found>,
+}
+
 /// A working directory that brings something that needs trust, and about which nothing is decided.
 #[derive(Clone)]
 pub struct Undecided {
@@ -45,13 +55,13 @@ pub struct Undecided {
     grant: Arc<Grant>,
 }
 
-type Grant = dyn Fn(bool) -> Result<Granted, String> + Send + Sync;
+type Grant = dyn Fn(bool) -> Result<Allowed, String> + Send + Sync;
 
 impl Undecided {
     /// With the question, and what gives what counts after a yes; it is told whether to keep that, and may block.
     pub fn new(
         question: Question,
-        grant: impl Fn(bool) -> Result<Granted, String> + Send + Sync + 'static,
+        grant: impl Fn(bool) -> Result<Allowed, String> + Send + Sync + 'static,
     ) -> Self {
         Self { question, grant: Arc::new(grant) }
     }
@@ -96,7 +106,13 @@ impl Gate {
 
     /// Lets a command go on once it is known whether the directory is trusted: at once, unless somebody has to be
     /// asked. One question serves all who wait.
-    pub async fn pass(&self, engine: &Engine, asker: &dyn Ask, who: Waiting) -> Result<(), GateError> {
+    pub async fn pass(
+        &self,
+        engine: &Engine,
+        host: &Host,
+        asker: &dyn Ask,
+        who: Waiting,
+    ) -> Result<(), GateError> {
         let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
             return Ok(());
         };
@@ -104,7 +120,7 @@ impl Gate {
         tokio::select! {
             biased;
             () = stop.cancelled() => Err(GateError::Aborted),
-            decided = self.decided.get_or_try_init(|| decide(undecided, engine, asker)) => decided.copied(),
+            decided = self.decided.get_or_try_init(|| decide(undecided, engine, host, asker)) => decided.copied(),
         }
     }
 
@@ -122,16 +138,23 @@ impl Gate {
     }
 }
 
-async fn decide(undecided: &Undecided, engine: &Engine, asker: &dyn Ask) -> Result<(), GateError> {
+async fn decide(
+    undecided: &Undecided,
+    engine: &Engine,
+    host: &Host,
+    asker: &dyn Ask,
+) -> Result<(), GateError> {
     let always = match asker.ask(&undecided.question).await {
         Answer::Always => true,
         Answer::Once => false,
         Answer::No => return Ok(()),
     };
     let grant = undecided.grant.clone();
-    let granted = tokio::task::spawn_blocking(move || grant(always)).await;
-    let granted = granted.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    engine.grant(granted.map_err(GateError::Unusable)?);
+    let allowed = tokio::task::spawn_blocking(move || grant(always)).await;
+    let allowed = allowed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    let Allowed { granted, extensions } = allowed.map_err(GateError::Unusable)?;
+    engine.grant(granted);
+    host.load(&extensions).await;
     Ok(())
 }
 
@@ -144,6 +167,8 @@ mod tests {
     use super::*;
     use crate::Server;
     use crate::engine::{Event, EventSink};
+    use crate::extensions;
+    use crate::tools::LocalSpawner;
 
     struct Deaf;
 
@@ -171,6 +196,11 @@ mod tests {
         Engine::new(Server::builder().cwd("/").parts().0, Arc::new(Deaf))
     }
 
+    fn host() -> Arc<Host> {
+        let spawner = Arc::new(LocalSpawner::new(None));
+        Host::new(extensions::Options::default(), spawner, "/", Vec::new(), CancellationToken::new())
+    }
+
     fn gate(granted: Result<(), &'static str>) -> (Gate, Arc<Mutex<Vec<bool>>>) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let seen = calls.clone();
@@ -178,11 +208,14 @@ mod tests {
             Question { title: "?".to_owned(), can_remember: true, timeout: Duration::from_secs(1) };
         let undecided = Undecided::new(question, move |always| {
             seen.lock().unwrap().push(always);
-            granted.map_err(str::to_owned).map(|()| Granted {
-                settings: Default::default(),
-                shell: Default::default(),
-                system_prompt: Default::default(),
-                resources: Default::default(),
+            granted.map_err(str::to_owned).map(|()| Allowed {
+                granted: Granted {
+                    settings: Default::default(),
+                    shell: Default::default(),
+                    system_prompt: Default::default(),
+                    resources: Default::default(),
+                },
+                extensions: Vec::new(),
             })
         });
         (Gate::new(Some(undecided)), calls)
@@ -195,7 +228,8 @@ mod tests {
         {
             let ((gate, calls), engine) = (gate(Ok(())), engine());
             let asker = Says(Some(answer), AtomicUsize::new(0));
-            let pass = || gate.pass(&engine, &asker, Waiting::Prompt);
+            let host = host();
+            let pass = || gate.pass(&engine, &host, &asker, Waiting::Prompt);
             let passed = tokio::join!(pass(), pass(), pass());
             assert_eq!(passed, (Ok(()), Ok(()), Ok(())));
             assert_eq!(pass().now_or_never(), Some(Ok(())));
@@ -206,23 +240,23 @@ mod tests {
     #[tokio::test]
     async fn nobody_is_asked_where_nothing_is_undecided() {
         let asker = Says(None, AtomicUsize::new(0));
-        let passed = Gate::new(None).pass(&engine(), &asker, Waiting::Bash).now_or_never();
+        let passed = Gate::new(None).pass(&engine(), &host(), &asker, Waiting::Bash).now_or_never();
         assert_eq!((passed, asker.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
     }
 
     #[tokio::test]
     async fn an_abort_withdraws_the_question_and_the_next_one_is_asked_again() {
         let ((gate, _), engine) = (gate(Ok(())), engine());
-        let mute = Says(None, AtomicUsize::new(0));
+        let (mute, host) = (Says(None, AtomicUsize::new(0)), host());
         let stop = async {
             gate.stop(Waiting::Bash);
             tokio::task::yield_now().await;
             gate.stop(Waiting::Prompt);
         };
-        let (passed, ()) = tokio::join!(gate.pass(&engine, &mute, Waiting::Prompt), stop);
+        let (passed, ()) = tokio::join!(gate.pass(&engine, &host, &mute, Waiting::Prompt), stop);
         assert_eq!((passed, mute.1.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
         let asker = Says(Some(Answer::No), AtomicUsize::new(0));
-        assert_eq!(gate.pass(&engine, &asker, Waiting::Prompt).await, Ok(()));
+        assert_eq!(gate.pass(&engine, &host, &asker, Waiting::Prompt).await, Ok(()));
         assert_eq!(asker.1.load(Ordering::Relaxed), 1);
     }
 
@@ -230,7 +264,7 @@ mod tests {
     async fn what_cannot_be_used_is_told() {
         let ((gate, _), engine) = (gate(Err("broken")), engine());
         let asker = Says(Some(Answer::Once), AtomicUsize::new(0));
-        let passed = gate.pass(&engine, &asker, Waiting::Bash).await;
+        let passed = gate.pass(&engine, &host(), &asker, Waiting::Bash).await;
         assert_eq!(passed, Err(GateError::Unusable("broken".to_owned())));
     }
 }
