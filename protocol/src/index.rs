@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
+use crate::extension;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
 use crate::types::{formats, suite};
 
@@ -129,7 +130,7 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
     }
 }
 
-/// Every type of every dialect and of the file formats, by name.
+/// Every type of every dialect, of the extensions and of the file formats, by name.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {
@@ -150,6 +151,7 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
     formats::ROWS.iter().chain(suite::ROWS).for_each(&mut add);
+    extension::ROWS.iter().copied().flatten().for_each(&mut add);
     types
 }
 

@@ -10,9 +10,20 @@ use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDe
 use super::{banner, docs};
 use crate::names::{pascal, rust_field};
 
-/// Types of files that are not frames.
-pub const FORMATS: &[&str] =
-    &["TranscriptRecord", "ModelScript", "Scenario", "Profile", "ExpectedFailures", "ModelRequest"];
+/// Types that no dialect has: those of files, and what the agent and its extensions say to each other.
+pub const FORMATS: &[&str] = &[
+    "TranscriptRecord",
+    "ModelScript",
+    "Scenario",
+    "Profile",
+    "ExpectedFailures",
+    "ModelRequest",
+    "HostFrame",
+    "ExtensionFrame",
+    "HostAnswers",
+    "HookAnswers",
+    "ExtensionAnswers",
+];
 
 /// Those that the TypeScript package has too: what stands in between a client and its tests.
 pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];

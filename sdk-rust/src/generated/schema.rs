@@ -28,4 +28,9 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("profile", include_str!("../../schema/formats/profile.json")),
     ("expected-failures", include_str!("../../schema/formats/expected-failures.json")),
     ("model-request", include_str!("../../schema/formats/model-request.json")),
+    ("host-frame", include_str!("../../schema/formats/host-frame.json")),
+    ("extension-frame", include_str!("../../schema/formats/extension-frame.json")),
+    ("host-answers", include_str!("../../schema/formats/host-answers.json")),
+    ("hook-answers", include_str!("../../schema/formats/hook-answers.json")),
+    ("extension-answers", include_str!("../../schema/formats/extension-answers.json")),
 ];
