@@ -18,44 +18,51 @@ export interface FrameChannel {
 
 /** Takes stdin and stdout for frames. To be called before anything else touches them. */
 export function takeStdio(): FrameChannel {
-  try {
-    return moved();
-  } catch {
-    // Not pipes, or no folder of descriptors: what JavaScript prints is still kept apart.
-    return patched();
-  }
+  const channel = move() ?? { input: process.stdin, write: stdoutWriter() };
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  return channel;
 }
 
-function moved(): FrameChannel {
+function stdoutWriter(): (line: string) => void {
+  const write = process.stdout.write.bind(process.stdout);
+  return (line) => void write(line);
+}
+
+/** Moves both to other descriptors; nothing where they are no pipes, for those cannot be opened again. */
+function move(): FrameChannel | undefined {
   const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
-  const input = openSync(`${folder}/0`, "r");
-  const output = openSync(`${folder}/1`, "a");
-  replace(0, "/dev/null", "r");
-  replace(1, `${folder}/2`, "a");
+  let input: number;
+  let output: number;
+  try {
+    input = openSync(`${folder}/0`, "r");
+    output = openSync(`${folder}/1`, "a");
+  } catch {
+    return undefined;
+  }
+  replace(0, ["/dev/null"], "r");
+  replace(1, [`${folder}/2`, "/dev/null"], "a");
   return {
     input: new Socket({ fd: input, readable: true, writable: false }),
     write: (line) => writeAll(output, line),
   };
 }
 
-/** Opens a file as a descriptor that is in use: the lowest free one is taken. */
-function replace(descriptor: number, path: string, flags: string): void {
+/** Gives a descriptor that is in use to the first of these files that can be opened. */
+function replace(descriptor: number, paths: readonly string[], flags: string): void {
   closeSync(descriptor);
-  const got = openSync(path, flags);
-  if (got !== descriptor) throw new Error(`descriptor ${descriptor} was taken by another`);
+  for (const path of paths) {
+    try {
+      // The lowest free descriptor is taken.
+      openSync(path, flags);
+      return;
+    } catch {
+      // A socket, for one, cannot be opened.
+    }
+  }
 }
 
 function writeAll(descriptor: number, line: string): void {
   const bytes = Buffer.from(line);
   let at = 0;
   while (at < bytes.length) at += writeSync(descriptor, bytes, at);
-}
-
-function patched(): FrameChannel {
-  const write = process.stdout.write.bind(process.stdout);
-  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
-  return {
-    input: process.stdin,
-    write: (line) => void write(line),
-  };
 }

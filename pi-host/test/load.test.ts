@@ -44,7 +44,7 @@ test("an extension says what it brings", async (t) => {
   ]);
 });
 
-test("fm_f131_an_extension_that_does_not_load_keeps_no_other_from_loading", async (t) => {
+test("an extension that does not load keeps no other from loading", async (t) => {
   const agent = new Agent(t, {
     "throws.ts": extension(`throw new Error("load failed");`),
     "rejects.ts": "export default async () => { throw 'only words'; }",

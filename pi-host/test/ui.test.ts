@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 
 import { Agent, extension } from "./support/agent.js";
 
@@ -11,7 +11,7 @@ const PROBE = extension(
    } });`,
 );
 
-async function probe(t: Parameters<Parameters<typeof test>[1] & object>[0]): Promise<Agent> {
+async function probe(t: TestContext): Promise<Agent> {
   const agent = new Agent(t, { "probe.ts": PROBE });
   await agent.initialize("probe.ts");
   return agent;

@@ -36,20 +36,24 @@ export class Agent {
   #nextId = 1;
 
   /** Starts the host in a folder of its own. It ends with the test. */
-  constructor(test: TestContext, files: Record<string, string> = {}) {
+  constructor(test: TestContext, files: Record<string, string> = {}, over: "pipes" | "sockets" = "sockets") {
     this.folder = mkdtempSync(join(tmpdir(), "agentese-pi-host-"));
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(this.folder, name)), { recursive: true });
       writeFileSync(join(this.folder, name), text);
     }
-    this.#child = spawn(process.execPath, [bundle], { cwd: this.folder });
+    // Node connects its children by sockets; agents use pipes.
+    const piped = ["sh", "-c", 'cat | "$0" "$1" 2>stderr | cat', process.execPath, bundle];
+    const [program = "", ...args] = over === "pipes" ? piped : [process.execPath, bundle];
+    this.#child = spawn(program, args, { cwd: this.folder });
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
     this.exit = new Promise((resolve) => this.#child.on("close", resolve));
     void this.exit.then(() => this.#wake());
     test.after(async () => {
-      this.#child.kill("SIGKILL");
+      this.#child.stdin.destroy();
+      if (over === "sockets") this.#child.kill("SIGKILL");
       await this.exit;
       rmSync(this.folder, { recursive: true });
     });
