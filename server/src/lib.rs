@@ -22,6 +22,7 @@
 //! | [`cli`] | the command line and the process |
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
+//! | [`extensions`] | programs that the user adds |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
@@ -32,6 +33,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod export;
+pub mod extensions;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;

@@ -8,7 +8,8 @@ use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
-use crate::engine::{Engine, Options};
+use crate::engine::{Engine, NoHooks, Options};
+use crate::extensions::{self, Host, Told};
 use crate::fronts::pi;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
@@ -22,6 +23,7 @@ pub struct Server {
     options: Options,
     session: Option<Session>,
     updates: pi::Updates,
+    extensions: extensions::Options,
 }
 
 impl std::fmt::Debug for Server {
@@ -55,10 +57,24 @@ impl Server {
     }
 
     /// As [`Server::serve`], with limits and a way to stop it.
-    pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
-        let sink = Arc::new(pi::Sink::new(self.updates));
-        let front = Arc::new(pi::Front::new(Engine::with_session(self.options, self.session, sink.clone())));
-        serve_with(transport, front, options, |emitter| sink.connect(emitter)).await
+    pub async fn serve_with(self, transport: Transport, mut options: ServeOptions) -> Ended {
+        // An extension may end the agent, and nothing else that the caller stops with it.
+        options.stop = options.stop.child_token();
+        let Self { options: mut parts, session, updates, extensions } = self;
+        let context = &parts.context;
+        let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
+        let host = Host::new(extensions, spawner, &context.cwd, hidden, options.stop.clone());
+        parts.hooks = host.clone();
+        let sink = Arc::new(pi::Sink::new(updates));
+        let told = Told::new(host.clone(), sink.clone(), parts.clock.clone());
+        let engine = Engine::with_session(parts, session, Arc::new(told));
+        host.connect(engine.link());
+        let front = Arc::new(pi::Front::new(engine, host.clone()));
+        serve_with(transport, front, options, |emitter| {
+            sink.connect(emitter.clone());
+            host.begin(Arc::new(pi::Dialogs::to(emitter)));
+        })
+        .await
     }
 }
 
@@ -80,6 +96,7 @@ pub struct Builder {
     settings: Settings,
     persist: Arc<dyn Persist>,
     tools: ToolSet,
+    extensions: extensions::Options,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
     clock: Arc<dyn Clock>,
@@ -104,6 +121,7 @@ impl Default for Builder {
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
+            extensions: extensions::Options::default(),
             spawner: None,
             shell: ShellSettings::default(),
             clock: Arc::new(SystemClock),
@@ -233,6 +251,12 @@ impl Builder {
         self
     }
 
+    /// The extensions; none by default.
+    pub fn extensions(mut self, extensions: extensions::Options) -> Self {
+        self.extensions = extensions;
+        self
+    }
+
     /// Starts commands; on this machine, without a guard, by default.
     pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
         self.spawner = Some(spawner);
@@ -258,17 +282,17 @@ impl Builder {
     }
 
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
-    pub fn build(self) -> Server {
-        let updates = self.updates;
+    pub fn build(mut self) -> Server {
+        let (updates, extensions) = (self.updates, std::mem::take(&mut self.extensions));
         let (options, session) = self.parts();
-        Server { options, session, updates }
+        Server { options, session, updates, extensions }
     }
 
     /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
-    pub fn try_build(self) -> Result<Server, SelectError> {
-        let updates = self.updates;
+    pub fn try_build(mut self) -> Result<Server, SelectError> {
+        let (updates, extensions) = (self.updates, std::mem::take(&mut self.extensions));
         let (options, session, error) = self.put_together();
-        error.map_or(Ok(Server { options, session, updates }), Err)
+        error.map_or(Ok(Server { options, session, updates, extensions }), Err)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
@@ -330,6 +354,7 @@ impl Builder {
             system_prompt: self.system_prompt,
             settings: self.settings,
             persist: self.persist,
+            hooks: Arc::new(NoHooks),
             tools: self.tools,
             context,
             clock: self.clock,

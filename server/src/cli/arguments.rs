@@ -193,7 +193,7 @@ pub(super) struct Run {
     #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
-    /// Let settings and system prompt of the working directory count
+    /// Let settings, system prompt and extensions of the working directory count
     #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
     /// Do not trust it, whatever the settings say
@@ -226,8 +226,12 @@ pub(super) enum Updates {
 /// case anyway.
 #[derive(Debug, Default, Args)]
 pub(super) struct Resources {
-    #[arg(long, short = 'e', hide = true, value_name = "PATH")]
+    /// An extension: a program, the folder of one, or a folder of several; may be repeated
+    #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]
     pub extension: Vec<String>,
+    /// No extensions but those of --extension
+    #[arg(long, help_heading = "Extensions")]
+    pub no_extensions: bool,
     #[arg(long, hide = true, value_name = "PATH")]
     pub skill: Vec<String>,
     #[arg(long, hide = true, value_name = "PATH")]
@@ -236,8 +240,6 @@ pub(super) struct Resources {
     pub theme: Vec<String>,
     #[arg(long, short = 'p', hide = true)]
     pub print: bool,
-    #[arg(long, hide = true)]
-    pub no_extensions: bool,
     #[arg(long, hide = true)]
     pub no_skills: bool,
     #[arg(long, hide = true)]

@@ -8,6 +8,7 @@ use super::Failure;
 use super::api_key::ApiKey;
 use super::arguments::{Run, Updates};
 use crate::config::{Environment, Settings, agent_dir, expand_home, load_settings};
+use crate::extensions::{self, project_folder};
 use crate::prompt::{Parts, SystemPrompt, Wanted, context_files, find_bases};
 
 /// What a run of the agent is to be: everything is read and checked, and nothing is built.
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     pub session_dir: Option<PathBuf>,
     pub updates: Updates,
     pub max_line: usize,
+    /// Where is looked for extensions.
+    pub extensions: extensions::Wanted,
 }
 
 /// What is to be done.
@@ -105,7 +108,16 @@ impl Plan {
         let bases = find_bases(&wanted, agent_dir.as_deref(), &cwd, loaded.trusted)?;
         let (context, complaints) = context_files(agent_dir.as_deref(), &cwd);
         warnings.extend(complaints.iter().map(ToString::to_string));
-        warnings.extend(left_out(&cwd, loaded.left_out.into_iter().chain(bases.left_out)));
+        let own = Some(project_folder(&cwd)).filter(|folder| !loaded.trusted && folder.is_dir());
+        warnings.extend(left_out(&cwd, loaded.left_out.into_iter().chain(bases.left_out).chain(own)));
+        let resolve = |path: &String| cwd.join(expand_home(Path::new(path), home));
+        let extensions = extensions::Wanted {
+            project: loaded.trusted.then(|| cwd.clone()),
+            agent_dir: agent_dir.clone(),
+            settings: loaded.settings.extensions.iter().map(resolve).collect(),
+            given: run.resources.extension.iter().map(resolve).collect(),
+            only_given: run.resources.no_extensions,
+        };
         let parts = Parts {
             base: bases.base,
             appended: bases.appended,
@@ -136,6 +148,7 @@ impl Plan {
             tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
+            extensions,
         };
         Ok(Planned { plan, warnings })
     }
@@ -198,7 +211,6 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     }
     let resources = &run.resources;
     let missing = [
-        (&resources.extension, "--extension", "extensions"),
         (&resources.skill, "--skill", "skills"),
         (&resources.prompt_template, "--prompt-template", "prompt templates"),
     ];

@@ -17,6 +17,7 @@ use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
+use crate::extensions::{self, Limits, NodeHost};
 use crate::fronts::pi;
 use crate::providers::scripted::{self, Scripted};
 use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
@@ -73,6 +74,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan)?;
+    let extensions = extensions(&plan, stderr);
     let Plan { cwd, agent_dir, settings, model, trusted, .. } = plan;
     tracing::debug!(?agent_dir, trusted, "start");
     let mut builder: Builder = Server::builder()
@@ -80,6 +82,7 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .models(model.scope)
         .system_prompt(plan.system_prompt)
         .tools(tools(plan.tools, stderr))
+        .extensions(extensions)
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
@@ -104,6 +107,20 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         builder = builder.thinking(level);
     }
     Ok(builder)
+}
+
+/// The extensions that are there.
+fn extensions(plan: &Plan, stderr: &Stderr) -> extensions::Options {
+    let (found, unusable) = extensions::discover(&plan.extensions);
+    for extensions::Unusable { path, reason } in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {reason}", path.display()));
+    }
+    extensions::Options {
+        found,
+        limits: Limits::of(&plan.settings.other),
+        node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
+        agent_dir: plan.agent_dir.clone(),
+    }
 }
 
 /// The models that there are. The embedded one is among them only where it was asked for by name.

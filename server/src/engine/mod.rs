@@ -8,6 +8,7 @@
 //! | `retry`, `compaction` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
+//! | `hooks`, `extend` | where extensions look in, and what they do |
 //! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
 
 mod agent_loop;
@@ -21,6 +22,8 @@ mod control;
 mod error;
 mod event;
 mod export;
+mod extend;
+mod hooks;
 mod models;
 mod options;
 mod prompt;
@@ -39,16 +42,22 @@ pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
 pub use export::PageError;
+pub use extend::{Delivery, Entries, Link};
+pub use hooks::{Compacting, Hooks, NoHooks, Opening, Selection, Switch};
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
 
 use state::State;
 
+use crate::prompt::Date;
 use crate::session::Session;
+use crate::tools::ToolSet;
 
 /// One agent with one conversation. Dropping it aborts what it does.
 pub struct Engine {
     shared: Arc<Shared>,
+    /// Whether the work ends with this value.
+    owner: bool,
 }
 
 /// What an engine and its run have in common.
@@ -63,6 +72,17 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The tools that there are now.
+    fn tools(&self) -> ToolSet {
+        self.options.hooks.tools(&self.options.tools)
+    }
+
+    /// What a model is told beforehand, as of now.
+    fn system_prompt(&self) -> String {
+        let options = &self.options;
+        options.system_prompt.text(&self.tools(), Date::of_ms(options.clock.now_ms()))
+    }
 }
 
 impl Engine {
@@ -75,12 +95,15 @@ impl Engine {
     /// the options; the level that was asked for wins over the one that the session names.
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
-        Self { shared: Arc::new(Shared { options, sink, state }) }
+        Self { shared: Arc::new(Shared { options, sink, state }), owner: true }
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if !self.owner {
+            return;
+        }
         let work = {
             let mut state = self.shared.state();
             state.bash.cancel();

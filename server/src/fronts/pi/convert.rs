@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentese::pi::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
     BashResult, Event as Wire, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
-    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
+    ExtensionError, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
 };
 
 use agentese::wire::Maybe;
@@ -94,6 +94,9 @@ pub(super) fn event(event: Event<'_>) -> Option<Wire> {
             end.result = Maybe::or_null(result.cloned());
             end.error_message = error.map(str::to_owned);
             end.into()
+        }
+        Event::ExtensionFailed { extension, event, error } => {
+            ExtensionError::new(extension, event, error).into()
         }
     })
 }
