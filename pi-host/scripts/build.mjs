@@ -3,6 +3,7 @@
 //   node scripts/build.mjs           writes
 //   node scripts/build.mjs --check   fails where the server's copy is not what would be written
 
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,8 +38,10 @@ export async function bundle() {
         `import{createRequire as agenteseCreateRequire}from"node:module";const require=agenteseCreateRequire(import.meta.url);`,
     },
   });
+  const text = Buffer.from(result.outputFiles[0].contents);
   return {
-    [name]: Buffer.from(result.outputFiles[0].contents),
+    [name]: text,
+    "agentese-pi-host.sha256": Buffer.from(`${createHash("sha256").update(text).digest("hex")}\n`),
     "agentese-pi-host.LICENSES.txt": Buffer.from(notices(Object.keys(result.metafile.inputs))),
   };
 }

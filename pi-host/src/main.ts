@@ -1,8 +1,5 @@
 /** The program: an extension process that serves the agent on its stdin and stdout. */
 
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
 import { Host } from "./host.js";
 import { createLoader } from "./load.js";
 import { modules } from "./modules/index.js";
@@ -33,11 +30,10 @@ function main(): void {
   channel.input.on("error", () => process.exit(0));
 }
 
-/** Beside this program, where the agent says that the folder is private. */
+/** The folder after `--cache`: where compiled extensions are kept. It has to be nobody else's, for what is there is run. */
 function cacheFolder(): string | undefined {
-  const folder = process.env["AGENTESE_PI_HOST_CACHE"];
-  if (folder === undefined || folder === "") return undefined;
-  return folder === "." ? join(dirname(fileURLToPath(import.meta.url)), "compiled") : folder;
+  const at = process.argv.indexOf("--cache");
+  return at < 0 ? undefined : process.argv[at + 1];
 }
 
 main();
