@@ -233,7 +233,9 @@ mod tests {
             let line = match step {
                 Step::StartRun => "run".to_owned(),
                 Step::StartTurn => "turn".to_owned(),
-                Step::Inject(AgentMessage::User(UserMessage { content: InputContent::Text(text), .. })) => {
+                Step::Inject(AgentMessage::User(UserMessage {
+                    content: InputContent::Text(text), ..
+                })) => {
                     format!("+{text}")
                 }
                 Step::Inject(_) => unreachable!(),

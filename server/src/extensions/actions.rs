@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::hooks::Heard;
 use super::process::Process;
 use super::requests::{answer, refuse};
-use super::{Host, watch};
+use super::{Host, type_of, watch};
 use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
 
 /// How an action ends: with a result, or with why it was refused.
@@ -54,7 +54,11 @@ impl Host {
                 end(action.id, action.extension, done());
             }
             Do::SetSessionName(action) => {
-                end(action.id, None, engine.set_session_name(&action.name).map_err(text).map(|()| Value::Null));
+                end(
+                    action.id,
+                    None,
+                    engine.set_session_name(&action.name).map_err(text).map(|()| Value::Null),
+                );
             }
             Do::SetLabel(action) => {
                 let found = engine.label(&action.entry_id, action.label.as_option().map(String::as_str));
@@ -143,7 +147,8 @@ impl Host {
             Some(DeliverAs::NextTurn) => Delivery::NextTurn,
             Some(DeliverAs::Steer) | None => Delivery::Steer,
         };
-        let begun = engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
+        let begun =
+            engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
         if let Some(begun) = begun {
             // The answer to the command that sent it stands before the run's first event.
             accept_all(process);
@@ -155,10 +160,10 @@ impl Host {
     fn send_user_message(&self, process: &Arc<Process>, action: DoSendUserMessage) {
         let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
         accept_all(process);
-        let process = process.clone();
+        let (process, kind) = (process.clone(), type_of::<DoSendUserMessage>());
         tokio::spawn(async move {
             let ended = me.say(&engine, action.content, action.deliver_as).await;
-            me.end(&process, action.id.as_deref(), action.extension.as_deref(), "send_user_message", ended);
+            me.end(&process, action.id.as_deref(), action.extension.as_deref(), kind, ended);
         });
     }
 
@@ -167,7 +172,9 @@ impl Host {
         let streaming = match deliver_as {
             Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
             Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
-            Some(DeliverAs::NextTurn) => return Err("a message of the user cannot wait for the next one".to_owned()),
+            Some(DeliverAs::NextTurn) => {
+                return Err("a message of the user cannot wait for the next one".to_owned());
+            }
             None => None,
         };
         let (mut words, mut images) = (Vec::new(), Vec::new());

@@ -59,9 +59,10 @@ pub fn project_folder(cwd: &Path) -> PathBuf {
 pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
     let mut search = Search::default();
     if !wanted.only_given {
-        for folder in
-            [wanted.project.as_deref().map(project_folder), wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"))]
-        {
+        for folder in [
+            wanted.project.as_deref().map(project_folder),
+            wanted.agent_dir.as_ref().map(|dir| dir.join("extensions")),
+        ] {
             search.folder(folder.as_deref());
         }
         wanted.settings.iter().for_each(|path| search.named(path));
@@ -81,7 +82,8 @@ impl Search {
     /// Everything in a folder that looks like an extension.
     fn folder(&mut self, folder: Option<&Path>) {
         let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
-        let mut paths: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let mut paths: Vec<PathBuf> =
+            entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -173,7 +175,12 @@ fn node_entries(folder: &Path) -> Vec<PathBuf> {
     if !named.is_empty() {
         return named;
     }
-    ["index.ts", "index.js"].iter().map(|name| folder.join(name)).find(|path| path.is_file()).into_iter().collect()
+    ["index.ts", "index.js"]
+        .iter()
+        .map(|name| folder.join(name))
+        .find(|path| path.is_file())
+        .into_iter()
+        .collect()
 }
 
 fn has_extension(path: &Path, known: &[&str]) -> bool {

@@ -4,24 +4,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, BeforeAgentStartAnswer, BeforeAgentStartHook, BeforeCompactAnswer, CancelAnswer, CompactionPlan,
-    ContextAnswer, ContextHook, CustomMessage, HookEvent, ImageContent, InputAction, InputAnswer, InputHook,
-    InputSource, Model, ModelSelectHook, ModelSource, SessionBeforeCompactHook, SessionBeforeForkHook,
-    SessionBeforeSwitchHook, SessionCompactHook, SessionForkHook, SessionSwitchHook, SwitchReason, ToolCall,
-    ToolCallAnswer, ToolCallHook, ToolResultAnswer, ToolResultHook,
+    AgentMessage, BeforeAgentStartAnswer, BeforeAgentStartHook, BeforeCompactAnswer, CancelAnswer,
+    CompactionPlan, ContextAnswer, ContextHook, CustomMessage, HookEvent, ImageContent, InputAction,
+    InputAnswer, InputHook, InputSource, Model, ModelSelectHook, ModelSource, SessionBeforeCompactHook,
+    SessionBeforeForkHook, SessionBeforeSwitchHook, SessionCompactHook, SessionForkHook, SessionSwitchHook,
+    SwitchReason, ToolCall, ToolCallAnswer, ToolCallHook, ToolResultAnswer, ToolResultHook,
 };
+use agentese::wire::Record;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::actions::object;
 use super::calls::Failed;
 use super::host::{Host, Member};
+use super::type_of;
 use crate::engine::{Compacting, Hooks, Opening, Selection, Switch, blocks};
 use crate::tools::{ToolOutput, ToolSet};
-
-/// The event whose failure is a tool's result.
-pub(super) const TOOL_CALL: &str = "tool_call";
 
 /// What became of the user's words.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,14 +34,13 @@ pub enum Heard {
 
 impl Host {
     /// Asks all who want to hear, one after the other; `take` gets each answer and says whether to go on.
-    async fn each<A: DeserializeOwned>(
+    async fn each<E: Record + Into<HookEvent>, A: DeserializeOwned>(
         &self,
-        event: &str,
-        mut build: impl FnMut() -> HookEvent,
+        mut build: impl FnMut() -> E,
         mut take: impl FnMut(A) -> bool,
     ) {
-        for member in self.subscribers(event) {
-            if let Ok(Some(answer)) = self.answer(&member, build()).await
+        for member in self.subscribers(type_of::<E>()) {
+            if let Ok(Some(answer)) = self.answer(&member, build().into()).await
                 && !take(answer)
             {
                 return;
@@ -50,7 +49,11 @@ impl Host {
     }
 
     /// The answer to an event; none where it has none, or one of another shape.
-    async fn answer<A: DeserializeOwned>(&self, member: &Member, event: HookEvent) -> Result<Option<A>, Failed> {
+    async fn answer<A: DeserializeOwned>(
+        &self,
+        member: &Member,
+        event: HookEvent,
+    ) -> Result<Option<A>, Failed> {
         let name = event.tag().to_owned();
         match self.ask(member, event).await? {
             Value::Null => Ok(None),
@@ -58,7 +61,7 @@ impl Host {
                 Ok(answer) => Ok(Some(answer)),
                 Err(error) => {
                     let error = format!("its answer is wrong: {error}");
-                    if name != TOOL_CALL {
+                    if name != type_of::<ToolCallHook>() {
                         self.fail(&member.path, &name, &error);
                     }
                     Err(Failed::Said(error))
@@ -68,9 +71,9 @@ impl Host {
     }
 
     /// Whether nobody stops it.
-    async fn goes_on(&self, event: &str, build: impl FnMut() -> HookEvent) -> bool {
+    async fn goes_on<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
-        self.each(event, build, |answer: CancelAnswer| {
+        self.each(build, |answer: CancelAnswer| {
             goes_on = answer.cancel != Some(true);
             goes_on
         })
@@ -80,7 +83,7 @@ impl Host {
 
     /// The user said something, or an extension did in the user's place.
     pub async fn input(&self, mut text: String, mut images: Vec<ImageContent>, source: InputSource) -> Heard {
-        for member in self.subscribers("input") {
+        for member in self.subscribers(type_of::<InputHook>()) {
             let mut event = InputHook::new(&text, source.clone());
             event.images = Some(images.clone()).filter(|images| !images.is_empty());
             let Ok(Some(answer)) = self.answer::<InputAnswer>(&member, event.into()).await else { continue };
@@ -98,7 +101,7 @@ impl Host {
 
     /// Why a call may not be executed.
     async fn blocks(&self, call: &ToolCall) -> Option<String> {
-        for member in self.subscribers(TOOL_CALL) {
+        for member in self.subscribers(type_of::<ToolCallHook>()) {
             let event = ToolCallHook::new(&call.id, &call.name, call.arguments.clone());
             match self.answer::<ToolCallAnswer>(&member, event.into()).await {
                 Ok(Some(answer)) if answer.block == Some(true) => {
@@ -127,13 +130,6 @@ fn reason(switch: Switch<'_>) -> SwitchReason {
     }
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
-}
-
 impl Hooks for Host {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         self.all_tools(own)
@@ -145,9 +141,9 @@ impl Hooks for Host {
             if let Switch::Resume(file) = switch {
                 event.target_session_file = Some(path(file));
             }
-            event.into()
+            event
         };
-        self.goes_on("session_before_switch", build).boxed()
+        self.goes_on(build).boxed()
     }
 
     fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
@@ -155,13 +151,13 @@ impl Hooks for Host {
         let build = move || {
             let mut event = SessionSwitchHook::new(reason(switch));
             event.previous_session_file = previous.map(path);
-            event.into()
+            event
         };
-        self.each("session_switch", build, |_: Value| true).boxed()
+        self.each(build, |_: Value| true).boxed()
     }
 
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
-        self.goes_on("session_before_fork", move || SessionBeforeForkHook::new(entry).into()).boxed()
+        self.goes_on(move || SessionBeforeForkHook::new(entry)).boxed()
     }
 
     fn forked<'a>(&'a self, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
@@ -169,13 +165,14 @@ impl Hooks for Host {
         let build = move || {
             let mut event = SessionForkHook::new();
             event.previous_session_file = previous.map(path);
-            event.into()
+            event
         };
-        self.each("session_fork", build, |_: Value| true).boxed()
+        self.each(build, |_: Value| true).boxed()
     }
 
     fn minds_compaction(&self) -> bool {
-        self.is_wanted("session_before_compact") || self.is_wanted("session_compact")
+        self.is_wanted(type_of::<SessionBeforeCompactHook>())
+            || self.is_wanted(type_of::<SessionCompactHook>())
     }
 
     fn before_compact<'a>(
@@ -190,9 +187,9 @@ impl Hooks for Host {
                 let entries = entries.iter().cloned().map(object).collect();
                 let mut event = SessionBeforeCompactHook::new(plan.clone(), entries);
                 event.custom_instructions = focus.map(str::to_owned);
-                event.into()
+                event
             };
-            self.each("session_before_compact", build, |answer: BeforeCompactAnswer| {
+            self.each(build, |answer: BeforeCompactAnswer| {
                 if answer.cancel == Some(true) {
                     compacting = Compacting::Cancelled;
                 } else if let Some(given) = answer.compaction {
@@ -207,8 +204,8 @@ impl Hooks for Host {
     }
 
     fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
-        let build = move || SessionCompactHook::new(object(entry.clone()), given).into();
-        self.each("session_compact", build, |_: Value| true).boxed()
+        let build = move || SessionCompactHook::new(object(entry.clone()), given);
+        self.each(build, |_: Value| true).boxed()
     }
 
     fn before_run<'a>(
@@ -219,14 +216,15 @@ impl Hooks for Host {
     ) -> BoxFuture<'a, Opening> {
         async move {
             let mut opening = Opening::default();
-            for member in self.subscribers("before_agent_start") {
+            for member in self.subscribers(type_of::<BeforeAgentStartHook>()) {
                 let prompt = opening.system_prompt.as_deref().unwrap_or(system_prompt);
                 let mut event = BeforeAgentStartHook::new(text, prompt);
                 event.images = Some(images.to_vec()).filter(|images| !images.is_empty());
                 let answer = self.answer::<BeforeAgentStartAnswer>(&member, event.into()).await;
                 let Ok(Some(answer)) = answer else { continue };
                 opening.messages.extend(answer.message.map(|message| {
-                    let mut custom = CustomMessage::new(message.custom_type, message.content, message.display, 0);
+                    let mut custom =
+                        CustomMessage::new(message.custom_type, message.content, message.display, 0);
                     custom.details = message.details;
                     custom
                 }));
@@ -238,13 +236,13 @@ impl Hooks for Host {
     }
 
     fn minds_context(&self) -> bool {
-        self.is_wanted("context")
+        self.is_wanted(type_of::<ContextHook>())
     }
 
     fn context<'a>(&'a self, messages: Vec<Arc<AgentMessage>>) -> BoxFuture<'a, Vec<Arc<AgentMessage>>> {
         async move {
             let mut messages = messages;
-            for member in self.subscribers("context") {
+            for member in self.subscribers(type_of::<ContextHook>()) {
                 let seen = messages.iter().map(|message| AgentMessage::clone(message)).collect();
                 let answer = self.answer::<ContextAnswer>(&member, ContextHook::new(seen).into()).await;
                 if let Ok(Some(ContextAnswer { messages: Some(replaced), .. })) = answer {
@@ -263,7 +261,7 @@ impl Hooks for Host {
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: ToolOutput) -> BoxFuture<'a, ToolOutput> {
         async move {
             let mut output = output;
-            for member in self.subscribers("tool_result") {
+            for member in self.subscribers(type_of::<ToolResultHook>()) {
                 let content = blocks(&output.content);
                 let input = call.arguments.clone();
                 let mut event = ToolResultHook::new(&call.id, &call.name, input, content, output.is_error);
@@ -289,7 +287,7 @@ impl Hooks for Host {
             Selection::Cycled => ModelSource::Cycle,
             Selection::Restored => ModelSource::Restore,
         };
-        for member in self.subscribers("model_select") {
+        for member in self.subscribers(type_of::<ModelSelectHook>()) {
             let event = ModelSelectHook::new(model.clone(), previous.cloned(), source.clone());
             self.tell(&member, event.into());
         }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use agentese::types::{
-    HookEvent, HostEvent, HostFrame, HostInitialize, HostMode, Initialized, OfferedExtension, SessionShutdownHook,
-    SessionStartHook,
+    HookEvent, HostEvent, HostFrame, HostInitialize, HostMode, Initialized, OfferedExtension,
+    SessionShutdownHook, SessionStartHook, ToolCallHook,
 };
 use futures::future::join_all;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Asked, Failed};
 use super::process::Process;
 use super::watch::Watch;
-use super::{Found, Limits, NodeHost, Start, Ui};
+use super::{Found, Limits, NodeHost, Start, Ui, type_of};
 use crate::engine::{Engine, Link};
 use crate::tools::{CommandLine, Spawner};
 
@@ -190,7 +190,9 @@ impl Host {
         members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
         let new: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
         self.state().members.extend(members);
-        for member in self.subscribers("session_start").into_iter().filter(|it| new.contains(&it.path)) {
+        for member in
+            self.subscribers(type_of::<SessionStartHook>()).into_iter().filter(|it| new.contains(&it.path))
+        {
             let _ = self.ask(&member, SessionStartHook::new()).await;
         }
     }
@@ -223,7 +225,8 @@ impl Host {
             hidden: self.around.hidden.clone(),
         };
         let listener = Arc::new(super::requests::Ears(self.me.clone()));
-        let process = match Process::start(self.around.spawner.as_ref(), &line, paths.clone(), listener).await {
+        let process = match Process::start(self.around.spawner.as_ref(), &line, paths.clone(), listener).await
+        {
             Ok(process) => process,
             Err(error) => {
                 let program = line.program.to_string_lossy();
@@ -236,10 +239,13 @@ impl Host {
         // They are loaded one after another.
         let limit = self.options.limits.start * u32::try_from(paths.len()).unwrap_or(u32::MAX).max(1);
         let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
-        let said = answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
+        let said =
+            answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
         let wrong = match said {
             Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(&process, said),
-            Ok(Ok(said)) => format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol),
+            Ok(Ok(said)) => {
+                format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
+            }
             Ok(Err(error)) => format!("what it says about itself is wrong: {error}"),
             Err(Failed::Said(error)) => error,
             Err(Failed::TimedOut(limit)) => {
@@ -256,7 +262,16 @@ impl Host {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let agent_dir = self.options.agent_dir.as_ref().map(text).unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION");
-        HostInitialize::new(id, PROTOCOL, version, HostMode::Rpc, true, text(&self.around.cwd), agent_dir, paths)
+        HostInitialize::new(
+            id,
+            PROTOCOL,
+            version,
+            HostMode::Rpc,
+            true,
+            text(&self.around.cwd),
+            agent_dir,
+            paths,
+        )
     }
 
     fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
@@ -314,10 +329,11 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let answer = member.process.ask(Asked::new(&member.path), frame, Some(self.options.limits.hook)).await;
+        let answer =
+            member.process.ask(Asked::new(&member.path), frame, Some(self.options.limits.hook)).await;
         match &answer {
             // A tool's fate is its result, not an event.
-            Err(Failed::Said(_)) if name == super::hooks::TOOL_CALL => {}
+            Err(Failed::Said(_)) if name == type_of::<ToolCallHook>() => {}
             Err(Failed::Said(error)) => self.fail(&member.path, &name, error),
             Err(Failed::TimedOut(limit)) => self.is_silent(member, &name, *limit),
             Ok(_) | Err(Failed::Gone) => {}
@@ -362,7 +378,7 @@ impl Host {
     pub async fn shut_down(&self) {
         self.get_ready();
         let farewell = async {
-            let members = self.subscribers("session_shutdown");
+            let members = self.subscribers(type_of::<SessionShutdownHook>());
             join_all(members.iter().map(|member| self.ask(member, SessionShutdownHook::new()))).await;
         };
         if self.is_closing() {
@@ -402,7 +418,7 @@ impl Host {
                 let place = place.min(state.members.len());
                 state.members.splice(place..place, members.iter().cloned());
             }
-            for member in members.iter().filter(|member| member.hears("session_start")) {
+            for member in members.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
                 let _ = me.ask(member, SessionStartHook::new()).await;
             }
         });

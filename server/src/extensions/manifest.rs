@@ -85,7 +85,8 @@ mod tests {
         let manifest = read(r#"{"name": "x", "runtime": ["python3", "-u"], "entry": "main.py"}"#).unwrap();
         assert_eq!(manifest.runtime, ["python3", "-u"]);
         assert_eq!(manifest.entry, folder.path().join("main.py"));
-        let manifest = read(r#"{"runtime": "./venv/python", "entry": "main.py", "arguments": "-q"}"#).unwrap();
+        let manifest =
+            read(r#"{"runtime": "./venv/python", "entry": "main.py", "arguments": "-q"}"#).unwrap();
         assert_eq!(manifest.runtime, [folder.path().join("./venv/python").into_os_string()]);
         assert_eq!(manifest.arguments, ["-q"]);
         for (text, part) in [

@@ -32,6 +32,8 @@ mod ui;
 mod watch;
 mod withdrawn;
 
+use agentese::wire::{ConstantValue, Record};
+
 pub use commands::Invoked;
 pub use discover::{Found, Start, Unusable, Wanted, discover, project_folder};
 pub use hooks::Heard;
@@ -40,3 +42,11 @@ pub use node_host::{NODE_HOST, NodeHost};
 pub use settings::Limits;
 pub use told::Told;
 pub use ui::{Answer, Dialog, Notice, Ui};
+
+/// The type of an event or a frame, as it stands on the wire.
+fn type_of<T: Record>() -> &'static str {
+    match T::CONSTANTS {
+        [(_, ConstantValue::String(name)), ..] => name,
+        _ => "",
+    }
+}

@@ -152,7 +152,11 @@ impl Process {
         self.end.is_cancelled() || self.ended.is_cancelled()
     }
 
-    async fn write(self: Arc<Self>, mut input: Box<dyn AsyncWrite + Send + Unpin>, mut lines: mpsc::UnboundedReceiver<String>) {
+    async fn write(
+        self: Arc<Self>,
+        mut input: Box<dyn AsyncWrite + Send + Unpin>,
+        mut lines: mpsc::UnboundedReceiver<String>,
+    ) {
         loop {
             let line = tokio::select! {
                 biased;
@@ -200,8 +204,7 @@ impl Process {
         mut running: Box<dyn Running>,
         listener: Arc<dyn Listener>,
     ) {
-        let mut options = FramerOptions::default();
-        options.max_line = LONGEST_LINE;
+        let options = FramerOptions { max_line: LONGEST_LINE, ..FramerOptions::default() };
         let mut frames = FrameReader::with_options(output, options);
         let asked = tokio::select! {
             biased;
@@ -234,7 +237,9 @@ impl Process {
     fn obituary(&self, exit: Option<Exit>) -> String {
         let how = match exit {
             Some(Exit::Code(code)) => format!("its process ended with code {code}"),
-            Some(Exit::Signal(signal)) => format!("signal {} ended its process", crate::tools::signal_name(signal)),
+            Some(Exit::Signal(signal)) => {
+                format!("signal {} ended its process", crate::tools::signal_name(signal))
+            }
             None => "it closed its stdout".to_owned(),
         };
         match &**self.last_words.lock().unwrap_or_else(PoisonError::into_inner) {

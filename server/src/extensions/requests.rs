@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use agentese::types::{ExtensionFrame, HostResponse};
+use agentese::types::{ExtensionFrame, HostResponse, LogLevel};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -55,10 +55,10 @@ impl Host {
                 let path = failed.extension.unwrap_or_else(|| process.name().to_owned());
                 self.fail(&path, &failed.event, &failed.error);
             }
-            Frame::Log(line) => match line.level.as_str() {
-                "error" => tracing::error!("{}: {}", process.name(), line.message),
-                "warning" => tracing::warn!("{}: {}", process.name(), line.message),
-                "debug" => tracing::debug!("{}: {}", process.name(), line.message),
+            Frame::Log(line) => match line.level {
+                LogLevel::Error => tracing::error!("{}: {}", process.name(), line.message),
+                LogLevel::Warning => tracing::warn!("{}: {}", process.name(), line.message),
+                LogLevel::Debug => tracing::debug!("{}: {}", process.name(), line.message),
                 _ => tracing::info!("{}: {}", process.name(), line.message),
             },
             Frame::Unknown(unknown) => {

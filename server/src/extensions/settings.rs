@@ -19,12 +19,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            hook: Duration::from_secs(30),
-            start: Duration::from_secs(10),
-            dialog: None,
-            restarts: 0,
-        }
+        Self { hook: Duration::from_secs(30), start: Duration::from_secs(10), dialog: None, restarts: 0 }
     }
 }
 
@@ -39,7 +34,8 @@ impl Limits {
             hook: time("hookTimeoutMs").unwrap_or(usual.hook),
             start: time("startTimeoutMs").unwrap_or(usual.start),
             dialog: time("dialogTimeoutMs"),
-            restarts: number("restarts").map_or(usual.restarts, |count| u32::try_from(count).unwrap_or(u32::MAX)),
+            restarts: number("restarts")
+                .map_or(usual.restarts, |count| u32::try_from(count).unwrap_or(u32::MAX)),
         }
     }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentese::types::{
-    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, HookEvent, MessageEnd,
-    MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd, ThinkingStart, ToolCall,
-    ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput,
-    TurnEndHook, TurnStartHook,
+    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, HookEvent,
+    MessageEnd, MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd,
+    ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd, ToolExecutionStart,
+    ToolExecutionUpdate, ToolOutput, TurnEndHook, TurnStartHook,
 };
 use futures::future::BoxFuture;
 use serde_json::Map;
 
-use super::Host;
+use super::{Host, type_of};
 use crate::engine::{Event, EventSink, blocks};
 use crate::providers::Update;
 use crate::world::Clock;
@@ -67,16 +67,16 @@ impl EventSink for Told {
 /// What an event is called by extensions; none where they do not hear of it.
 fn name(event: Event<'_>) -> Option<&'static str> {
     Some(match event {
-        Event::RunStarted => "agent_start",
-        Event::RunEnded { .. } => "agent_end",
-        Event::TurnStarted => "turn_start",
-        Event::TurnEnded { .. } => "turn_end",
-        Event::MessageStarted(_) => "message_start",
-        Event::MessageUpdated { .. } => "message_update",
-        Event::MessageEnded(_) => "message_end",
-        Event::ToolStarted(_) => "tool_execution_start",
-        Event::ToolUpdated(..) => "tool_execution_update",
-        Event::ToolEnded(..) => "tool_execution_end",
+        Event::RunStarted => type_of::<AgentStart>(),
+        Event::RunEnded { .. } => type_of::<AgentEnd>(),
+        Event::TurnStarted => type_of::<TurnStartHook>(),
+        Event::TurnEnded { .. } => type_of::<TurnEndHook>(),
+        Event::MessageStarted(_) => type_of::<MessageStart>(),
+        Event::MessageUpdated { .. } => type_of::<MessageUpdate>(),
+        Event::MessageEnded(_) => type_of::<MessageEnd>(),
+        Event::ToolStarted(_) => type_of::<ToolExecutionStart>(),
+        Event::ToolUpdated(..) => type_of::<ToolExecutionUpdate>(),
+        Event::ToolEnded(..) => type_of::<ToolExecutionEnd>(),
         Event::RetryStarted { .. }
         | Event::RetryEnded { .. }
         | Event::CompactionStarted { .. }

@@ -73,7 +73,9 @@ impl Tool for ExtensionTool {
 
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
-            let Value::Object(params) = arguments else { return ToolOutput::error("the arguments are no object") };
+            let Value::Object(params) = arguments else {
+                return ToolOutput::error("the arguments are no object");
+            };
             let updates = context.updates.clone();
             let asked = Asked::new(&self.member.path).progress(move |progress| {
                 let details = progress.details.into_option().unwrap_or_else(|| json!({}));
@@ -94,7 +96,9 @@ impl Tool for ExtensionTool {
                         details: result.details.into_option(),
                         is_error: result.is_error == Some(true),
                     },
-                    Err(error) => ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}")),
+                    Err(error) => {
+                        ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))
+                    }
                 },
                 Err(Failed::Said(error)) => ToolOutput::error(error),
                 Err(Failed::TimedOut(_) | Failed::Gone) => {

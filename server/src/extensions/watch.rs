@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::types::{
-    ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool, Watched,
-};
+use agentese::types::{ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool, Watched};
 use agentese::wire::Maybe;
 use serde_json::{Map, Number, Value};
 
@@ -71,11 +69,16 @@ impl Host {
     pub(super) fn refresh(&self, process: &Arc<Process>) {
         let Some(engine) = self.engine().filter(|_| self.watch.is_watched()) else { return };
         let mut watchers = self.watch.watchers();
-        let Some(watcher) = watchers.iter_mut().find(|watcher| Arc::ptr_eq(&watcher.process, process)) else { return };
+        let Some(watcher) = watchers.iter_mut().find(|watcher| Arc::ptr_eq(&watcher.process, process)) else {
+            return;
+        };
         if let Some(known) = &mut watcher.state {
             let now = object(serde_json::to_value(state(self, &engine)).unwrap_or_default());
-            let changed: Map<String, Value> =
-                now.iter().filter(|(name, value)| known.get(*name) != Some(value)).map(|(n, v)| (n.clone(), v.clone())).collect();
+            let changed: Map<String, Value> = now
+                .iter()
+                .filter(|(name, value)| known.get(*name) != Some(value))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect();
             if !changed.is_empty()
                 && let Ok(changed) = serde_json::from_value::<HostState>(Value::Object(changed))
             {
@@ -89,7 +92,8 @@ impl Host {
             *count = if reset { entries.entries.len() } else { *count + entries.entries.len() };
             *session = id;
             leaf.clone_from(&entries.leaf);
-            let mut frame = HostEntries::new(reset, entries.entries.into_iter().map(object).collect(), entries.leaf);
+            let mut frame =
+                HostEntries::new(reset, entries.entries.into_iter().map(object).collect(), entries.leaf);
             frame.header = reset.then(|| object(entries.header));
             process.send(frame);
         }

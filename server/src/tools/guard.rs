@@ -100,8 +100,8 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
         let group = group.clone();
         thread::Builder::new().spawn(move || end_when_closed(server, &group))
     });
-    let spawned = watcher
-        .and_then(|_| Command::new(program).args(arguments).stdin(input).process_group(0).spawn());
+    let spawned =
+        watcher.and_then(|_| Command::new(program).args(arguments).stdin(input).process_group(0).spawn());
     let leader = match spawned.as_ref().map(|child| Pid::from_raw(child.id() as i32)) {
         Ok(Some(leader)) => leader,
         Ok(None) => return Err("the program has no process number"),

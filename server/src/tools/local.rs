@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl LocalSpawner {
     /// Waits until the guard says that its program runs.
     async fn started(
         &self,
-        guard: &PathBuf,
+        guard: &Path,
         child: Child,
         ours: StdUnixStream,
         output: Option<pipe::Receiver>,
@@ -150,7 +150,13 @@ fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
 fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     let mut command = Command::new(guard);
     // No process group: the guard makes a session for itself, which a group leader could not.
-    command.arg0("agentese").arg(GUARD_COMMAND).args(options).arg("--").arg(&line.program).args(&line.arguments);
+    command
+        .arg0("agentese")
+        .arg(GUARD_COMMAND)
+        .args(options)
+        .arg("--")
+        .arg(&line.program)
+        .args(&line.arguments);
     command
 }
 

@@ -116,7 +116,8 @@ fn messages(items: &[Item]) -> Vec<Arc<AgentMessage>> {
 impl Plan {
     /// The plan, as others are told of it.
     pub fn public(&self) -> CompactionPlan {
-        let messages = |messages: &[Arc<AgentMessage>]| messages.iter().map(|m| AgentMessage::clone(m)).collect();
+        let messages =
+            |messages: &[Arc<AgentMessage>]| messages.iter().map(|m| AgentMessage::clone(m)).collect();
         let mut plan = CompactionPlan::new(
             &self.first_kept,
             self.tokens_before,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use agentese::pi::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, Event as Wire, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
-    ExtensionError, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
+    BashResult, Event as Wire, ExtensionError, MessageEnd, MessageStart, SessionState,
+    StreamingBehavior as WireBehavior, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput,
+    TurnEnd, TurnStart,
 };
 
 use agentese::wire::Maybe;

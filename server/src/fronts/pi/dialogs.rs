@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use agentese::pi::{
-    ConfirmDialog, Dialog as Wire, EditorDialog, InputDialog, NotifyNotice, Pi, SelectDialog, SetEditorTextNotice,
-    SetStatusNotice, SetTitleNotice, SetWidgetNotice,
+    ConfirmDialog, Dialog as Wire, EditorDialog, InputDialog, NotifyNotice, Pi, SelectDialog,
+    SetEditorTextNotice, SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 use agentese::serve::Emitter;
 use futures::FutureExt;

@@ -68,7 +68,8 @@ impl agentese::pi::Service for Front {
             return Ok(());
         }
         let images = params.images.unwrap_or_default();
-        let Heard::Words(text, images) = self.host.input(params.message, images, InputSource::Rpc).await else {
+        let Heard::Words(text, images) = self.host.input(params.message, images, InputSource::Rpc).await
+        else {
             return Ok(());
         };
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
