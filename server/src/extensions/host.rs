@@ -41,7 +41,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { found: Vec::new(), limits: Limits::default(), node_host: NodeHost::MISSING, agent_dir: None }
+        Self { found: Vec::new(), limits: Limits::default(), node_host: NodeHost::Missing, agent_dir: None }
     }
 }
 
@@ -183,16 +183,7 @@ impl Host {
             Start::Program(words) => Some((words.clone(), vec![path(found)])),
             Start::Node => None,
         });
-        let node = match self.options.node_host.command() {
-            Some(words) if !for_node.is_empty() => Some((words.to_vec(), for_node)),
-            Some(_) => None,
-            None => {
-                for path in &for_node {
-                    self.not_loaded(path, NodeHost::REASON);
-                }
-                None
-            }
-        };
+        let node = self.node(for_node).await;
         let started = join_all(programs.chain(node).map(|(words, paths)| self.start(words, paths))).await;
         let mut members: Vec<Member> = started.into_iter().flatten().collect();
         let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
@@ -203,6 +194,21 @@ impl Host {
             self.subscribers(type_of::<SessionStartHook>()).into_iter().filter(|it| new.contains(&it.path))
         {
             let _ = self.ask(&member, SessionStartHook::new()).await;
+        }
+    }
+
+    /// How those are started that the Node host runs; none where there are none, or nothing runs them.
+    async fn node(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
+        if paths.is_empty() {
+            return None;
+        }
+        let Around { spawner, cwd, hidden } = &self.around;
+        match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
+            Ok(words) => Some((words, paths)),
+            Err(reason) => {
+                tracing::error!("{} extensions of pi are not loaded: {reason}: {}", paths.len(), paths.join(", "));
+                None
+            }
         }
     }
 
@@ -230,7 +236,9 @@ impl Host {
         };
         self.state().processes.push(process.clone());
         let frame = |id: String| HostFrame::from(self.hello(id, paths.clone()));
-        let answer = process.ask(Asked::new(""), frame, Some(self.options.limits.start)).await;
+        // They are loaded one after another.
+        let limit = self.options.limits.start * u32::try_from(paths.len()).unwrap_or(u32::MAX).max(1);
+        let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
         let said =
             answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
         let wrong = match said {

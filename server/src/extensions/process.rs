@@ -213,7 +213,10 @@ impl Process {
         };
         // From here on nobody gets an answer.
         self.calls.close();
-        let exit = if asked {
+        let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let exit = if faulty {
+            None
+        } else if asked {
             // What it still says is not heard, but it shall not hang on a full pipe.
             let goodbye = async {
                 let mut rest = Vec::new();

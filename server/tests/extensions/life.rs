@@ -56,18 +56,18 @@ fn fm_f92_a_client_that_dies_with_a_dialog_open_leaves_nothing() {
 }
 
 #[test]
-fn the_end_of_stdin_dismisses_a_dialog() {
+fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-select");
     agent.shown();
     agent.close_stdin();
-    let mut notices = Vec::new();
+    let since = std::time::Instant::now();
     while let Some(frame) = agent.next() {
-        notices.extend(frame["message"].as_str().map(str::to_owned));
+        assert!(frame["type"] != "extension_error", "{frame}");
     }
     assert_eq!(agent.wait().code(), Some(0));
-    assert_eq!(notices, ["select=null"]);
+    assert!(since.elapsed().as_secs() < 8, "{:?}", since.elapsed());
 }
 
 fn listed(mut agent: Agent) -> (usize, String) {
