@@ -320,7 +320,6 @@ mod tests {
         for (line, part) in [
             ("--export a.jsonl --list-models", "two things"),
             ("--api-key sk-1", "--provider or --model"),
-            ("-e x.ts", "--extension is not available"),
             ("--skill no/such", "work/no/such: there is no such file or directory"),
             ("--prompt-template ~/x", "home/x: there is no such file or directory"),
             ("--print", "--print is not available"),
