@@ -206,7 +206,11 @@ impl Host {
         match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
             Ok(words) => Some((words, paths)),
             Err(reason) => {
-                tracing::error!("{} extensions of pi are not loaded: {reason}: {}", paths.len(), paths.join(", "));
+                tracing::error!(
+                    "{} extensions of pi are not loaded: {reason}: {}",
+                    paths.len(),
+                    paths.join(", ")
+                );
                 None
             }
         }
