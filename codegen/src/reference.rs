@@ -1,14 +1,16 @@
 //! Reference pages in Markdown, one per dialect, with recorded exchanges of the real agents.
 
+mod extensions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use agentese_protocol::Index;
 use agentese_protocol::index::format_types;
 use agentese_protocol::model::{
     Answer, Command, ConstantValue, ErrorText, Field, Presence, RunRole, Shape, Timeout, Ty, TypeDef,
 };
+use agentese_protocol::{Index, extension};
 use serde_json::Value;
 
 use crate::Artefact;
@@ -29,6 +31,7 @@ pub fn artefacts() -> Vec<Artefact> {
         .map(|index| Artefact::new(format!("{FOLDER}/{}.md", index.dialect.name), page(index)))
         .collect();
     pages.push(Artefact::new(format!("{FOLDER}/formats.md"), formats_page()));
+    pages.push(Artefact::new(format!("{FOLDER}/extensions.md"), extensions::page()));
     pages
 }
 
@@ -39,7 +42,7 @@ fn formats_page() -> String {
         "# File formats\n\nWhat they mean is in [conformance-formats.md](../conformance-formats.md).\n\n",
     );
     let mut shown: BTreeSet<&str> = BTreeSet::new();
-    for root in FORMATS {
+    for root in FORMATS.iter().filter(|root| !extension::ROOTS.contains(root)) {
         let types = format_types(root);
         let name = crate::json_schema::format_name(root);
         let _ = writeln!(out, "## {name}\n\nSchema: `sdk-rust/schema/formats/{name}.json`.\n");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
+use crate::extension;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
 use crate::types::{formats, model_log, profile, report, steps, suite};
 
@@ -129,7 +130,7 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
     }
 }
 
-/// Every type of every dialect and of the file formats, by name.
+/// Every type of every dialect, of the extensions and of the file formats, by name.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {
@@ -152,6 +153,7 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     for rows in [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS] {
         rows.iter().for_each(&mut add);
     }
+    extension::ROWS.iter().copied().flatten().for_each(&mut add);
     types
 }
 

@@ -14,6 +14,7 @@ pub mod check;
 pub mod dialect;
 pub mod dialects;
 pub mod dsl;
+pub mod extension;
 pub mod index;
 pub mod matching;
 pub mod model;

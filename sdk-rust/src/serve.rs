@@ -36,7 +36,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use emitter::Questions;
-pub use emitter::{Call, Emitter};
+pub use emitter::{Call, Emitter, Question};
 use outbox::Outbox;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};

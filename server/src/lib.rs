@@ -22,7 +22,9 @@
 //! | [`cli`] | the command line and the process |
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
+//! | [`extensions`] | programs that the user adds |
 //! | [`engine`] | prompts, runs, queues |
+//! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
 //! | [`export`] | sessions as pages that people read |
@@ -32,9 +34,11 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod export;
+pub mod extensions;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;
+pub mod resources;
 pub mod server;
 pub mod session;
 pub mod tools;

@@ -10,7 +10,7 @@ use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDe
 use super::{banner, docs};
 use crate::names::{pascal, rust_field};
 
-/// Types of files that are not frames.
+/// Types that no dialect has: those of files, and what the agent and its extensions say to each other.
 pub const FORMATS: &[&str] = &[
     "TranscriptRecord",
     "ModelScript",
@@ -19,6 +19,11 @@ pub const FORMATS: &[&str] = &[
     "ExpectedFailures",
     "ModelRequest",
     "SuiteReport",
+    "HostFrame",
+    "ExtensionFrame",
+    "HostAnswers",
+    "HookAnswers",
+    "ExtensionAnswers",
 ];
 
 /// Those that the TypeScript package has too: what stands in between a client and its tests.

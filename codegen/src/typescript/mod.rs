@@ -2,6 +2,7 @@
 
 mod client;
 mod dialect;
+mod extension;
 mod rows;
 mod serving;
 mod shapes;
@@ -24,6 +25,7 @@ pub fn artefacts() -> Vec<Artefact> {
     let mut files = vec![
         Artefact::new(format!("{FOLDER}/types.ts"), types::file(&dialects)),
         Artefact::new(format!("{FOLDER}/shapes.ts"), shapes::file(&dialects)),
+        Artefact::new(format!("{FOLDER}/extension.ts"), extension::file(&dialects)),
     ];
     for index in &dialects {
         let name = index.dialect.name;

@@ -42,7 +42,7 @@ pub fn file(dialects: &[Index]) -> String {
     out
 }
 
-fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
+pub(super) fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
     let more: Vec<String> = match def.shape {
         Shape::Union { tag, open: true, .. } => {
             vec![format!("Open: an agent may send values of `{tag}` that are not listed here.")]

@@ -183,6 +183,135 @@ impl AgentStateParams {
 }
 
 record! {
+    /// Asks the user for yes or no. Answered with `ConfirmedResult`.
+    pub struct AskConfirm("type" = "confirm") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension that asks.
+        optional extension: String = "extension",
+        /// The question of the agent in whose handling it asks.
+        optional during: String = "during",
+        /// The question.
+        required title: String = "title",
+        /// What it is about.
+        required message: String = "message",
+        /// After how many milliseconds the answer is no; never where it is missing.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl AskConfirm {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            message: message.into(),
+            timeout: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Opens an editor for the user. Answered with `ValueResult`.
+    pub struct AskEditor("type" = "editor") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension that asks.
+        optional extension: String = "extension",
+        /// The question of the agent in whose handling it asks.
+        optional during: String = "during",
+        /// What is edited.
+        required title: String = "title",
+        /// The text to begin with.
+        optional prefill: String = "prefill",
+    }
+}
+
+impl AskEditor {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            prefill: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Asks the user for a line of text. Answered with `ValueResult`.
+    pub struct AskInput("type" = "input") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension that asks.
+        optional extension: String = "extension",
+        /// The question of the agent in whose handling it asks.
+        optional during: String = "during",
+        /// The question.
+        required title: String = "title",
+        /// Grey text in the empty field.
+        optional placeholder: String = "placeholder",
+        /// After how many milliseconds nobody answers; never where it is missing.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl AskInput {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            placeholder: None,
+            timeout: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Asks the user to choose. Answered with `ValueResult`.
+    pub struct AskSelect("type" = "select") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension that asks.
+        optional extension: String = "extension",
+        /// The question of the agent in whose handling it asks.
+        optional during: String = "during",
+        /// The question.
+        required title: String = "title",
+        /// What can be chosen.
+        required options: Vec<String> = "options",
+        /// After how many milliseconds nobody answers; never where it is missing.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl AskSelect {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, options: Vec<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            options,
+            timeout: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// What the user answered.
     pub struct AskUserResult() {
         /// The answer.
@@ -195,6 +324,25 @@ impl AskUserResult {
     pub fn new(answer: impl Into<String>) -> Self {
         Self {
             answer: answer.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Takes a question back. It is answered as if nobody had answered it, and so is one that has not
+    /// arrived yet.
+    pub struct AskWithdraw("type" = "withdraw") {
+        /// The id of the extension's own question.
+        required question: String = "question",
+    }
+}
+
+impl AskWithdraw {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(question: impl Into<String>) -> Self {
+        Self {
+            question: question.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -640,6 +788,84 @@ impl BashResult {
 }
 
 record! {
+    /// What is added to a run.
+    pub struct BeforeAgentStartAnswer() {
+        /// A message that goes with the user's.
+        optional message: ExtensionMessage = "message",
+        /// Replaces the system prompt of this run.
+        optional system_prompt: String = "systemPrompt",
+    }
+}
+
+impl BeforeAgentStartAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            message: None,
+            system_prompt: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for BeforeAgentStartAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
+    pub struct BeforeAgentStartHook("type" = "before_agent_start") {
+        /// The user's words, expanded.
+        required prompt: String = "prompt",
+        /// Images that go with them.
+        optional images: Vec<ImageContent> = "images",
+        /// What the model is told beforehand, with what other extensions made of it.
+        required system_prompt: String = "systemPrompt",
+    }
+}
+
+impl BeforeAgentStartHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(prompt: impl Into<String>, system_prompt: impl Into<String>) -> Self {
+        Self {
+            prompt: prompt.into(),
+            images: None,
+            system_prompt: system_prompt.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Whether a compaction is stopped, or what its summary is.
+    pub struct BeforeCompactAnswer() {
+        /// True stops it.
+        optional cancel: bool = "cancel",
+        /// Takes the place of what the model would say.
+        optional compaction: CompactionResult = "compaction",
+    }
+}
+
+impl BeforeCompactAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            cancel: None,
+            compaction: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for BeforeCompactAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Parameters of `branch`.
     ///
     /// Makes a branch of the session that ends before one of the user's messages. An extension can
@@ -831,6 +1057,30 @@ impl BytesStep {
             pause_ms: None,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// Whether something is stopped.
+    pub struct CancelAnswer() {
+        /// True stops it.
+        optional cancel: bool = "cancel",
+    }
+}
+
+impl CancelAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            cancel: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for CancelAnswer {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -1095,6 +1345,40 @@ impl Default for CompactParams {
     }
 }
 
+record! {
+    /// What a compaction is about to do.
+    pub struct CompactionPlan() {
+        /// The first session entry that would stay as it is.
+        required first_kept_entry_id: String = "firstKeptEntryId",
+        /// Tokens in the context now, estimated.
+        required tokens_before: u64 = "tokensBefore",
+        /// The messages that the summary would stand for.
+        required messages_to_summarize: Vec<AgentMessage> = "messagesToSummarize",
+        /// The messages at the beginning of a turn that is cut in two; a summary of them stands before the
+        /// rest of the turn.
+        required turn_prefix_messages: Vec<AgentMessage> = "turnPrefixMessages",
+        /// Whether a turn is cut in two.
+        required is_split_turn: bool = "isSplitTurn",
+        /// The summary that stands in the context now, where there is one.
+        optional previous_summary: String = "previousSummary",
+    }
+}
+
+impl CompactionPlan {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(first_kept_entry_id: impl Into<String>, tokens_before: u64, messages_to_summarize: Vec<AgentMessage>, turn_prefix_messages: Vec<AgentMessage>, is_split_turn: bool) -> Self {
+        Self {
+            first_kept_entry_id: first_kept_entry_id.into(),
+            tokens_before,
+            messages_to_summarize,
+            turn_prefix_messages,
+            is_split_turn,
+            previous_summary: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// Why the agent compacts on its own.
     pub enum CompactionReason open {
@@ -1220,6 +1504,90 @@ impl ConfirmedAnswer {
 }
 
 record! {
+    /// Yes or no.
+    pub struct ConfirmedResult() {
+        /// False where nobody answered.
+        required confirmed: bool = "confirmed",
+    }
+}
+
+impl ConfirmedResult {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(confirmed: bool) -> Self {
+        Self {
+            confirmed,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the model gets to see.
+    pub struct ContextAnswer() {
+        /// The messages; those of the event where it is missing.
+        optional messages: Vec<AgentMessage> = "messages",
+    }
+}
+
+impl ContextAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            messages: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ContextAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The model is about to be asked. The answer may replace what it gets to see, this once.
+    pub struct ContextHook("type" = "context") {
+        /// The messages that it would see.
+        required messages: Vec<AgentMessage> = "messages",
+    }
+}
+
+impl ContextHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(messages: Vec<AgentMessage>) -> Self {
+        Self {
+            messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How full the model's context is.
+    pub struct ContextUsage() {
+        /// Tokens in it, estimated; null where nobody knows, as right after a compaction.
+        nullable tokens: u64 = "tokens",
+        /// How many there is room for.
+        required context_window: u64 = "contextWindow",
+        /// The share that is full, in percent; null where nobody knows.
+        nullable percent: serde_json::Number = "percent",
+    }
+}
+
+impl ContextUsage {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(tokens: Option<u64>, context_window: u64, percent: Option<serde_json::Number>) -> Self {
+        Self {
+            tokens,
+            context_window,
+            percent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// What tokens cost, in US dollars.
     pub struct Cost() {
         /// For input tokens.
@@ -1321,6 +1689,18 @@ impl CycledThinkingLevel {
     }
 }
 
+strings! {
+    /// When a message reaches the model.
+    pub enum DeliverAs closed {
+        /// As soon as possible: after the tool that is running; the rest is skipped.
+        Steer = "steer",
+        /// When the agent would stop.
+        FollowUp = "followUp",
+        /// With the user's next prompt; nothing is interrupted and nothing begins.
+        NextTurn = "nextTurn",
+    }
+}
+
 record! {
     /// What the user has to do to log in.
     pub struct DeviceCode() {
@@ -1364,6 +1744,422 @@ strings! {
         C2s = "c2s",
         /// From the server to the client.
         S2c = "s2c",
+    }
+}
+
+record! {
+    /// Stops what the agent does. Answered at once.
+    pub struct DoAbort("type" = "abort") {
+        /// Names the question.
+        optional id: String = "id",
+    }
+}
+
+impl DoAbort {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DoAbort {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Keeps something in the session that the model does not see.
+    pub struct DoAppendEntry("type" = "append_entry") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The extension that keeps it.
+        optional extension: String = "extension",
+        /// The extension's name for this kind of entry.
+        required custom_type: String = "customType",
+        /// What is kept.
+        maybe data: serde_json::Value = "data",
+    }
+}
+
+impl DoAppendEntry {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(custom_type: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            extension: None,
+            custom_type: custom_type.into(),
+            data: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Compacts the conversation; answered with the result when that is done.
+    pub struct DoCompact("type" = "compact") {
+        /// Names the question.
+        optional id: String = "id",
+        /// What the summary should care about.
+        optional custom_instructions: String = "customInstructions",
+    }
+}
+
+impl DoCompact {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            custom_instructions: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DoCompact {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Forks the session before a message of the user. Only for commands. Answered with whether an
+    /// extension stopped it.
+    pub struct DoFork("type" = "fork") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The entry.
+        required entry_id: String = "entryId",
+    }
+}
+
+impl DoFork {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(entry_id: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            entry_id: entry_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Asks for the session's entries.
+    pub struct DoGetEntries("type" = "get_entries") {
+        /// Names the question.
+        required id: String = "id",
+    }
+}
+
+impl DoGetEntries {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Asks for the state, whole.
+    pub struct DoGetState("type" = "get_state") {
+        /// Names the question.
+        required id: String = "id",
+    }
+}
+
+impl DoGetState {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Begins a fresh session. Only for commands. Answered with whether an extension stopped it.
+    pub struct DoNewSession("type" = "new_session") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The file of the session that it comes from.
+        optional parent_session: String = "parentSession",
+    }
+}
+
+impl DoNewSession {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            parent_session: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DoNewSession {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Says anew what an extension brings; it takes the place of what it said before.
+    pub struct DoRegister("type" = "register") {
+        /// Names the question.
+        optional id: String = "id",
+        /// What it brings.
+        required offered: OfferedExtension = "offered",
+    }
+}
+
+impl DoRegister {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(offered: OfferedExtension) -> Self {
+        Self {
+            id: None,
+            offered,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Puts a message of its own kind into the conversation.
+    pub struct DoSendMessage("type" = "send_message") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The extension that sends it.
+        optional extension: String = "extension",
+        /// The message.
+        required message: ExtensionMessage = "message",
+        /// Whether the agent begins to work where it is idle.
+        optional trigger_turn: bool = "triggerTurn",
+        /// When it reaches the model where the agent is working; `steer` where it is missing.
+        optional deliver_as: DeliverAs = "deliverAs",
+    }
+}
+
+impl DoSendMessage {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(message: ExtensionMessage) -> Self {
+        Self {
+            id: None,
+            extension: None,
+            message,
+            trigger_turn: None,
+            deliver_as: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Says something in the user's place. The agent begins to work where it is idle; where it is
+    /// working, `deliverAs` has to say what becomes of it.
+    pub struct DoSendUserMessage("type" = "send_user_message") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The extension that sends it.
+        optional extension: String = "extension",
+        /// The words and images.
+        required content: InputContent = "content",
+        /// `steer` or `followUp`.
+        optional deliver_as: DeliverAs = "deliverAs",
+    }
+}
+
+impl DoSendUserMessage {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(content: impl Into<InputContent>) -> Self {
+        Self {
+            id: None,
+            extension: None,
+            content: content.into(),
+            deliver_as: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Says which tools the model can call from the next request on. Names that no tool has are left out.
+    pub struct DoSetActiveTools("type" = "set_active_tools") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The names.
+        required tools: Vec<String> = "tools",
+    }
+}
+
+impl DoSetActiveTools {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(tools: Vec<String>) -> Self {
+        Self {
+            id: None,
+            tools,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Labels an entry of the session, or takes its label away.
+    pub struct DoSetLabel("type" = "set_label") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The entry.
+        required entry_id: String = "entryId",
+        /// The label; absent or null to take it away.
+        maybe label: String = "label",
+    }
+}
+
+impl DoSetLabel {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(entry_id: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            entry_id: entry_id.into(),
+            label: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Switches to another model. Answered with `FoundResult`.
+    pub struct DoSetModel("type" = "set_model") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The provider.
+        required provider: String = "provider",
+        /// The model's id.
+        required model_id: String = "modelId",
+    }
+}
+
+impl DoSetModel {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(provider: impl Into<String>, model_id: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            provider: provider.into(),
+            model_id: model_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Names the session.
+    pub struct DoSetSessionName("type" = "set_session_name") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The name.
+        required name: String = "name",
+    }
+}
+
+impl DoSetSessionName {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            name: name.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Says how hard the model thinks: the nearest level that it has.
+    pub struct DoSetThinkingLevel("type" = "set_thinking_level") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The level.
+        required level: ThinkingLevel = "level",
+    }
+}
+
+impl DoSetThinkingLevel {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(level: ThinkingLevel) -> Self {
+        Self {
+            id: None,
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Ends the agent as soon as it is idle. Answered at once.
+    pub struct DoShutdown("type" = "shutdown") {
+        /// Names the question.
+        optional id: String = "id",
+    }
+}
+
+impl DoShutdown {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DoShutdown {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Goes on with another session. Only for commands. Answered with whether an extension stopped it.
+    pub struct DoSwitchSession("type" = "switch_session") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The session's file.
+        required path: String = "path",
+    }
+}
+
+impl DoSwitchSession {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            path: path.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself.
+    pub struct DoWaitForIdle("type" = "wait_for_idle") {
+        /// Names the question.
+        required id: String = "id",
+    }
+}
+
+impl DoWaitForIdle {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -1539,6 +2335,33 @@ impl Default for ExportHtmlParams {
 }
 
 record! {
+    /// The results of the agent's questions. A command has none; those of events are [`HookAnswers`].
+    pub struct ExtensionAnswers() {
+        /// Who is there.
+        optional initialize: Initialized = "initialize",
+        /// The tool's result.
+        optional tool: ToolResult = "tool",
+    }
+}
+
+impl ExtensionAnswers {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            initialize: None,
+            tool: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ExtensionAnswers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// An extension failed; the agent goes on.
     pub struct ExtensionError("type" = "extension_error") {
         /// The extension's file, or `command:name`.
@@ -1557,6 +2380,180 @@ impl ExtensionError {
             extension_path: extension_path.into(),
             event: event.into(),
             error: error.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Something failed in an extension although nobody waits for an answer: in the handler of an event
+    /// that was only told, in a timer. The client gets an `extension_error`.
+    pub struct ExtensionFailed("type" = "failed") {
+        /// The extension.
+        optional extension: String = "extension",
+        /// The event that it handled, or what else it was at.
+        required event: String = "event",
+        /// What went wrong, for people.
+        required error: String = "error",
+    }
+}
+
+impl ExtensionFailed {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(event: impl Into<String>, error: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            event: event.into(),
+            error: error.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+tagged! {
+    /// A frame that an extension process sends. A line that is none goes to the agent's log; a question of
+    /// a type that the agent does not know is answered with an error.
+    pub enum ExtensionFrame by "type" open {
+        /// The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
+        /// an error.
+        Response(ExtensionResponse) = "response",
+        /// A tool has something to show; it replaces what it showed before.
+        ToolUpdate(ToolProgress) = "tool_update",
+        /// Something failed in an extension although nobody waits for an answer: in the handler of an event
+        /// that was only told, in a timer. The client gets an `extension_error`.
+        Failed(ExtensionFailed) = "failed",
+        /// A line for the agent's log. What a process writes on stderr goes there too.
+        Log(ExtensionLog) = "log",
+        /// Asks the user to choose. Answered with `ValueResult`.
+        Select(AskSelect) = "select",
+        /// Asks the user for yes or no. Answered with `ConfirmedResult`.
+        Confirm(AskConfirm) = "confirm",
+        /// Asks the user for a line of text. Answered with `ValueResult`.
+        Input(AskInput) = "input",
+        /// Opens an editor for the user. Answered with `ValueResult`.
+        Editor(AskEditor) = "editor",
+        /// Takes a question back. It is answered as if nobody had answered it, and so is one that has not
+        /// arrived yet.
+        Withdraw(AskWithdraw) = "withdraw",
+        /// Shows a notice.
+        Notify(ShowNotice) = "notify",
+        /// Sets or clears an entry of the status bar.
+        SetStatus(ShowStatus) = "set_status",
+        /// Sets or clears a block of lines beside the editor.
+        SetWidget(ShowWidget) = "set_widget",
+        /// Sets the title of the window or tab.
+        SetTitle(ShowTitle) = "set_title",
+        /// Puts text into the input editor.
+        SetEditorText(ShowEditorText) = "set_editor_text",
+        /// Puts a message of its own kind into the conversation.
+        SendMessage(DoSendMessage) = "send_message",
+        /// Says something in the user's place. The agent begins to work where it is idle; where it is
+        /// working, `deliverAs` has to say what becomes of it.
+        SendUserMessage(DoSendUserMessage) = "send_user_message",
+        /// Keeps something in the session that the model does not see.
+        AppendEntry(DoAppendEntry) = "append_entry",
+        /// Names the session.
+        SetSessionName(DoSetSessionName) = "set_session_name",
+        /// Labels an entry of the session, or takes its label away.
+        SetLabel(DoSetLabel) = "set_label",
+        /// Says which tools the model can call from the next request on. Names that no tool has are left out.
+        SetActiveTools(DoSetActiveTools) = "set_active_tools",
+        /// Switches to another model. Answered with `FoundResult`.
+        SetModel(DoSetModel) = "set_model",
+        /// Says how hard the model thinks: the nearest level that it has.
+        SetThinkingLevel(DoSetThinkingLevel) = "set_thinking_level",
+        /// Stops what the agent does. Answered at once.
+        Abort(DoAbort) = "abort",
+        /// Ends the agent as soon as it is idle. Answered at once.
+        Shutdown(DoShutdown) = "shutdown",
+        /// Compacts the conversation; answered with the result when that is done.
+        Compact(DoCompact) = "compact",
+        /// Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself.
+        WaitForIdle(DoWaitForIdle) = "wait_for_idle",
+        /// Begins a fresh session. Only for commands. Answered with whether an extension stopped it.
+        NewSession(DoNewSession) = "new_session",
+        /// Forks the session before a message of the user. Only for commands. Answered with whether an
+        /// extension stopped it.
+        Fork(DoFork) = "fork",
+        /// Goes on with another session. Only for commands. Answered with whether an extension stopped it.
+        SwitchSession(DoSwitchSession) = "switch_session",
+        /// Asks for the state, whole.
+        GetState(DoGetState) = "get_state",
+        /// Asks for the session's entries.
+        GetEntries(DoGetEntries) = "get_entries",
+        /// Says anew what an extension brings; it takes the place of what it said before.
+        Register(DoRegister) = "register",
+    }
+}
+
+record! {
+    /// A line for the agent's log. What a process writes on stderr goes there too.
+    pub struct ExtensionLog("type" = "log") {
+        /// How much it matters.
+        required level: LogLevel = "level",
+        /// The line.
+        required message: String = "message",
+    }
+}
+
+impl ExtensionLog {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(level: LogLevel, message: impl Into<String>) -> Self {
+        Self {
+            level,
+            message: message.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A message of an extension's own kind.
+    pub struct ExtensionMessage() {
+        /// The extension's name for this kind of message.
+        required custom_type: String = "customType",
+        /// Text, or blocks.
+        required content: InputContent = "content",
+        /// Whether a front end should show it.
+        required display: bool = "display",
+        /// Facts for a front end.
+        maybe details: serde_json::Value = "details",
+    }
+}
+
+impl ExtensionMessage {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(custom_type: impl Into<String>, content: impl Into<InputContent>, display: bool) -> Self {
+        Self {
+            custom_type: custom_type.into(),
+            content: content.into(),
+            display,
+            details: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
+    /// an error.
+    pub struct ExtensionResponse("type" = "response") {
+        /// The id of the question.
+        required id: String = "id",
+        /// The result; absent or null where there is none.
+        maybe result: serde_json::Value = "result",
+        /// Why it failed, for people.
+        optional error: String = "error",
+    }
+}
+
+impl ExtensionResponse {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            result: crate::wire::Maybe::Absent,
+            error: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1638,6 +2635,16 @@ impl FileJson {
             json,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// What a flag of the command line takes.
+    pub enum FlagKind closed {
+        /// Nothing: it is given or not.
+        Boolean = "boolean",
+        /// A text.
+        String = "string",
     }
 }
 
@@ -1747,6 +2754,24 @@ impl ForkResult {
 }
 
 record! {
+    /// Whether what was named is there.
+    pub struct FoundResult() {
+        /// False where it is not; nothing has changed then.
+        required found: bool = "found",
+    }
+}
+
+impl FoundResult {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(found: bool) -> Self {
+        Self {
+            found,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
     /// JSON counts as a string.
     pub struct FramesExpectation() {
@@ -1800,6 +2825,473 @@ impl Default for HoldStep {
 }
 
 record! {
+    /// The results of events, by the event's type. All others are answered without a result.
+    pub struct HookAnswers() {
+        /// Stops it.
+        optional session_before_switch: CancelAnswer = "session_before_switch",
+        /// Stops it.
+        optional session_before_fork: CancelAnswer = "session_before_fork",
+        /// Stops it, or gives the summary.
+        optional session_before_compact: BeforeCompactAnswer = "session_before_compact",
+        /// Replaces the words, or takes them away.
+        optional input: InputAnswer = "input",
+        /// Adds a message, replaces the system prompt.
+        optional before_agent_start: BeforeAgentStartAnswer = "before_agent_start",
+        /// Replaces what the model gets to see.
+        optional context: ContextAnswer = "context",
+        /// Blocks it.
+        optional tool_call: ToolCallAnswer = "tool_call",
+        /// Replaces it.
+        optional tool_result: ToolResultAnswer = "tool_result",
+        /// Gives its result.
+        optional user_bash: UserBashAnswer = "user_bash",
+    }
+}
+
+impl HookAnswers {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            session_before_switch: None,
+            session_before_fork: None,
+            session_before_compact: None,
+            input: None,
+            before_agent_start: None,
+            context: None,
+            tool_call: None,
+            tool_result: None,
+            user_bash: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HookAnswers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+tagged! {
+    /// An event of the agent, told apart by `type`.
+    pub enum HookEvent by "type" open {
+        /// The extension's first event: the agent is ready. Waited for.
+        SessionStart(SessionStartHook) = "session_start",
+        /// Another session is about to take the place of this one. The answer may stop it.
+        SessionBeforeSwitch(SessionBeforeSwitchHook) = "session_before_switch",
+        /// Another session has taken the place of the one before. Waited for.
+        SessionSwitch(SessionSwitchHook) = "session_switch",
+        /// A fork is about to be made. The answer may stop it.
+        SessionBeforeFork(SessionBeforeForkHook) = "session_before_fork",
+        /// A fork was made and is the session now. Waited for.
+        SessionFork(SessionForkHook) = "session_fork",
+        /// The conversation is about to be compacted. The answer may stop it, or give the summary.
+        SessionBeforeCompact(SessionBeforeCompactHook) = "session_before_compact",
+        /// The conversation was compacted. Waited for.
+        SessionCompact(SessionCompactHook) = "session_compact",
+        /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends.
+        SessionShutdown(SessionShutdownHook) = "session_shutdown",
+        /// The user said something; nothing was made of it yet. The answer may replace it, or take it away.
+        Input(InputHook) = "input",
+        /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
+        BeforeAgentStart(BeforeAgentStartHook) = "before_agent_start",
+        /// The model is about to be asked. The answer may replace what it gets to see, this once.
+        Context(ContextHook) = "context",
+        /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+        AgentStart(AgentStart) = "agent_start",
+        /// The agent stops. A retry, a compaction or a follow-up may still come after it.
+        AgentEnd(AgentEnd) = "agent_end",
+        /// A turn begins.
+        TurnStart(TurnStartHook) = "turn_start",
+        /// A turn is complete.
+        TurnEnd(TurnEndHook) = "turn_end",
+        /// A message begins. Messages of the user, of tools and of extensions are whole already; the
+        /// model's are empty.
+        MessageStart(MessageStart) = "message_start",
+        /// The model's message grows.
+        MessageUpdate(MessageUpdate) = "message_update",
+        /// A message is complete.
+        MessageEnd(MessageEnd) = "message_end",
+        /// A tool begins to run.
+        ToolExecutionStart(ToolExecutionStart) = "tool_execution_start",
+        /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+        ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
+        /// A tool is done.
+        ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
+        /// A tool is about to run. The answer may block it; without an answer it is blocked.
+        ToolCall(ToolCallHook) = "tool_call",
+        /// A tool has run. The answer may replace its result.
+        ToolResult(ToolResultHook) = "tool_result",
+        /// The user is about to run a shell command beside the conversation. The answer may give its result.
+        UserBash(UserBashHook) = "user_bash",
+        /// Another model is in use. Waited for.
+        ModelSelect(ModelSelectHook) = "model_select",
+    }
+}
+
+record! {
+    /// The results of an extension's questions. Other questions are answered without a result.
+    pub struct HostAnswers() {
+        /// What the user chose.
+        optional select: ValueResult = "select",
+        /// What the user said.
+        optional confirm: ConfirmedResult = "confirm",
+        /// What the user entered.
+        optional input: ValueResult = "input",
+        /// What the user wrote.
+        optional editor: ValueResult = "editor",
+        /// Whether there is such a model that can be used.
+        optional set_model: FoundResult = "set_model",
+        /// What compaction did.
+        optional compact: CompactionResult = "compact",
+        /// Whether an extension stopped it.
+        optional new_session: Cancellation = "new_session",
+        /// Whether an extension stopped it.
+        optional fork: Cancellation = "fork",
+        /// Whether an extension stopped it.
+        optional switch_session: Cancellation = "switch_session",
+        /// The state, whole.
+        optional get_state: HostState = "get_state",
+        /// The entries.
+        optional get_entries: SessionEntries = "get_entries",
+    }
+}
+
+impl HostAnswers {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            select: None,
+            confirm: None,
+            input: None,
+            editor: None,
+            set_model: None,
+            compact: None,
+            new_session: None,
+            fork: None,
+            switch_session: None,
+            get_state: None,
+            get_entries: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostAnswers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A question of the agent is taken back: the run was aborted, or the time is up. A response that
+    /// still comes is ignored.
+    pub struct HostCancel("type" = "cancel") {
+        /// The id of the question.
+        required id: String = "id",
+    }
+}
+
+impl HostCancel {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The user invoked a command. The response comes when it has ended; its result is not looked at.
+    pub struct HostCommand("type" = "command") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension whose command it is.
+        required extension: String = "extension",
+        /// The command's name, without the slash.
+        required name: String = "name",
+        /// What stands behind the name; empty where nothing does.
+        required args: String = "args",
+    }
+}
+
+impl HostCommand {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, extension: impl Into<String>, name: impl Into<String>, args: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: extension.into(),
+            name: name.into(),
+            args: args.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Entries that joined the session; for those who watch `entries`.
+    pub struct HostEntries("type" = "entries") {
+        /// Whether these are all entries, because the session is another one.
+        required reset: bool = "reset",
+        /// The head of the session's file, with `reset`.
+        optional header: serde_json::Map<String, serde_json::Value> = "header",
+        /// The entries.
+        required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
+        /// The entry at which the conversation is now; null where it is empty.
+        nullable leaf_id: String = "leafId",
+    }
+}
+
+impl HostEntries {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(reset: bool, entries: Vec<serde_json::Map<String, serde_json::Value>>, leaf_id: Option<String>) -> Self {
+        Self {
+            reset,
+            header: None,
+            entries,
+            leaf_id,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
+    /// stand in it; without one nobody waits.
+    pub struct HostEvent("type" = "event") {
+        /// Names the question.
+        optional id: String = "id",
+        /// The extension that is told.
+        required extension: String = "extension",
+        /// What happened.
+        required event: HookEvent = "event",
+    }
+}
+
+impl HostEvent {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(extension: impl Into<String>, event: impl Into<HookEvent>) -> Self {
+        Self {
+            id: None,
+            extension: extension.into(),
+            event: event.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+tagged! {
+    /// A frame that the agent sends to an extension process. A process ignores types that it does not know.
+    pub enum HostFrame by "type" open {
+        /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
+        /// sends nothing else before that but dialogs' notices and logs.
+        Initialize(HostInitialize) = "initialize",
+        /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
+        /// stand in it; without one nobody waits.
+        Event(HostEvent) = "event",
+        /// The user invoked a command. The response comes when it has ended; its result is not looked at.
+        Command(HostCommand) = "command",
+        /// The model called a tool. Before the response there may be `tool_update` frames.
+        Tool(HostTool) = "tool",
+        /// A question of the agent is taken back: the run was aborted, or the time is up. A response that
+        /// still comes is ignored.
+        Cancel(HostCancel) = "cancel",
+        /// What has changed; for those who watch `state`. It stands before the frame that follows from it.
+        State(HostStateChanged) = "state",
+        /// Entries that joined the session; for those who watch `entries`.
+        Entries(HostEntries) = "entries",
+        /// The answer to a question of the extension: a result as `HostAnswers` says, or an error.
+        Response(HostResponse) = "response",
+    }
+}
+
+record! {
+    /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
+    /// sends nothing else before that but dialogs' notices and logs.
+    pub struct HostInitialize("type" = "initialize") {
+        /// Names the question.
+        required id: String = "id",
+        /// The version of this protocol, 1.
+        required protocol: u64 = "protocol",
+        /// The agent's version.
+        required agent_version: String = "agentVersion",
+        /// How the agent is used.
+        required mode: HostMode = "mode",
+        /// Whether somebody can answer dialogs.
+        required has_ui: bool = "hasUI",
+        /// The working directory.
+        required cwd: String = "cwd",
+        /// The folder of the user's settings.
+        required agent_dir: String = "agentDir",
+        /// The extensions to load, as absolute paths. A program that is one extension finds one path here.
+        required extensions: Vec<String> = "extensions",
+    }
+}
+
+impl HostInitialize {
+    /// A value of the required members; the others can be set on it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(id: impl Into<String>, protocol: u64, agent_version: impl Into<String>, mode: HostMode, has_ui: bool, cwd: impl Into<String>, agent_dir: impl Into<String>, extensions: Vec<String>) -> Self {
+        Self {
+            id: id.into(),
+            protocol,
+            agent_version: agent_version.into(),
+            mode,
+            has_ui,
+            cwd: cwd.into(),
+            agent_dir: agent_dir.into(),
+            extensions,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// How the agent is used.
+    pub enum HostMode open {
+        /// By a client, over frames.
+        Rpc = "rpc",
+    }
+}
+
+record! {
+    /// The answer to a question of the extension: a result as `HostAnswers` says, or an error.
+    pub struct HostResponse("type" = "response") {
+        /// The id of the question.
+        required id: String = "id",
+        /// The result; absent where there is none.
+        optional result: serde_json::Value = "result",
+        /// Why the question failed.
+        optional error: String = "error",
+    }
+}
+
+impl HostResponse {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            result: None,
+            error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the agent is and does. In a `state` frame only what has changed since the last one; whole in an
+    /// answer to `get_state` and in `initialize`.
+    pub struct HostState() {
+        /// Whether no run, retry or compaction is going on.
+        optional idle: bool = "idle",
+        /// Messages that wait for a run.
+        optional pending_messages: u64 = "pendingMessages",
+        /// The model in use, or null where there is none.
+        maybe model: Model = "model",
+        /// The models that can be used.
+        optional models: Vec<Model> = "models",
+        /// How hard the model thinks.
+        optional thinking_level: ThinkingLevel = "thinkingLevel",
+        /// The session's id.
+        optional session_id: String = "sessionId",
+        /// The session's file; null where nothing is kept.
+        maybe session_file: String = "sessionFile",
+        /// The session's name, or null where it has none.
+        maybe session_name: String = "sessionName",
+        /// What the model is told beforehand.
+        optional system_prompt: String = "systemPrompt",
+        /// How full the model's context is; null where there is no model.
+        maybe context_usage: ContextUsage = "contextUsage",
+        /// All tools that there are.
+        optional tools: Vec<KnownTool> = "tools",
+        /// The names of those that the model can call.
+        optional active_tools: Vec<String> = "activeTools",
+        /// What a prompt can invoke with `/name`.
+        optional commands: Vec<CommandInfo> = "commands",
+        /// The flags that the command line gave: true, or the text.
+        optional flags: std::collections::BTreeMap<String, serde_json::Value> = "flags",
+    }
+}
+
+impl HostState {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            idle: None,
+            pending_messages: None,
+            model: crate::wire::Maybe::Absent,
+            models: None,
+            thinking_level: None,
+            session_id: None,
+            session_file: crate::wire::Maybe::Absent,
+            session_name: crate::wire::Maybe::Absent,
+            system_prompt: None,
+            context_usage: crate::wire::Maybe::Absent,
+            tools: None,
+            active_tools: None,
+            commands: None,
+            flags: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostState {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// What has changed; for those who watch `state`. It stands before the frame that follows from it.
+    pub struct HostStateChanged("type" = "state") {
+        /// The members that changed.
+        required state: HostState = "state",
+    }
+}
+
+impl HostStateChanged {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(state: HostState) -> Self {
+        Self {
+            state,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The model called a tool. Before the response there may be `tool_update` frames.
+    pub struct HostTool("type" = "tool") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extension whose tool it is.
+        required extension: String = "extension",
+        /// The tool's name.
+        required name: String = "name",
+        /// The id of the call.
+        required tool_call_id: String = "toolCallId",
+        /// The arguments, which fit the tool's schema.
+        required params: serde_json::Map<String, serde_json::Value> = "params",
+    }
+}
+
+impl HostTool {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, extension: impl Into<String>, name: impl Into<String>, tool_call_id: impl Into<String>, params: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            id: id.into(),
+            extension: extension.into(),
+            name: name.into(),
+            tool_call_id: tool_call_id.into(),
+            params,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// An image, whole.
     pub struct ImageContent("type" = "image") {
         /// The bytes in base64, without a data URL's head.
@@ -1815,6 +3307,66 @@ impl ImageContent {
         Self {
             data: data.into(),
             mime_type: mime_type.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The answer to `initialize`: who is there.
+    pub struct Initialized() {
+        /// The version of this protocol that the process speaks, 1.
+        required protocol: u64 = "protocol",
+        /// What each extension brings, one for each path of the question.
+        required extensions: Vec<OfferedExtension> = "extensions",
+        /// What it wants to be told without asking.
+        optional watch: Vec<Watched> = "watch",
+    }
+}
+
+impl Initialized {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(protocol: u64, extensions: Vec<OfferedExtension>) -> Self {
+        Self {
+            protocol,
+            extensions,
+            watch: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// What becomes of the user's words.
+    pub enum InputAction closed {
+        /// They stay as they are.
+        Continue = "continue",
+        /// `text` (and `images`) take their place.
+        Transform = "transform",
+        /// They are dealt with: no run begins, and the prompt counts as accepted.
+        Handled = "handled",
+    }
+}
+
+record! {
+    /// What becomes of the user's words, with what takes their place.
+    pub struct InputAnswer() {
+        /// What becomes of them.
+        required action: InputAction = "action",
+        /// The new text.
+        optional text: String = "text",
+        /// The new images; the old ones where it is missing.
+        optional images: Vec<ImageContent> = "images",
+    }
+}
+
+impl InputAnswer {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(action: InputAction) -> Self {
+        Self {
+            action,
+            text: None,
+            images: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1862,6 +3414,30 @@ impl InputDialog {
     }
 }
 
+record! {
+    /// The user said something; nothing was made of it yet. The answer may replace it, or take it away.
+    pub struct InputHook("type" = "input") {
+        /// The words.
+        required text: String = "text",
+        /// Images that go with them.
+        optional images: Vec<ImageContent> = "images",
+        /// Where they come from.
+        required source: InputSource = "source",
+    }
+}
+
+impl InputHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(text: impl Into<String>, source: InputSource) -> Self {
+        Self {
+            text: text.into(),
+            images: None,
+            source,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// What a model can read.
     pub enum InputKind open {
@@ -1891,12 +3467,48 @@ impl InputResult {
 }
 
 strings! {
+    /// Where words of the user come from.
+    pub enum InputSource open {
+        /// From a terminal.
+        Interactive = "interactive",
+        /// From a client.
+        Rpc = "rpc",
+        /// From an extension.
+        Extension = "extension",
+    }
+}
+
+strings! {
     /// When steering messages reach the agent.
     pub enum InterruptMode closed {
         /// Between tool calls; the remaining calls of the turn are skipped.
         Immediate = "immediate",
         /// At the end of the turn.
         Wait = "wait",
+    }
+}
+
+record! {
+    /// A tool that the agent has.
+    pub struct KnownTool() {
+        /// Its name.
+        required name: String = "name",
+        /// What it does, for the model.
+        required description: String = "description",
+        /// A JSON Schema of its arguments.
+        required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
+    }
+}
+
+impl KnownTool {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -1950,6 +3562,20 @@ impl LineRepeat {
             n,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// How much a log line matters.
+    pub enum LogLevel open {
+        /// For those who look for a defect.
+        Debug = "debug",
+        /// Worth knowing.
+        Info = "info",
+        /// Something to mind.
+        Warning = "warning",
+        /// Something went wrong.
+        Error = "error",
     }
 }
 
@@ -2184,6 +3810,30 @@ impl ModelScript {
 }
 
 record! {
+    /// Another model is in use. Waited for.
+    pub struct ModelSelectHook("type" = "model_select") {
+        /// The model.
+        required model: Model = "model",
+        /// The one before, or null where there was none.
+        nullable previous_model: Model = "previousModel",
+        /// How it was chosen.
+        required source: ModelSource = "source",
+    }
+}
+
+impl ModelSelectHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(model: Model, previous_model: Option<Model>, source: ModelSource) -> Self {
+        Self {
+            model,
+            previous_model,
+            source,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// The model that a session has now.
     pub struct ModelSet() {
         /// The model.
@@ -2224,6 +3874,18 @@ impl ModelSetParams {
             thinking_level: None,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// How a model was chosen.
+    pub enum ModelSource open {
+        /// By name.
+        Set = "set",
+        /// As the next one in line.
+        Cycle = "cycle",
+        /// With the session that was opened.
+        Restore = "restore",
     }
 }
 
@@ -2327,6 +3989,123 @@ strings! {
         Warning = "warning",
         /// Something went wrong.
         Error = "error",
+    }
+}
+
+record! {
+    /// A slash command of an extension.
+    pub struct OfferedCommand() {
+        /// The name, without the slash.
+        required name: String = "name",
+        /// What it does, for people.
+        optional description: String = "description",
+    }
+}
+
+impl OfferedCommand {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What one extension brings, or why it could not be loaded.
+    pub struct OfferedExtension() {
+        /// The extension, as the agent named it.
+        required path: String = "path",
+        /// A name for people.
+        optional name: String = "name",
+        /// Why it could not be loaded; everything else is ignored then.
+        optional error: String = "error",
+        /// Its commands.
+        optional commands: Vec<OfferedCommand> = "commands",
+        /// Its tools.
+        optional tools: Vec<OfferedTool> = "tools",
+        /// Its flags.
+        optional flags: Vec<OfferedFlag> = "flags",
+        /// The events that it wants to hear of, by type. Others are not sent to it.
+        optional events: Vec<String> = "events",
+    }
+}
+
+impl OfferedExtension {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            name: None,
+            error: None,
+            commands: None,
+            tools: None,
+            flags: None,
+            events: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A flag of the command line that an extension reads.
+    pub struct OfferedFlag() {
+        /// The name, without the dashes.
+        required name: String = "name",
+        /// What it does, for people.
+        optional description: String = "description",
+        /// What it takes.
+        required kind: FlagKind = "kind",
+        /// Its value where it is not given: a boolean or a text.
+        optional default: serde_json::Value = "default",
+    }
+}
+
+impl OfferedFlag {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>, kind: FlagKind) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            kind,
+            default: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool of an extension.
+    pub struct OfferedTool() {
+        /// The name by which the model calls it. That of a built-in tool takes its place.
+        required name: String = "name",
+        /// A name for people.
+        optional label: String = "label",
+        /// What it does, for the model.
+        required description: String = "description",
+        /// A JSON Schema of its arguments, an object.
+        required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
+        /// A line for the list of tools in the system prompt; the description where it is missing.
+        optional prompt_snippet: String = "promptSnippet",
+        /// Guidelines for the system prompt, there while the tool is switched on.
+        optional prompt_guidelines: Vec<String> = "promptGuidelines",
+    }
+}
+
+impl OfferedTool {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            name: name.into(),
+            label: None,
+            description: description.into(),
+            parameters,
+            prompt_snippet: None,
+            prompt_guidelines: None,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -5207,6 +6986,69 @@ impl SendStep {
 }
 
 record! {
+    /// The conversation is about to be compacted. The answer may stop it, or give the summary.
+    pub struct SessionBeforeCompactHook("type" = "session_before_compact") {
+        /// What is about to be done.
+        required preparation: CompactionPlan = "preparation",
+        /// The session's entries from the first one to the last.
+        required branch_entries: Vec<serde_json::Map<String, serde_json::Value>> = "branchEntries",
+        /// What the user wants the summary to care about.
+        optional custom_instructions: String = "customInstructions",
+    }
+}
+
+impl SessionBeforeCompactHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(preparation: CompactionPlan, branch_entries: Vec<serde_json::Map<String, serde_json::Value>>) -> Self {
+        Self {
+            preparation,
+            branch_entries,
+            custom_instructions: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A fork is about to be made. The answer may stop it.
+    pub struct SessionBeforeForkHook("type" = "session_before_fork") {
+        /// The entry from which it is made.
+        required entry_id: String = "entryId",
+    }
+}
+
+impl SessionBeforeForkHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(entry_id: impl Into<String>) -> Self {
+        Self {
+            entry_id: entry_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another session is about to take the place of this one. The answer may stop it.
+    pub struct SessionBeforeSwitchHook("type" = "session_before_switch") {
+        /// Why.
+        required reason: SwitchReason = "reason",
+        /// The file of the other session, where it has one already.
+        optional target_session_file: String = "targetSessionFile",
+    }
+}
+
+impl SessionBeforeSwitchHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(reason: SwitchReason) -> Self {
+        Self {
+            reason,
+            target_session_file: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `session_branch`.
     ///
     /// Moves a session's position back to one of its messages.
@@ -5224,6 +7066,27 @@ impl SessionBranchParams {
         Self {
             session_id: session_id.into(),
             entry_id: entry_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The conversation was compacted. Waited for.
+    pub struct SessionCompactHook("type" = "session_compact") {
+        /// The session's entry that says so.
+        required compaction_entry: serde_json::Map<String, serde_json::Value> = "compactionEntry",
+        /// Whether the summary came from an extension.
+        required from_extension: bool = "fromExtension",
+    }
+}
+
+impl SessionCompactHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(compaction_entry: serde_json::Map<String, serde_json::Value>, from_extension: bool) -> Self {
+        Self {
+            compaction_entry,
+            from_extension,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5269,6 +7132,54 @@ impl SessionDeleteParams {
             session_id: session_id.into(),
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// The session's entries, as they stand in its file.
+    pub struct SessionEntries() {
+        /// The head of the session's file.
+        optional header: serde_json::Map<String, serde_json::Value> = "header",
+        /// The entries in the order of the file.
+        required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
+        /// The entry at which the conversation is; null where it is empty.
+        nullable leaf_id: String = "leafId",
+    }
+}
+
+impl SessionEntries {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(entries: Vec<serde_json::Map<String, serde_json::Value>>, leaf_id: Option<String>) -> Self {
+        Self {
+            header: None,
+            entries,
+            leaf_id,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A fork was made and is the session now. Waited for.
+    pub struct SessionForkHook("type" = "session_fork") {
+        /// The file of the session before, where it had one.
+        optional previous_session_file: String = "previousSessionFile",
+    }
+}
+
+impl SessionForkHook {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            previous_session_file: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SessionForkHook {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -5325,6 +7236,48 @@ impl SessionList {
             sessions,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends.
+    pub struct SessionShutdownHook("type" = "session_shutdown") {
+    }
+}
+
+impl SessionShutdownHook {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SessionShutdownHook {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The extension's first event: the agent is ready. Waited for.
+    pub struct SessionStartHook("type" = "session_start") {
+    }
+}
+
+impl SessionStartHook {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SessionStartHook {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -5501,6 +7454,27 @@ impl SessionStats {
             total_messages,
             tokens,
             cost,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another session has taken the place of the one before. Waited for.
+    pub struct SessionSwitchHook("type" = "session_switch") {
+        /// Why.
+        required reason: SwitchReason = "reason",
+        /// The file of the one before, where it had one.
+        optional previous_session_file: String = "previousSessionFile",
+    }
+}
+
+impl SessionSwitchHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(reason: SwitchReason) -> Self {
+        Self {
+            reason,
+            previous_session_file: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5787,6 +7761,123 @@ impl ShellStep {
         Self {
             shell: shell.into(),
             timeout_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Puts text into the input editor.
+    pub struct ShowEditorText("type" = "set_editor_text") {
+        /// The extension that sets it.
+        optional extension: String = "extension",
+        /// The text.
+        required text: String = "text",
+    }
+}
+
+impl ShowEditorText {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            text: text.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Shows a notice.
+    pub struct ShowNotice("type" = "notify") {
+        /// The extension that shows it.
+        optional extension: String = "extension",
+        /// The notice.
+        required message: String = "message",
+        /// What kind it is.
+        optional notify_type: NotifyType = "notifyType",
+    }
+}
+
+impl ShowNotice {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            message: message.into(),
+            notify_type: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets or clears an entry of the status bar.
+    pub struct ShowStatus("type" = "set_status") {
+        /// The extension that sets it.
+        optional extension: String = "extension",
+        /// The entry's key.
+        required key: String = "key",
+        /// The text; absent to clear the entry.
+        optional text: String = "text",
+    }
+}
+
+impl ShowStatus {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            key: key.into(),
+            text: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets the title of the window or tab.
+    pub struct ShowTitle("type" = "set_title") {
+        /// The extension that sets it.
+        optional extension: String = "extension",
+        /// The title.
+        required title: String = "title",
+    }
+}
+
+impl ShowTitle {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            title: title.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets or clears a block of lines beside the editor.
+    pub struct ShowWidget("type" = "set_widget") {
+        /// The extension that sets it.
+        optional extension: String = "extension",
+        /// The block's key.
+        required key: String = "key",
+        /// The lines; absent to clear the block.
+        optional lines: Vec<String> = "lines",
+        /// Where it stands.
+        optional placement: WidgetPlacement = "placement",
+    }
+}
+
+impl ShowWidget {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            key: key.into(),
+            lines: None,
+            placement: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6175,6 +8266,16 @@ impl SuiteReport {
             cases,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// Why the session changes.
+    pub enum SwitchReason open {
+        /// A fresh session.
+        New = "new",
+        /// One that is there already.
+        Resume = "resume",
     }
 }
 
@@ -6638,6 +8739,33 @@ impl ToolCall {
 }
 
 record! {
+    /// Whether a tool runs.
+    pub struct ToolCallAnswer() {
+        /// True keeps it from running.
+        optional block: bool = "block",
+        /// What the model is told instead.
+        optional reason: String = "reason",
+    }
+}
+
+impl ToolCallAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            block: None,
+            reason: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ToolCallAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A piece of a tool call's arguments.
     pub struct ToolCallDelta("type" = "toolcall_delta") {
         /// The block's index in the message's content.
@@ -6680,6 +8808,30 @@ impl ToolCallEnd {
             content_index,
             tool_call,
             partial: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool is about to run. The answer may block it; without an answer it is blocked.
+    pub struct ToolCallHook("type" = "tool_call") {
+        /// The id of the call.
+        required tool_call_id: String = "toolCallId",
+        /// The tool's name.
+        required tool_name: String = "toolName",
+        /// The arguments.
+        required input: serde_json::Map<String, serde_json::Value> = "input",
+    }
+}
+
+impl ToolCallHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, input: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            input,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6800,6 +8952,117 @@ impl ToolOutput {
         Self {
             content,
             details: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool has something to show; it replaces what it showed before.
+    pub struct ToolProgress("type" = "tool_update") {
+        /// The id of the agent's question.
+        required id: String = "id",
+        /// Text and images.
+        required content: Vec<InputBlock> = "content",
+        /// Facts for a front end.
+        maybe details: serde_json::Value = "details",
+    }
+}
+
+impl ToolProgress {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, content: Vec<InputBlock>) -> Self {
+        Self {
+            id: id.into(),
+            content,
+            details: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The result of a tool.
+    pub struct ToolResult() {
+        /// Text and images for the model.
+        required content: Vec<InputBlock> = "content",
+        /// Facts for a front end.
+        maybe details: serde_json::Value = "details",
+        /// Whether it failed. A response with an error says the same, with the error as its text.
+        optional is_error: bool = "isError",
+    }
+}
+
+impl ToolResult {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(content: Vec<InputBlock>) -> Self {
+        Self {
+            content,
+            details: crate::wire::Maybe::Absent,
+            is_error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What takes the place of a tool's result; what is missing stays as it is.
+    pub struct ToolResultAnswer() {
+        /// Text and images for the model.
+        optional content: Vec<InputBlock> = "content",
+        /// Facts for a front end.
+        maybe details: serde_json::Value = "details",
+        /// Whether it failed.
+        optional is_error: bool = "isError",
+    }
+}
+
+impl ToolResultAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            content: None,
+            details: crate::wire::Maybe::Absent,
+            is_error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ToolResultAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A tool has run. The answer may replace its result.
+    pub struct ToolResultHook("type" = "tool_result") {
+        /// The id of the call.
+        required tool_call_id: String = "toolCallId",
+        /// The tool's name.
+        required tool_name: String = "toolName",
+        /// The arguments.
+        required input: serde_json::Map<String, serde_json::Value> = "input",
+        /// Text and images for the model.
+        required content: Vec<InputBlock> = "content",
+        /// Facts for a front end.
+        maybe details: serde_json::Value = "details",
+        /// Whether it failed.
+        required is_error: bool = "isError",
+    }
+}
+
+impl ToolResultHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, input: serde_json::Map<String, serde_json::Value>, content: Vec<InputBlock>, is_error: bool) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            input,
+            content,
+            details: crate::wire::Maybe::Absent,
+            is_error,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -7006,6 +9269,30 @@ impl TurnEnd {
 }
 
 record! {
+    /// A turn is complete.
+    pub struct TurnEndHook("type" = "turn_end") {
+        /// Its number in the run, from 0.
+        required turn_index: u64 = "turnIndex",
+        /// The model's answer.
+        required message: AgentMessage = "message",
+        /// The results of the tools that it asked for.
+        required tool_results: Vec<ToolResultMessage> = "toolResults",
+    }
+}
+
+impl TurnEndHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(turn_index: u64, message: impl Into<AgentMessage>, tool_results: Vec<ToolResultMessage>) -> Self {
+        Self {
+            turn_index,
+            message: message.into(),
+            tool_results,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A turn begins: one answer of the model and the tools that it asks for.
     pub struct TurnStart("type" = "turn_start") {
     }
@@ -7023,6 +9310,27 @@ impl TurnStart {
 impl Default for TurnStart {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// A turn begins.
+    pub struct TurnStartHook("type" = "turn_start") {
+        /// Its number in the run, from 0.
+        required turn_index: u64 = "turnIndex",
+        /// When, in milliseconds since the epoch.
+        required timestamp: i64 = "timestamp",
+    }
+}
+
+impl TurnStartHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(turn_index: u64, timestamp: i64) -> Self {
+        Self {
+            turn_index,
+            timestamp,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -7054,6 +9362,54 @@ impl Usage {
             cache_write,
             total_tokens: None,
             cost,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What takes the place of running a shell command.
+    pub struct UserBashAnswer() {
+        /// The result; the command does not run then.
+        optional result: BashResult = "result",
+    }
+}
+
+impl UserBashAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            result: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for UserBashAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The user is about to run a shell command beside the conversation. The answer may give its result.
+    pub struct UserBashHook("type" = "user_bash") {
+        /// The command line.
+        required command: String = "command",
+        /// True where the model does not get to see it.
+        required exclude_from_context: bool = "excludeFromContext",
+        /// The working directory.
+        required cwd: String = "cwd",
+    }
+}
+
+impl UserBashHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(command: impl Into<String>, exclude_from_context: bool, cwd: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            exclude_from_context,
+            cwd: cwd.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -7101,6 +9457,30 @@ impl ValueAnswer {
             value: value.into(),
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// What the user chose, entered or wrote.
+    pub struct ValueResult() {
+        /// The text; absent where nobody answered.
+        optional value: String = "value",
+    }
+}
+
+impl ValueResult {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            value: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ValueResult {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -7306,6 +9686,16 @@ impl WaitStep {
             optional: None,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// What an extension process wants to be told without asking.
+    pub enum Watched open {
+        /// What changes in the state, as `state` frames.
+        State = "state",
+        /// The entries of the session, as `entries` frames.
+        Entries = "entries",
     }
 }
 

@@ -17,16 +17,39 @@ use crate::wire::{Answered, Named};
 /// The questions that wait for an answer.
 #[derive(Default)]
 pub(super) struct Questions {
-    waiting: Mutex<HashMap<String, oneshot::Sender<Map<String, Value>>>>,
+    state: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    answers: HashMap<String, oneshot::Sender<Map<String, Value>>>,
+    /// Nobody is there to answer any more.
+    closed: bool,
 }
 
 impl Questions {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Map<String, Value>>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, id: &str) -> Option<oneshot::Receiver<Map<String, Value>>> {
+        let mut state = self.state();
+        if state.closed {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        state.answers.insert(id.to_owned(), sender);
+        Some(receiver)
+    }
+
+    fn forget(&self, id: &str) {
+        self.state().answers.remove(id);
     }
 
     pub fn dismiss_all(&self) {
-        self.waiting().clear();
+        let mut state = self.state();
+        state.closed = true;
+        state.answers.clear();
     }
 }
 
@@ -84,29 +107,23 @@ impl<D: Dialect> Emitter<D> {
     /// Sends a notice, or asks a question and waits for the answer's members. Gives nothing where
     /// no answer came in time, or none can come any more.
     pub async fn ask(&self, dialog: &D::Dialog, timeout: Option<Duration>) -> Option<Map<String, Value>> {
+        self.question(dialog)?.answer(timeout).await
+    }
+
+    /// Sends a notice, or a question, at once; none for a notice, and where nobody can answer any more,
+    /// as after the end of stdin. Its answer is waited for with [`Question::answer`].
+    pub fn question(&self, dialog: &D::Dialog) -> Option<Question> {
         let answered = D::SPEC.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
-        let (sender, receiver) = oneshot::channel();
-        if answered {
-            self.questions.waiting().insert(id.clone(), sender);
-        }
-        let asked = Asked { questions: &self.questions, id: &id };
-        match dialog_line(D::SPEC, &Value::from(id.as_str()), dialog) {
-            Ok(line) => self.outbox.push(line.as_bytes()),
-            Err(error) => {
-                tracing::error!(%error, "a dialog could not be written");
-                return None;
-            }
-        }
-        if !answered {
-            return None;
-        }
-        let answer = match timeout {
-            Some(timeout) => tokio::time::timeout(timeout, receiver).await.ok()?.ok(),
-            None => receiver.await.ok(),
+        let line = dialog_line(D::SPEC, &Value::from(id.as_str()), dialog)
+            .inspect_err(|error| tracing::error!(%error, "a dialog could not be written"))
+            .ok()?;
+        let answer = match answered {
+            true => Some(self.questions.open(&id)?),
+            false => None,
         };
-        drop(asked);
-        answer
+        self.outbox.push(line.as_bytes());
+        Some(Question { asked: Asked { questions: self.questions.clone(), id }, answer: answer? })
     }
 
     pub(super) fn send_line(&self, line: String) {
@@ -115,8 +132,10 @@ impl<D: Dialect> Emitter<D> {
 
     pub(super) fn settle_question(&self, id: &str, members: Map<String, Value>) {
         // An answer to no question (late, second, forged) is ignored, as the documents say.
-        if let Some(sender) = self.questions.waiting().remove(id) {
-            let _ = sender.send(members);
+        let asked = self.questions.state().answers.remove(id);
+        match asked {
+            Some(sender) => drop(sender.send(members)),
+            None => tracing::debug!(id, "an answer to no question is ignored"),
         }
     }
 
@@ -125,14 +144,41 @@ impl<D: Dialect> Emitter<D> {
     }
 }
 
-struct Asked<'a> {
-    questions: &'a Questions,
-    id: &'a str,
+/// A question that was sent. Dropping it withdraws it: an answer that still comes is ignored.
+#[derive(Debug)]
+#[must_use = "a question that is dropped is withdrawn"]
+pub struct Question {
+    asked: Asked,
+    answer: oneshot::Receiver<Map<String, Value>>,
 }
 
-impl Drop for Asked<'_> {
+impl Question {
+    /// The members of the answer. Gives nothing where none came in time, or none can come any more.
+    pub async fn answer(self, timeout: Option<Duration>) -> Option<Map<String, Value>> {
+        let Question { asked, answer } = self;
+        let answer = match timeout {
+            Some(timeout) => tokio::time::timeout(timeout, answer).await.ok()?.ok(),
+            None => answer.await.ok(),
+        };
+        drop(asked);
+        answer
+    }
+}
+
+struct Asked {
+    questions: Arc<Questions>,
+    id: String,
+}
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asked").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Asked {
     fn drop(&mut self) {
-        self.questions.waiting().remove(self.id);
+        self.questions.forget(&self.id);
     }
 }
 

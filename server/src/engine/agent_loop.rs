@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use agentese::types::{StopReason, ToolCall, UserMessage};
+use agentese::types::{AgentMessage, StopReason, ToolCall};
 
 use super::queue::Queues;
 
@@ -25,8 +25,8 @@ pub enum Step {
     StartRun,
     /// Say that a turn begins.
     StartTurn,
-    /// Add a message of the user.
-    Inject(UserMessage),
+    /// Add a message of the user, or of an extension.
+    Inject(AgentMessage),
     /// Ask the model, then call [`AgentLoop::answered`].
     Ask,
     /// Add an empty aborted answer without asking, then call [`AgentLoop::answered`].
@@ -63,11 +63,14 @@ enum Phase {
     Ended,
 }
 
+/// Nobody has said anything.
+pub(super) const NOBODY: [AgentMessage; 0] = [];
+
 /// The state of one run.
 #[derive(Debug)]
 pub struct AgentLoop {
     phase: Phase,
-    prompts: VecDeque<UserMessage>,
+    prompts: VecDeque<AgentMessage>,
     /// Calls of the last answer that are not dealt with yet, and whether each was cut off.
     calls: VecDeque<(ToolCall, bool)>,
     /// Steering is to be looked for before the first answer, and after each call that ran.
@@ -84,10 +87,10 @@ pub struct AgentLoop {
 
 impl AgentLoop {
     /// A run that begins with those messages of the user.
-    pub fn new(prompts: impl IntoIterator<Item = UserMessage>) -> Self {
+    pub fn new(prompts: impl IntoIterator<Item = impl Into<AgentMessage>>) -> Self {
         Self {
             phase: Phase::Fresh,
-            prompts: prompts.into_iter().collect(),
+            prompts: prompts.into_iter().map(Into::into).collect(),
             calls: VecDeque::new(),
             look_for_steering: true,
             interrupted: false,
@@ -99,7 +102,12 @@ impl AgentLoop {
 
     /// A run that begins with what waits in the queues.
     pub fn with_what_waits() -> Self {
-        Self { begins_with_follow_ups: true, ..Self::new([]) }
+        Self { begins_with_follow_ups: true, ..Self::new(NOBODY) }
+    }
+
+    /// Adds messages to those that the run begins with.
+    pub fn add(&mut self, messages: impl IntoIterator<Item = AgentMessage>) {
+        self.prompts.extend(messages);
     }
 
     /// The next step. The caller carries it out before it asks again; the queues lose what the step
@@ -199,7 +207,7 @@ impl AgentLoop {
 
 #[cfg(test)]
 mod tests {
-    use agentese::types::{InputContent, QueueMode};
+    use agentese::types::{InputContent, QueueMode, UserMessage};
     use serde_json::Map;
 
     use super::*;
@@ -225,10 +233,12 @@ mod tests {
             let line = match step {
                 Step::StartRun => "run".to_owned(),
                 Step::StartTurn => "turn".to_owned(),
-                Step::Inject(message) => match message.content {
-                    InputContent::Text(text) => format!("+{text}"),
-                    InputContent::Blocks(_) => unreachable!(),
-                },
+                Step::Inject(AgentMessage::User(UserMessage {
+                    content: InputContent::Text(text), ..
+                })) => {
+                    format!("+{text}")
+                }
+                Step::Inject(_) => unreachable!(),
                 Step::Ask => {
                     let (stop, ids) = answers.next().copied().unwrap_or((StopReason::Stop, &[]));
                     let call = |id: &&str| {
@@ -298,9 +308,9 @@ mod tests {
         let mut queues = Queues::default();
         queues.follow_up(message("f1"));
         queues.follow_up(message("f2"));
-        assert_eq!(begin(&mut queues), (Step::Inject(message("f1")), Step::Ask));
+        assert_eq!(begin(&mut queues), (Step::Inject(message("f1").into()), Step::Ask));
         queues.steer(message("s"));
-        assert_eq!(begin(&mut queues), (Step::Inject(message("s")), Step::Ask));
+        assert_eq!(begin(&mut queues), (Step::Inject(message("s").into()), Step::Ask));
         assert_eq!(queues.pending(), 1);
     }
 

@@ -19,7 +19,7 @@ impl Run {
     /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
     /// an abort end it where it is.
     pub(super) async fn ask(&self) -> Answer {
-        let mut stream = self.provider.stream(self.request());
+        let mut stream = self.provider.stream(self.request().await);
         let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let mut started = false;
         let answer = loop {
@@ -67,10 +67,19 @@ impl Run {
         answer
     }
 
-    fn request(&self) -> Request {
-        let options = &self.shared.options;
-        let state = self.shared.state();
-        let tools = options.tools.iter().map(|tool| ToolDescription {
+    async fn request(&self) -> Request {
+        let tools = self.shared.tools();
+        let (mut messages, session_id) = {
+            let state = self.shared.state();
+            (state.session.messages().to_vec(), state.session.id().to_owned())
+        };
+        let hooks = &self.shared.options.hooks;
+        if hooks.minds_context()
+            && let Some(seen) = self.unless_aborted(hooks.context(messages.clone())).await
+        {
+            messages = seen;
+        }
+        let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             parameters: tool.parameters(),
@@ -78,11 +87,11 @@ impl Run {
         Request {
             model: self.model.clone(),
             system_prompt: self.system_prompt.clone(),
-            messages: history::for_model(state.session.messages()),
+            messages: history::for_model(&messages),
             tools: tools.collect(),
             thinking: self.thinking,
             max_tokens: None,
-            session_id: state.session.id().to_owned(),
+            session_id,
         }
     }
 }

@@ -26,12 +26,23 @@ fn kind(entry: &Entry) -> Kind {
 }
 
 /// Puts a summary in place of what it stands for.
-pub(super) fn compacted(session: &mut Session, result: &CompactionResult, details: Value) {
-    session.compacted(Compaction {
+/// Gives the entry that says so, as it stands in the file. `given`: whether somebody else made it.
+pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given: bool) -> Value {
+    let id = session.compacted(Compaction {
         summary: result.summary.clone(),
         first_kept_entry_id: EntryId::from(result.first_kept_entry_id.as_str()),
         tokens_before: result.tokens_before,
-        details: Some(details),
-        from_hook: Some(false),
+        details: result.details.as_option().cloned(),
+        from_hook: Some(given),
     });
+    session.entry(id.as_str()).map(json).unwrap_or_default()
+}
+
+/// The entries from the root to the leaf, as they stand in the file.
+pub(super) fn entries(session: &Session) -> Vec<Value> {
+    session.path().into_iter().map(json).collect()
+}
+
+fn json(entry: &Entry) -> Value {
+    serde_json::from_str(entry.json()).unwrap_or_default()
 }

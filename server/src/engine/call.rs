@@ -49,27 +49,41 @@ impl Run {
     pub(super) async fn call(&self, call: &ToolCall, verdict: Verdict) -> ToolOutput {
         self.push(Event::ToolStarted(call));
         match verdict {
-            Verdict::Execute => self.execute(call).await,
+            Verdict::Execute => match self.unless_aborted(self.shared.options.hooks.tool_call(call)).await {
+                None => self.aborted(call),
+                Some(Err(reason)) => ToolOutput::error(reason),
+                Some(Ok(())) => {
+                    let output = self.execute(call).await;
+                    let kept = output.clone();
+                    let hook = self.shared.options.hooks.tool_result(call, output);
+                    self.unless_aborted(hook).await.unwrap_or(kept)
+                }
+            },
             Verdict::Skip => ToolOutput::error(SKIPPED),
             Verdict::Cut => ToolOutput::error(CUT),
-            Verdict::Abort => {
-                let tool = self.shared.options.tools.get(&call.name);
-                ToolOutput::error(tool.map_or(ABORTED, |tool| tool.aborted_text()))
-            }
+            Verdict::Abort => self.aborted(call),
         }
+    }
+
+    /// What a call is answered with that was aborted before it began.
+    fn aborted(&self, call: &ToolCall) -> ToolOutput {
+        let tools = self.shared.tools();
+        ToolOutput::error(tools.get(&call.name).map_or(ABORTED, |tool| tool.aborted_text()))
     }
 
     async fn execute(&self, call: &ToolCall) -> ToolOutput {
         let options = &self.shared.options;
         let latest = Arc::new(Latest::default());
-        let mut context = options.context.clone();
+        let mut context = self.shared.context().clone();
         context.abort = self.abort.child_token();
+        context.call_id = Some(call.id.clone());
         context.updates = Updates::to({
             let latest = latest.clone();
             move |update| latest.put(update)
         });
         let arguments = Value::Object(call.arguments.clone());
-        let work = AssertUnwindSafe(options.tools.call(&context, &call.name, arguments)).catch_unwind();
+        let tools = self.shared.tools();
+        let work = AssertUnwindSafe(tools.call(&context, &call.name, arguments)).catch_unwind();
         let mut work = std::pin::pin!(work);
         let given_up = async {
             self.abort.cancelled().await;

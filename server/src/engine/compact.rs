@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::compaction::{NothingToDo, Part, Plan, plan, request_text, system_prompt};
 use super::state::{Kind, Phase};
 use super::work::End;
-use super::{Engine, Event, Shared};
+use super::{Compacting, Engine, Event, Shared};
 use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
 
 /// Why a conversation was not compacted. Nothing changed then.
@@ -77,8 +77,8 @@ impl Engine {
                 let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
                 (job, abort, end)
             };
-            let summary = summarize(&job, focus, &abort).await?;
-            return apply(&self.shared, job, summary).ok_or(CompactError::Cancelled);
+            let made = make(&self.shared, &job, focus, &abort).await?;
+            return apply(&self.shared, job, made).await.ok_or(CompactError::Cancelled);
         }
     }
 }
@@ -93,8 +93,8 @@ pub(super) async fn compact_on_its_own(
     let job = job(shared, &shared.state());
     let result = match job {
         Err(error) => Err(error),
-        Ok(job) => match summarize(&job, None, abort).await {
-            Ok(summary) => apply(shared, job, summary).ok_or(CompactError::Cancelled),
+        Ok(job) => match make(shared, &job, None, abort).await {
+            Ok(made) => apply(shared, job, made).await.ok_or(CompactError::Cancelled),
             Err(error) => Err(error),
         },
     };
@@ -137,16 +137,57 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     })
 }
 
-/// Puts a summary in place; none where the session is another one by now.
-fn apply(shared: &Shared, job: Job, summary: String) -> Option<CompactionResult> {
-    let mut state = shared.state();
-    if state.session.id() != job.session {
-        return None;
+/// A summary, and who made it.
+enum Made {
+    Summary(String),
+    Given(CompactionResult),
+}
+
+/// Asks the hooks, then the model.
+async fn make(
+    shared: &Shared,
+    job: &Job,
+    focus: Option<&str>,
+    abort: &CancellationToken,
+) -> Result<Made, CompactError> {
+    let hooks = &shared.options.hooks;
+    if hooks.minds_compaction() {
+        let entries = super::branch::entries(&shared.state().session);
+        let said = tokio::select! {
+            biased;
+            () = abort.cancelled() => Compacting::Cancelled,
+            said = hooks.before_compact(job.plan.public(), entries, focus) => said,
+        };
+        match said {
+            Compacting::Usual => {}
+            Compacting::Cancelled => return Err(CompactError::Cancelled),
+            Compacting::Given(result) => return Ok(Made::Given(result)),
+        }
     }
-    let details = job.plan.details();
-    let mut result = CompactionResult::new(summary.clone(), &job.plan.first_kept, job.plan.tokens_before);
-    result.details = Some(details.clone()).into();
-    super::branch::compacted(&mut state.session, &result, details);
+    summarize(job, focus, abort).await.map(Made::Summary)
+}
+
+/// Puts a summary in place; none where the session is another one by now.
+async fn apply(shared: &Shared, job: Job, made: Made) -> Option<CompactionResult> {
+    let given = matches!(made, Made::Given(_));
+    let (result, entry) = {
+        let mut state = shared.state();
+        if state.session.id() != job.session {
+            return None;
+        }
+        let result = match made {
+            Made::Given(result) => result,
+            Made::Summary(summary) => {
+                let mut result = CompactionResult::new(summary, &job.plan.first_kept, job.plan.tokens_before);
+                result.details = Some(job.plan.details()).into();
+                result
+            }
+        };
+        (result.clone(), super::branch::compacted(&mut state.session, &result, given))
+    };
+    if shared.options.hooks.minds_compaction() {
+        shared.options.hooks.compacted(entry, given).await;
+    }
     Some(result)
 }
 

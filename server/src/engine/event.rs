@@ -85,6 +85,15 @@ pub enum Event<'a> {
         /// What went wrong, where something did.
         error: Option<&'a str>,
     },
+    /// An extension, or something else that the user added, failed; the agent goes on.
+    ExtensionFailed {
+        /// Its file, or `command:name`.
+        extension: &'a str,
+        /// What it was doing.
+        event: &'a str,
+        /// What it said.
+        error: &'a str,
+    },
 }
 
 /// Is told what happens. Events of one engine come one at a time, in order.

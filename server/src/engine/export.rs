@@ -56,7 +56,7 @@ impl Engine {
                 header: session.header().json().to_owned(),
                 entries: session.entries().iter().map(|entry| entry.json().to_owned()).collect(),
                 leaf: session.leaf().map(|leaf| leaf.id().to_string()),
-                prompt: options.system_prompt(),
+                prompt: self.shared.system_prompt(),
                 tools: tools.map(|tool| (tool.name().to_owned(), tool.description().to_owned())).collect(),
                 secrets: secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect(),
             };

@@ -8,7 +8,8 @@
 //! | `retry`, `compaction` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
-//! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
+//! | `hooks`, `extend` | where extensions look in, and what they do |
+//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `trust` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -21,6 +22,9 @@ mod control;
 mod error;
 mod event;
 mod export;
+mod extend;
+mod hooks;
+mod invoke;
 mod models;
 mod options;
 mod prompt;
@@ -29,9 +33,10 @@ mod retry;
 mod run;
 mod sessions;
 mod state;
+mod trust;
 mod work;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use call::blocks;
 pub use compact::CompactError;
@@ -39,16 +44,22 @@ pub use control::View;
 pub use error::PromptError;
 pub use event::{Event, EventSink};
 pub use export::PageError;
+pub use extend::{Delivery, Entries, Link};
+pub use hooks::{Compacting, Hooks, NoHooks, Opening, Selection, Switch};
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
+pub use trust::Granted;
 
 use state::State;
 
 use crate::session::Session;
+use crate::tools::ToolSet;
 
 /// One agent with one conversation. Dropping it aborts what it does.
 pub struct Engine {
     shared: Arc<Shared>,
+    /// Whether the work ends with this value.
+    owner: bool,
 }
 
 /// What an engine and its run have in common.
@@ -56,12 +67,19 @@ struct Shared {
     options: Options,
     sink: Arc<dyn EventSink>,
     state: Mutex<State>,
+    /// What counts in place of the options, once the working directory is trusted.
+    overlay: OnceLock<trust::Overlay>,
 }
 
 impl Shared {
     /// The state. Held for moments only, and never across an await.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tools that there are now.
+    fn tools(&self) -> ToolSet {
+        self.options.hooks.tools(&self.options.tools)
     }
 }
 
@@ -75,12 +93,16 @@ impl Engine {
     /// the options; the level that was asked for wins over the one that the session names.
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
-        Self { shared: Arc::new(Shared { options, sink, state }) }
+        let shared = Shared { options, sink, state, overlay: OnceLock::new() };
+        Self { shared: Arc::new(shared), owner: true }
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if !self.owner {
+            return;
+        }
         let work = {
             let mut state = self.shared.state();
             state.bash.cancel();

@@ -3,7 +3,7 @@
 use agentese::types::{Model, ThinkingLevel};
 
 use super::state::State;
-use super::{Engine, Shared};
+use super::{Engine, Selection, Shared};
 use crate::config::Change;
 use crate::providers::Chosen;
 use crate::session::Restored;
@@ -18,8 +18,10 @@ impl Engine {
     pub fn set_model(&self, provider: &str, id: &str) -> Option<Model> {
         let model = self.shared.options.catalog.get_available(provider, id)?.clone();
         let mut state = self.shared.state();
-        let thinking = state.thinking;
+        let (thinking, previous) = (state.thinking, state.model.clone());
         self.shared.switch(&mut state, model.clone(), thinking);
+        drop(state);
+        self.shared.options.hooks.model_selected(&model, previous.as_ref(), Selection::Set);
         Some(model)
     }
 
@@ -43,8 +45,12 @@ impl Engine {
         }
         let next = &choices[current.map_or(0, |at| (at + 1) % choices.len())];
         let thinking = next.thinking.unwrap_or(state.thinking);
+        let previous = state.model.clone();
         self.shared.switch(&mut state, next.model.clone(), thinking);
-        Some((next.model.clone(), state.thinking, scoped))
+        let thinking = state.thinking;
+        drop(state);
+        self.shared.options.hooks.model_selected(&next.model, previous.as_ref(), Selection::Cycled);
+        Some((next.model.clone(), thinking, scoped))
     }
 
     /// Sets how hard the model thinks: the nearest level that it has.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
+use super::Hooks;
 use crate::config::{Persist, Settings};
-use crate::prompt::{Date, SystemPrompt};
+use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
+use crate::resources::{ExtensionCommands, Resources};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
@@ -28,10 +30,16 @@ pub struct Options {
     pub store: Option<Store>,
     /// What models are told beforehand.
     pub system_prompt: SystemPrompt,
+    /// Skills and prompt templates.
+    pub resources: Arc<Resources>,
+    /// The commands that extensions registered.
+    pub extension_commands: Arc<dyn ExtensionCommands>,
     /// What the user has decided beforehand.
     pub settings: Settings,
     /// Keeps what a client sets.
     pub persist: Arc<dyn Persist>,
+    /// Who looks into what the engine does.
+    pub hooks: Arc<dyn Hooks>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.
@@ -43,11 +51,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// What a model is told beforehand, as of now.
-    pub(super) fn system_prompt(&self) -> String {
-        self.system_prompt.text(&self.tools, Date::of_ms(self.clock.now_ms()))
-    }
-
     /// The level nearest to the one that is wanted, of those that the model has.
     pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
         model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))

@@ -2,8 +2,7 @@
 
 use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
 
-use super::agent_loop::AgentLoop;
-use super::run::Run;
+use super::run::{Run, Said};
 use super::state::{Kind, Phase};
 use super::work::Work;
 use super::{Engine, PromptError};
@@ -56,6 +55,10 @@ pub enum StreamingBehavior {
 pub struct Begun(Option<Box<(Work, Run)>>);
 
 impl Begun {
+    pub(super) fn run(work: Work, run: Run) -> Self {
+        Self(Some(Box::new((work, run))))
+    }
+
     /// Whether it starts a run; if not, it waits in a queue of the run that is going on.
     pub fn is_run(&self) -> bool {
         self.0.is_some()
@@ -80,10 +83,11 @@ impl std::fmt::Debug for Begun {
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
-    /// Checks the images of an input and makes them small enough for a model. Fails for the first
-    /// one that is none, is damaged, is declared as something else, or is too large.
+    /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
+    /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
     pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
-        let context = &self.shared.options.context;
+        self.expand(&mut input);
+        let context = self.shared.context();
         if input.images.is_empty() {
             return Ok(input);
         }
@@ -111,8 +115,8 @@ impl Engine {
     /// nothing, while a compaction that was asked for is going on, without a model or its key, and
     /// while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
-        let options = &self.shared.options;
-        let message = input.message(options.clock.now_ms());
+        let said = Said { text: input.text.clone(), images: input.images.clone() };
+        let message = input.message(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if state.closing {
             return Err(PromptError::Closing);
@@ -130,16 +134,7 @@ impl Engine {
             }
             return Ok(Begun(None));
         }
-        let no_model = || PromptError::NoModel(options.no_model.clone());
-        let model = state.model.clone().ok_or_else(no_model)?;
-        options.catalog.ready(&model).map_err(|reason| PromptError::NotReady(reason.to_string()))?;
-        state.keep_deferred();
-        let working = state.begin(Kind::Prompt, Phase::Running);
-        let (work, abort) = (Work::new(self.shared.clone(), working), working.abort.clone());
-        let run = Run::new(&self.shared, &state, AgentLoop::new([message]), abort);
-        // Without a run the reservation is given up as soon as the state is free.
-        drop(state);
-        Ok(Begun(Some(Box::new((work, run.ok_or_else(no_model)?)))))
+        self.shared.start(state, vec![message.into()], Some(said))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use agentese::types::{QueueMode, UserMessage};
+use agentese::types::{AgentMessage, QueueMode};
 
 /// Two queues, and the messages that were taken from them and are about to be delivered.
 ///
@@ -12,7 +12,7 @@ use agentese::types::{QueueMode, UserMessage};
 pub struct Queues {
     steering: Queue,
     follow_ups: Queue,
-    taken: VecDeque<(Source, UserMessage)>,
+    taken: VecDeque<(Source, AgentMessage)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Source {
 #[derive(Debug)]
 struct Queue {
     mode: QueueMode,
-    waiting: VecDeque<UserMessage>,
+    waiting: VecDeque<AgentMessage>,
 }
 
 impl Default for Queue {
@@ -36,13 +36,13 @@ impl Default for Queue {
 
 impl Queues {
     /// Adds a message that interrupts.
-    pub fn steer(&mut self, message: UserMessage) {
-        self.steering.waiting.push_back(message);
+    pub fn steer(&mut self, message: impl Into<AgentMessage>) {
+        self.steering.waiting.push_back(message.into());
     }
 
     /// Adds a message for the time when the agent would stop.
-    pub fn follow_up(&mut self, message: UserMessage) {
-        self.follow_ups.waiting.push_back(message);
+    pub fn follow_up(&mut self, message: impl Into<AgentMessage>) {
+        self.follow_ups.waiting.push_back(message.into());
     }
 
     /// How steering messages are delivered.
@@ -86,7 +86,7 @@ impl Queues {
     }
 
     /// The next taken message; it does not count any more.
-    pub fn deliver(&mut self) -> Option<UserMessage> {
+    pub fn deliver(&mut self) -> Option<AgentMessage> {
         self.taken.pop_front().map(|(_, message)| message)
     }
 
@@ -125,7 +125,7 @@ impl Queues {
 
 #[cfg(test)]
 mod tests {
-    use agentese::types::InputContent;
+    use agentese::types::{InputContent, UserMessage};
 
     use super::*;
 
@@ -134,9 +134,9 @@ mod tests {
     }
 
     fn delivered(queues: &mut Queues) -> Vec<String> {
-        let texts = std::iter::from_fn(|| queues.deliver()).map(|message| match message.content {
-            InputContent::Text(text) => text,
-            InputContent::Blocks(_) => unreachable!(),
+        let texts = std::iter::from_fn(|| queues.deliver()).map(|message| match message {
+            AgentMessage::User(UserMessage { content: InputContent::Text(text), .. }) => text,
+            _ => unreachable!(),
         });
         texts.collect()
     }

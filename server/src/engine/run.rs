@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, Model, StopReason, ThinkingLevel, ToolResultMessage};
+use agentese::types::{
+    AgentMessage, AssistantBlock, ImageContent, Model, StopReason, ThinkingLevel, ToolResultMessage,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, Step};
@@ -27,6 +29,14 @@ pub(super) struct Run {
     /// The answer of the turn that is going on, and the results of its calls.
     results: Vec<ToolResultMessage>,
     outcome: Outcome,
+    /// What the user said to begin it.
+    said: Option<Said>,
+}
+
+/// Words of the user that begin a run, as they were said.
+pub(super) struct Said {
+    pub text: String,
+    pub images: Vec<ImageContent>,
 }
 
 /// How a run went.
@@ -69,11 +79,18 @@ impl Run {
             model,
             provider,
             thinking: state.thinking,
-            system_prompt: shared.options.system_prompt(),
+            system_prompt: shared.system_prompt(),
             abort,
             results: Vec::new(),
             outcome,
+            said: None,
         })
+    }
+
+    /// The run begins with what the user said.
+    pub fn begins_with(mut self, said: Option<Said>) -> Self {
+        self.said = said;
+        self
     }
 
     /// Carries out step after step until the run is over. `attempt` is the number of retries that
@@ -86,7 +103,10 @@ impl Run {
             tokio::task::consume_budget().await;
             let step = self.steps.next(&mut self.shared.state().queues, self.abort.is_cancelled());
             match step {
-                Step::StartRun => self.push(Event::RunStarted),
+                Step::StartRun => {
+                    self.open().await;
+                    self.push(Event::RunStarted);
+                }
                 Step::StartTurn => {
                     self.outcome.answer = None;
                     self.results.clear();
@@ -94,7 +114,7 @@ impl Run {
                 }
                 Step::Inject(message) => {
                     self.outcome.user_spoke = true;
-                    self.add(AgentMessage::from(message)).await;
+                    self.add(message).await;
                 }
                 Step::Ask => {
                     let answer = self.ask().await;
@@ -121,6 +141,30 @@ impl Run {
                 }
                 Step::EndRun => return self.outcome,
             }
+        }
+    }
+
+    /// Before its first event: what others add to it.
+    async fn open(&mut self) {
+        let Some(said) = self.said.take() else { return };
+        let opening = self.shared.options.hooks.before_run(&said.text, &said.images, &self.system_prompt);
+        let Some(opening) = self.unless_aborted(opening).await else { return };
+        let now = self.shared.options.clock.now_ms();
+        self.steps.add(opening.messages.into_iter().map(|mut message| {
+            message.timestamp = now;
+            AgentMessage::from(message)
+        }));
+        if let Some(prompt) = opening.system_prompt {
+            self.system_prompt = prompt;
+        }
+    }
+
+    /// What a hook says; none where the run is aborted before.
+    pub(super) async fn unless_aborted<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.abort.cancelled() => None,
+            said = hook => Some(said),
         }
     }
 

@@ -4,24 +4,47 @@ use std::path::Path;
 use std::sync::MutexGuard;
 
 use super::state::State;
-use super::{Engine, Options};
+use super::{Engine, Options, Switch};
 use crate::session::{EntryId, ForkError, OpenError, Session, Start};
 
 impl Engine {
     /// Starts a fresh session. `parent` is the session that it comes from, in the words of whoever
     /// says so. What is going on is aborted first, with its closing events; the queues are emptied.
     /// The modes, the model and commands that are running stay.
-    pub async fn new_session(&self, parent: Option<String>) {
-        let mut state = self.idle().await;
-        let mut session = self.shared.options.fresh_session(parent);
-        session.thinking_changed(state.thinking);
-        state.move_to(session);
+    /// False where a hook stopped it; nothing has changed then.
+    pub async fn new_session(&self, parent: Option<String>) -> bool {
+        let hooks = &self.shared.options.hooks;
+        if !hooks.before_switch(Switch::New).await {
+            return false;
+        }
+        let previous = {
+            let mut state = self.idle().await;
+            let previous = state.session.file().map(Path::to_owned);
+            let mut session = self.shared.options.fresh_session(parent);
+            session.thinking_changed(state.thinking);
+            state.move_to(session);
+            previous
+        };
+        hooks.switched(Switch::New, previous.as_deref()).await;
+        true
     }
 
     /// Goes on with the session of a file. What is going on is aborted first; the queues are emptied.
     /// The model and the level that the session names are restored, where the model is there. A file
     /// that is no session, or that is not there, is refused and changes nothing.
-    pub async fn switch_session(&self, path: &Path) -> Result<(), OpenError> {
+    /// False where a hook stopped it; nothing has changed then.
+    pub async fn switch_session(&self, path: &Path) -> Result<bool, OpenError> {
+        let hooks = &self.shared.options.hooks;
+        if !hooks.before_switch(Switch::Resume(path)).await {
+            return Ok(false);
+        }
+        let previous = self.shared.state().session.file().map(Path::to_owned);
+        self.open(path).await?;
+        hooks.switched(Switch::Resume(path), previous.as_deref()).await;
+        Ok(true)
+    }
+
+    async fn open(&self, path: &Path) -> Result<(), OpenError> {
         if self.shared.state().session.is_at(path) {
             let mut state = self.idle().await;
             state.forget_what_waits();
@@ -44,16 +67,25 @@ impl Engine {
     /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
     /// of that message. What is going on is aborted first; the queues are emptied. The model and the
     /// level stay as they are.
-    pub async fn fork(&self, entry: &str) -> Result<String, ForkError> {
+    /// False where a hook stopped it; nothing has changed then.
+    pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
         // An unknown entry disturbs nothing.
-        if !self.fork_messages().iter().any(|(id, _)| id.as_str() == entry) {
-            return Err(ForkError::Unknown);
+        let said = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
+        let Some((_, said)) = said else { return Err(ForkError::Unknown) };
+        let hooks = &self.shared.options.hooks;
+        if !hooks.before_fork(entry).await {
+            return Ok((said, false));
         }
-        let mut state = self.idle().await;
-        let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
-        state.write_settings(&mut session);
-        state.move_to(session);
-        Ok(text)
+        let (text, previous) = {
+            let mut state = self.idle().await;
+            let previous = state.session.file().map(Path::to_owned);
+            let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
+            state.write_settings(&mut session);
+            state.move_to(session);
+            (text, previous)
+        };
+        hooks.forked(previous.as_deref()).await;
+        Ok((text, true))
     }
 
     /// The messages of the user from which a fork can be made.

@@ -70,6 +70,8 @@ pub(super) struct State {
     /// Commands of the user that ended during a run: they join the session before the next prompt,
     /// so that they never stand between a call and its result.
     pub deferred: Vec<Arc<AgentMessage>>,
+    /// Messages of extensions that go with the next prompt.
+    pub next_prompt: Vec<AgentMessage>,
     /// Stops all commands of the user that are running.
     pub bash: CancellationToken,
     pub closing: bool,
@@ -109,6 +111,7 @@ impl State {
             work: None,
             works: 0,
             deferred: Vec::new(),
+            next_prompt: Vec::new(),
             bash: CancellationToken::new(),
             closing: false,
         }

@@ -15,7 +15,7 @@ use agentese::types::{AgentMessage, AssistantMessage, CompactionReason, StopReas
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use super::agent_loop::AgentLoop;
+use super::agent_loop::{AgentLoop, NOBODY};
 use super::compaction::{context_tokens, is_due};
 use super::retry::{Ended, Then, then};
 use super::run::{Outcome, Run};
@@ -164,7 +164,7 @@ impl Work {
                 if again && compacted {
                     let mut state = self.shared.state();
                     forget_failed_answer(&mut state);
-                    return self.next_run(&mut state, AgentLoop::new([]));
+                    return self.next_run(&mut state, AgentLoop::new(NOBODY));
                 }
                 self.go_on_with_what_waits()
             }
@@ -249,7 +249,7 @@ impl Work {
         };
         let mut state = self.shared.state();
         if gone_by {
-            return self.next_run(&mut state, AgentLoop::new([]));
+            return self.next_run(&mut state, AgentLoop::new(NOBODY));
         }
         self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(RETRY_CANCELLED) });
         // A prompt that was accepted in the pause is not lost with the retry, unless all work is.

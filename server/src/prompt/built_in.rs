@@ -1,6 +1,6 @@
 //! The base text where the user gives none, made from the active tools.
 
-use crate::tools::ToolSet;
+use crate::tools::{Tool, ToolSet};
 
 const ROLE: &str = "You are a software engineer's agent. Someone works with you through a program that shows your \
                     answers. You work in their directory, with the tools below.";
@@ -49,7 +49,7 @@ pub(super) fn text(tools: &ToolSet) -> String {
     if !tools.is_empty() {
         text.push_str("\n\nTools:\n");
         for tool in tools.iter() {
-            text.push_str(&format!("- {}: {}\n", tool.name(), first_sentence(tool.description())));
+            text.push_str(&format!("- {}: {}\n", tool.name(), line_of(tool.as_ref())));
         }
         text.pop();
     }
@@ -60,8 +60,16 @@ pub(super) fn text(tools: &ToolSet) -> String {
             text.push_str(&format!("- {advice}\n"));
         }
     }
+    for guideline in tools.iter().flat_map(|tool| tool.guidelines()) {
+        text.push_str(&format!("- {guideline}\n"));
+    }
     text.pop();
     text
+}
+
+/// What the list says of a tool.
+fn line_of(tool: &dyn Tool) -> String {
+    tool.snippet().map_or_else(|| first_sentence(tool.description()), str::to_owned)
 }
 
 /// The first sentence, on one line. The model gets the whole description with the tool itself.

@@ -65,6 +65,8 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Receives partial results.
     pub updates: Updates,
+    /// The id of the call, where it is one of a model.
+    pub call_id: Option<String>,
     /// The directory for files with full outputs.
     pub temp_dir: PathBuf,
     /// Starts commands.
@@ -86,6 +88,7 @@ impl ToolContext {
             cwd: cwd.into(),
             abort: CancellationToken::new(),
             updates: Updates::none(),
+            call_id: None,
             temp_dir: std::env::temp_dir(),
             spawner,
             shell: ShellSettings::default(),

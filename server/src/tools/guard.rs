@@ -14,6 +14,9 @@
 //! processes of a command live as long as the server and no longer. A process that leaves the group with `setsid` or
 //! `setpgid` is not followed.
 //!
+//! With `--talk` before the dashes the guard's standard output is a socket too, over which the server talks with the
+//! program: it becomes the program's standard input and output. Otherwise the program reads from the null device.
+//!
 //! The guard is in a session of its own: what a terminal sends to the server's group does not reach it, and a command
 //! that asks a terminal for a password finds none instead of waiting for ever.
 
@@ -36,6 +39,9 @@ use super::Exit;
 
 /// The hidden first argument that makes the binary a guard.
 pub const GUARD_COMMAND: &str = "__guard";
+
+/// The option of a guard whose program is talked with.
+pub(super) const TALK: &str = "--talk";
 
 /// How long a process group has between the request to end and the kill.
 pub const GRACE: Duration = Duration::from_millis(500);
@@ -63,10 +69,20 @@ pub fn main_if_guard() -> Option<ExitCode> {
 }
 
 fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static str> {
-    let program = match (arguments.next(), arguments.next()) {
+    let mut first = arguments.next();
+    let talks = first.as_deref().is_some_and(|first| first == TALK);
+    if talks {
+        first = arguments.next();
+    }
+    let program = match (first, arguments.next()) {
         (Some(dashes), Some(program)) if dashes == "--" => program,
-        _ => return Err("expected: -- PROGRAM [ARGUMENT]…"),
+        _ => return Err("expected: [--talk] -- PROGRAM [ARGUMENT]…"),
     };
+    let input = match talks {
+        true => io::stdout().as_fd().try_clone_to_owned().map(Stdio::from),
+        false => Ok(Stdio::null()),
+    };
+    let input = input.map_err(|_| "there is no standard output")?;
     let server = io::stdin().as_fd().try_clone_to_owned().map_err(|_| "there is no standard input")?;
     let mut server = UnixStream::from(server);
     server
@@ -84,8 +100,8 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
         let group = group.clone();
         thread::Builder::new().spawn(move || end_when_closed(server, &group))
     });
-    let spawned = watcher
-        .and_then(|_| Command::new(program).args(arguments).stdin(Stdio::null()).process_group(0).spawn());
+    let spawned =
+        watcher.and_then(|_| Command::new(program).args(arguments).stdin(input).process_group(0).spawn());
     let leader = match spawned.as_ref().map(|child| Pid::from_raw(child.id() as i32)) {
         Ok(Some(leader)) => leader,
         Ok(None) => return Err("the program has no process number"),
@@ -222,5 +238,6 @@ mod tests {
         assert!(guard(arguments(&[])).is_err());
         assert!(guard(arguments(&["--"])).is_err());
         assert!(guard(arguments(&["ls", "-l"])).is_err());
+        assert!(guard(arguments(&["--talk", "--"])).is_err());
     }
 }

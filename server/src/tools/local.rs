@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::guard::{GRACE, GUARD_COMMAND, Report};
-use super::spawner::{CommandLine, Exit, Running, Spawner};
+use super::guard::{GRACE, GUARD_COMMAND, Report, TALK};
+use super::spawner::{CommandLine, Exit, Running, Spawner, Talking};
 
 /// A guard starts in milliseconds; one that says nothing for this long is no guard.
 const GUARD_START: Duration = Duration::from_secs(10);
@@ -66,20 +66,46 @@ impl LocalSpawner {
     }
 
     async fn guarded(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Box<dyn Running>> {
-        let (ours, theirs) = StdUnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        let mut command = Command::new(guard);
-        // No process group: the guard makes a session for itself, which a group leader could not.
-        command.arg0("agentese").arg(GUARD_COMMAND).arg("--").arg(&line.program).args(&line.arguments);
-        command.stdin(Stdio::from(OwnedFd::from(theirs)));
+        let (ours, theirs) = lifeline()?;
+        let mut command = guard_of(guard, line, &[]);
+        command.stdin(theirs);
         let (child, output) = start(command, line)?;
+        self.started(guard, child, ours, Some(output)).await
+    }
+
+    async fn guarded_talk(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Talking> {
+        let (ours, theirs) = lifeline()?;
+        let mut command = guard_of(guard, line, &[TALK]);
+        command.stdin(theirs);
+        let (child, socket, errors) = start_talking(command, line, true)?;
+        let running = self.started(guard, child, ours, None).await?;
+        Ok(talking(socket, errors, running))
+    }
+
+    async fn unguarded_talk(&self, line: &CommandLine) -> io::Result<Talking> {
+        let mut command = Command::new(&line.program);
+        command.args(&line.arguments).process_group(0);
+        let (child, socket, errors) = start_talking(command, line, false)?;
+        let group = child.id().and_then(|id| Pid::from_raw(id as i32));
+        let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
+        Ok(talking(socket, errors, Box::new(Unguarded { child, group, exit: None, output: None })))
+    }
+
+    /// Waits until the guard says that its program runs.
+    async fn started(
+        &self,
+        guard: &Path,
+        child: Child,
+        ours: StdUnixStream,
+        output: Option<pipe::Receiver>,
+    ) -> io::Result<Box<dyn Running>> {
         let mut guarded = Guarded {
             lifeline: Some(ours.try_clone()?),
             reports: Reports { socket: UnixStream::from_std(ours)?, unread: Vec::new() },
             guard: Some(child),
             group: None,
             exit: None,
-            output: Some(output),
+            output,
             closing: self.closing.clone(),
         };
         match timeout(GUARD_START, guarded.reports.next()).await {
@@ -105,15 +131,72 @@ impl Spawner for LocalSpawner {
             None => self.unguarded(command).boxed(),
         }
     }
+
+    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Talking>> {
+        match &self.guard {
+            Some(guard) => self.guarded_talk(guard, command).boxed(),
+            None => self.unguarded_talk(command).boxed(),
+        }
+    }
+}
+
+/// Our end of a guard's socket, and the guard's.
+fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
+    let (ours, theirs) = StdUnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((ours, Stdio::from(OwnedFd::from(theirs))))
+}
+
+fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
+    let mut command = Command::new(guard);
+    // No process group: the guard makes a session for itself, which a group leader could not.
+    command
+        .arg0("agentese")
+        .arg(GUARD_COMMAND)
+        .args(options)
+        .arg("--")
+        .arg(&line.program)
+        .args(&line.arguments);
+    command
+}
+
+fn surround(command: &mut Command, line: &CommandLine) {
+    command.current_dir(&line.cwd).envs(line.environment.iter().map(|(name, value)| (name, value)));
+    for name in &line.hidden {
+        command.env_remove(name);
+    }
+}
+
+/// Starts the process with a socket to talk over and a pipe for its errors. A guard finds the socket as its standard
+/// output, and hands it on; a program finds it as its standard input too.
+fn start_talking(
+    mut command: Command,
+    line: &CommandLine,
+    is_guard: bool,
+) -> io::Result<(Child, UnixStream, pipe::Receiver)> {
+    let (ours, theirs) = StdUnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let (reader, writer) = io::pipe()?;
+    surround(&mut command, line);
+    if !is_guard {
+        command.stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)));
+    }
+    command.stdout(Stdio::from(OwnedFd::from(theirs))).stderr(writer);
+    let child = command.spawn()?;
+    // Our copies of the program's ends go with the command.
+    drop(command);
+    Ok((child, UnixStream::from_std(ours)?, pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?))
+}
+
+fn talking(socket: UnixStream, errors: pipe::Receiver, running: Box<dyn Running>) -> Talking {
+    let (output, input) = socket.into_split();
+    Talking { input: Box::new(input), output: Box::new(output), errors: Box::new(errors), running }
 }
 
 /// Starts the process with one pipe for both of its channels: that is what keeps the order of the writes.
 fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
-    command.current_dir(&line.cwd).envs(line.environment.iter().map(|(name, value)| (name, value)));
-    for name in &line.hidden {
-        command.env_remove(name);
-    }
+    surround(&mut command, line);
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn()?;
     // The command holds our copies of the writing end; while they exist the pipe has no end.

@@ -79,7 +79,7 @@ pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
-pub use spawner::{CommandLine, Exit, Running, Spawner};
+pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
 pub use write::Write;
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.
@@ -95,6 +95,16 @@ pub trait Tool: Send + Sync {
 
     /// Whether the tool leaves the world as it is, so that several calls may run side by side.
     fn read_only(&self) -> bool;
+
+    /// What the list of tools in a system prompt says of it; the description's first sentence where it is none.
+    fn snippet(&self) -> Option<&str> {
+        None
+    }
+
+    /// Advice for the system prompt of those who have the tool.
+    fn guidelines(&self) -> &[String] {
+        &[]
+    }
 
     /// What a call is answered with that was aborted before it began.
     fn aborted_text(&self) -> &str {

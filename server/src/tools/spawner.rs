@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A program and its surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,25 @@ pub trait Spawner: Send + Sync {
     /// Starts one command in a process group of its own, with the null device as input. Fails, with the error of the
     /// operating system, when the program did not start. Dropping the future leaves nothing behind.
     fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>>;
+
+    /// Starts a program to talk with, in a process group of its own. As [`Spawner::spawn`] otherwise. A spawner that
+    /// cannot do this says so with [`io::ErrorKind::Unsupported`], which is the default.
+    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Talking>> {
+        let _ = command;
+        Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
+    }
+}
+
+/// A program that is talked with.
+pub struct Talking {
+    /// What the program reads as its standard input; shut down, the program sees its end.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// What it writes to its standard output.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// What it writes to its error channel.
+    pub errors: Box<dyn AsyncRead + Send + Unpin>,
+    /// The process. It has no output besides these.
+    pub running: Box<dyn Running>,
 }
 
 /// A started command. Dropping one that has not ended ends its process group.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::AgentMessage;
+use agentese::types::{AgentMessage, CompactionPlan};
 use serde_json::Value;
 
 use super::context_tokens;
@@ -114,6 +114,21 @@ fn messages(items: &[Item]) -> Vec<Arc<AgentMessage>> {
 }
 
 impl Plan {
+    /// The plan, as others are told of it.
+    pub fn public(&self) -> CompactionPlan {
+        let messages =
+            |messages: &[Arc<AgentMessage>]| messages.iter().map(|m| AgentMessage::clone(m)).collect();
+        let mut plan = CompactionPlan::new(
+            &self.first_kept,
+            self.tokens_before,
+            messages(&self.history),
+            messages(self.turn.as_deref().unwrap_or_default()),
+            self.turn.is_some(),
+        );
+        plan.previous_summary.clone_from(&self.previous);
+        plan
+    }
+
     /// Whether the model has to be asked about the history: only the beginning of a turn may be
     /// there.
     pub fn asks_for_history(&self) -> bool {

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use agentese::pi::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, Event as Wire, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
+    BashResult, CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Event as Wire,
+    ExtensionError, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
     ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
 };
 
 use agentese::wire::Maybe;
 
 use crate::engine::{Event, StreamingBehavior, View, blocks};
+use crate::resources::{CommandInfo, CommandSource, Location};
 use crate::tools::RpcBashOutput;
 
 pub(super) fn streaming_behavior(behavior: WireBehavior) -> StreamingBehavior {
@@ -55,6 +57,23 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     result
 }
 
+pub(super) fn command(command: CommandInfo) -> WireCommand {
+    let source = match command.source {
+        CommandSource::Extension => WireSource::Extension,
+        CommandSource::Template => WireSource::Prompt,
+        CommandSource::Skill => WireSource::Skill,
+    };
+    let mut listed = WireCommand::new(command.name, source);
+    listed.description = command.description;
+    listed.location = command.location.map(|location| match location {
+        Location::User => CommandLocation::User,
+        Location::Project => CommandLocation::Project,
+        Location::Path => CommandLocation::Path,
+    });
+    listed.path = command.path.map(text);
+    listed
+}
+
 /// An event on the wire; none for the growth of a message, which [`super::snapshot`] writes.
 pub(super) fn event(event: Event<'_>) -> Option<Wire> {
     Some(match event {
@@ -94,6 +113,9 @@ pub(super) fn event(event: Event<'_>) -> Option<Wire> {
             end.result = Maybe::or_null(result.cloned());
             end.error_message = error.map(str::to_owned);
             end.into()
+        }
+        Event::ExtensionFailed { extension, event, error } => {
+            ExtensionError::new(extension, event, error).into()
         }
     })
 }

@@ -1,6 +1,8 @@
 //! The commands.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::pi::{
     AvailableModels, BashParams, BashResult, Cancellation, Commands, CompactParams, CompactionResult,
@@ -11,23 +13,54 @@ use agentese::pi::{
     SwitchSessionParams, TokenTotals, WrittenFile,
 };
 use agentese::serve::{Call, Refusal};
+use agentese::types::InputSource;
 use agentese::wire::NoParams;
 
 use super::convert;
 use crate::engine::{Engine, Input};
+use crate::extensions::{Heard, Host};
+use crate::fronts::trust::{Gate, Undecided, Waiting};
 use crate::providers::number;
+
+/// How long commands of extensions may go on after the end of stdin.
+const LAST_COMMANDS: Duration = Duration::from_secs(1);
 
 /// Carries the commands of the dialect out. A command without a method here is answered as not
 /// available.
 #[derive(Debug)]
 pub struct Front {
     engine: Engine,
+    gate: Gate,
+    host: Arc<Host>,
 }
 
 impl Front {
-    /// A front for that engine, whose events go to a [`super::Sink`].
-    pub fn new(engine: Engine) -> Self {
-        Self { engine }
+    /// A front for that engine, whose events go to a [`super::Sink`], and for the extensions of that host.
+    pub fn new(engine: Engine, host: Arc<Host>) -> Self {
+        Self { engine, gate: Gate::default(), host }
+    }
+
+    /// Asks the client before the first prompt or command whether the working directory is trusted.
+    pub fn asking(mut self, undecided: Option<Undecided>) -> Self {
+        self.gate = Gate::new(undecided);
+        self
+    }
+
+    /// Waits until it is known whether the working directory is trusted.
+    async fn pass(&self, call: &Call<Pi>, who: Waiting) -> Result<(), Refusal> {
+        self.gate.pass(&self.engine, &self.host, call.emitter(), who).await.map_err(refuse)
+    }
+
+    /// What is queued cannot be a command of an extension, which runs at once.
+    async fn refuse_commands(&self, text: &str) -> Result<(), Refusal> {
+        self.host.ready().await;
+        // The text is the document's.
+        self.host.find(text).map_or(Ok(()), |invoked| {
+            Err(Refusal::new(format!(
+                "Extension command \"/{}\" cannot be queued. Use prompt() or execute the command when not streaming.",
+                invoked.name()
+            )))
+        })
     }
 }
 
@@ -41,8 +74,20 @@ fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
 
 impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+        self.host.ready().await;
+        self.pass(&call, Waiting::Prompt).await?;
+        if let Some(invoked) = self.host.find(&params.message) {
+            let accepted = Box::new(move || call.answer(&Reply::Prompt));
+            self.host.invoke(invoked, accepted).await;
+            return Ok(());
+        }
+        let images = params.images.unwrap_or_default();
+        let Heard::Words(text, images) = self.host.input(params.message, images, InputSource::Rpc).await
+        else {
+            return Ok(());
+        };
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
-        let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
+        let input = self.engine.prepare(Input::new(text, images)).await.map_err(refuse)?;
         let begun = self.engine.begin(input, streaming).map_err(refuse)?;
         // The answer stands before the run's first event.
         call.answer(&Reply::Prompt);
@@ -51,28 +96,33 @@ impl agentese::pi::Service for Front {
     }
 
     async fn steer(&self, params: SteerParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.refuse_commands(&params.message).await?;
         let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
         self.engine.steer(input);
         Ok(())
     }
 
     async fn follow_up(&self, params: FollowUpParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.refuse_commands(&params.message).await?;
         let input = self.engine.prepare(input(params.message, params.images)).await.map_err(refuse)?;
         self.engine.follow_up(input);
         Ok(())
     }
 
     async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Prompt);
         self.engine.abort().await;
         Ok(())
     }
 
     async fn new_session(&self, params: NewSessionParams, _: Call<Pi>) -> Result<Cancellation, Refusal> {
-        self.engine.new_session(params.parent_session).await;
-        Ok(Cancellation::new(false))
+        self.host.ready().await;
+        let done = self.engine.new_session(params.parent_session).await;
+        Ok(Cancellation::new(!done))
     }
 
     async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+        self.host.ready().await;
         Ok(convert::state(self.engine.view()))
     }
 
@@ -101,11 +151,13 @@ impl agentese::pi::Service for Front {
         Ok(())
     }
 
-    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, call: Call<Pi>) -> Result<BashResult, Refusal> {
+        self.pass(&call, Waiting::Bash).await?;
         self.engine.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
     }
 
     async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Bash);
         self.engine.abort_bash();
         Ok(())
     }
@@ -161,6 +213,7 @@ impl agentese::pi::Service for Front {
     }
 
     async fn compact(&self, params: CompactParams, _: Call<Pi>) -> Result<CompactionResult, Refusal> {
+        self.host.ready().await;
         self.engine.compact(params.custom_instructions.as_deref()).await.map_err(refuse)
     }
 
@@ -184,13 +237,15 @@ impl agentese::pi::Service for Front {
         params: SwitchSessionParams,
         _: Call<Pi>,
     ) -> Result<Cancellation, Refusal> {
-        self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
-        Ok(Cancellation::new(false))
+        self.host.ready().await;
+        let done = self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
+        Ok(Cancellation::new(!done))
     }
 
     async fn fork(&self, params: ForkParams, _: Call<Pi>) -> Result<ForkResult, Refusal> {
-        let text = self.engine.fork(&params.entry_id).await.map_err(refuse)?;
-        Ok(ForkResult::new(text, false))
+        self.host.ready().await;
+        let (text, done) = self.engine.fork(&params.entry_id).await.map_err(refuse)?;
+        Ok(ForkResult::new(text, !done))
     }
 
     async fn get_fork_messages(&self, _: NoParams, _: Call<Pi>) -> Result<ForkPoints, Refusal> {
@@ -204,15 +259,20 @@ impl agentese::pi::Service for Front {
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
-        // There are no extensions, templates and skills that a prompt could invoke.
-        Ok(Commands::new(Vec::new()))
+        self.host.ready().await;
+        Ok(Commands::new(self.engine.commands().into_iter().map(convert::command).collect()))
     }
 
     async fn shut_down(&self) {
         self.engine.shut_down().await;
+        self.host.shut_down().await;
     }
 
     async fn settle(&self) {
         self.engine.settle().await;
+        // A command may have set something going; one that waits for ever does not keep the agent.
+        self.host.settle(LAST_COMMANDS).await;
+        self.engine.settle().await;
+        self.host.shut_down().await;
     }
 }

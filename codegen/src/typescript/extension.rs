@@ -1,0 +1,31 @@
+//! The types of what an agent and its extensions say to each other, for authors of extensions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::extension;
+use agentese_protocol::index::format_types;
+use agentese_protocol::model::TypeDef;
+
+use super::banner;
+use super::types::{declared, type_def};
+
+/// The module: types only. What the dialects have is imported.
+pub fn file(dialects: &[Index]) -> String {
+    let there = declared(dialects);
+    let mut defs: BTreeMap<&str, &TypeDef> = BTreeMap::new();
+    for root in extension::ROOTS {
+        defs.extend(format_types(root));
+    }
+    let mut shared: Vec<&str> = defs.keys().copied().filter(|name| there.contains_key(name)).collect();
+    shared.extend(["JsonObject", "JsonValue"]);
+    shared.sort_unstable();
+    let mut out = banner("What an agent and its extensions say to each other.");
+    let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";", shared.join(",\n  "));
+    for def in defs.values().filter(|def| !there.contains_key(def.name)) {
+        out.push('\n');
+        type_def(&mut out, def, &[]);
+    }
+    out
+}

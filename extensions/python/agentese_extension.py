@@ -1,0 +1,363 @@
+"""Extensions for agentese in Python, in one file: copy it beside your extension.
+
+    from agentese_extension import Extension
+
+    extension = Extension()
+
+    @extension.command("hello", "Says hello")
+    def hello(args, context):
+        name = context.input("Your name")
+        context.notify(f"Hello, {name or 'whoever you are'}!")
+
+    extension.run()
+
+Handlers run on threads of their own, so that one may wait for the user while others work. The protocol is
+documented in docs/reference/extensions.md; it needs Python 3.9 or later and nothing else.
+"""
+
+import json
+import os
+import sys
+import threading
+
+PROTOCOL = 1
+DIALOGS = ("select", "confirm", "input", "editor")
+
+
+class Cancelled(Exception):
+    """Nobody waits for the handler any more: the run was aborted, or the time is up."""
+
+
+class Context:
+    """The agent, as one handler sees it. Questions end with the handler that asks them."""
+
+    def __init__(self, extension, during=None):
+        self._extension = extension
+        self._during = during
+        self.cancelled = threading.Event()
+
+    @property
+    def cwd(self):
+        """The working directory."""
+        return self._extension.hello.get("cwd", os.getcwd())
+
+    @property
+    def has_ui(self):
+        """Whether somebody can answer dialogs."""
+        return self._extension.hello.get("hasUI", False)
+
+    # Dialogs. Each returns what the user answered, or None (False for confirm) where nobody did.
+
+    def select(self, title, options, timeout=None):
+        """Asks to choose one of the options; timeout is in milliseconds."""
+        return self._ask("select", title=title, options=list(options), timeout=timeout).get("value")
+
+    def confirm(self, title, message, timeout=None):
+        """Asks for yes or no; timeout is in milliseconds."""
+        return self._ask("confirm", title=title, message=message, timeout=timeout).get("confirmed", False)
+
+    def input(self, title, placeholder=None, timeout=None):
+        """Asks for a line of text; timeout is in milliseconds."""
+        return self._ask("input", title=title, placeholder=placeholder, timeout=timeout).get("value")
+
+    def editor(self, title, prefill=None):
+        """Opens an editor."""
+        return self._ask("editor", title=title, prefill=prefill).get("value")
+
+    def withdraw_all(self):
+        """Takes back the dialogs that are open; they return as if nobody had answered."""
+        self._extension._withdraw_all()
+
+    # Notices.
+
+    def notify(self, message, kind=None):
+        """Shows a notice: info, warning or error."""
+        self._send("notify", message=message, notifyType=kind)
+
+    def set_status(self, key, text=None):
+        """Sets an entry of the status bar, or clears it."""
+        self._send("set_status", key=key, text=text)
+
+    def set_widget(self, key, lines=None, placement=None):
+        """Sets a block of lines beside the editor, or clears it; placement is aboveEditor or belowEditor."""
+        self._send("set_widget", key=key, lines=lines, placement=placement)
+
+    def set_title(self, title):
+        """Sets the title of the window."""
+        self._send("set_title", title=title)
+
+    def set_editor_text(self, text):
+        """Puts text into the input editor."""
+        self._send("set_editor_text", text=text)
+
+    # Actions.
+
+    def send_message(self, custom_type, content, display=True, details=None, trigger_turn=None, deliver_as=None):
+        """Puts a message of its own kind into the conversation."""
+        message = {"customType": custom_type, "content": content, "display": display}
+        if details is not None:
+            message["details"] = details
+        self._act("send_message", message=message, triggerTurn=trigger_turn, deliverAs=deliver_as)
+
+    def send_user_message(self, content, deliver_as=None):
+        """Says something in the user's place. What comes of it is told to the client."""
+        self._send("send_user_message", content=content, deliverAs=deliver_as)
+
+    def append_entry(self, custom_type, data=None):
+        """Keeps something in the session that the model does not see."""
+        self._act("append_entry", customType=custom_type, data=data)
+
+    def set_session_name(self, name):
+        """Names the session."""
+        self._call("set_session_name", name=name)
+
+    def set_label(self, entry_id, label=None):
+        """Labels an entry of the session, or takes its label away."""
+        self._call("set_label", entryId=entry_id, label=label)
+
+    def set_active_tools(self, names):
+        """Says which tools the model can call."""
+        self._call("set_active_tools", tools=list(names))
+
+    def set_model(self, provider, model_id):
+        """Switches to another model; False where there is none of that name."""
+        return self._call("set_model", provider=provider, modelId=model_id).get("found", False)
+
+    def set_thinking_level(self, level):
+        """Says how hard the model thinks."""
+        self._call("set_thinking_level", level=level)
+
+    def abort(self):
+        """Stops what the agent does."""
+        self._call("abort")
+
+    def shutdown(self):
+        """Ends the agent as soon as it is idle."""
+        self._call("shutdown")
+
+    def compact(self, instructions=None):
+        """Compacts the conversation; returns what came of it."""
+        return self._call("compact", customInstructions=instructions)
+
+    def state(self):
+        """What the agent is and does; see HostState in the documentation."""
+        return self._call("get_state")
+
+    def entries(self):
+        """The session's entries; see SessionEntries in the documentation."""
+        return self._call("get_entries")
+
+    # For commands alone.
+
+    def wait_for_idle(self):
+        """Waits until no run is going on."""
+        self._call("wait_for_idle")
+
+    def new_session(self, parent=None):
+        """Begins a fresh session; False where an extension stopped it."""
+        return not self._call("new_session", parentSession=parent).get("cancelled")
+
+    def fork(self, entry_id):
+        """Forks the session; False where an extension stopped it."""
+        return not self._call("fork", entryId=entry_id).get("cancelled")
+
+    def switch_session(self, path):
+        """Goes on with another session; False where an extension stopped it."""
+        return not self._call("switch_session", path=path).get("cancelled")
+
+    # Below: how frames are made.
+
+    def _send(self, kind, **members):
+        self._extension._send({"type": kind, "extension": self._extension.path, **_given(members)})
+
+    def _act(self, kind, **members):
+        self._extension._question({"type": kind, "extension": self._extension.path, **_given(members)})
+
+    def _call(self, kind, **members):
+        return self._extension._question({"type": kind, **_given(members)})
+
+    def _ask(self, kind, **members):
+        owner = {"extension": self._extension.path}
+        if self._during is not None:
+            owner["during"] = self._during
+        return self._extension._question({"type": kind, **owner, **_given(members)})
+
+
+def _given(members):
+    return {name: value for name, value in members.items() if value is not None}
+
+
+class Extension:
+    """What an extension brings. Fill it, then run it."""
+
+    def __init__(self, name=None):
+        self.name = name
+        self.path = None
+        self.hello = {}
+        self._commands = {}
+        self._tools = {}
+        self._handlers = {}
+        self._flags = []
+        self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+        # What is printed by mistake shall not stand between frames.
+        sys.stdout = sys.stderr
+        self._lock = threading.Lock()
+        self._answers = {}
+        self._last = 0
+        self._running = {}
+
+    def command(self, name, description=None):
+        """Decorates the handler of a slash command: handler(args, context)."""
+
+        def add(handler):
+            self._commands[name] = (description, handler)
+            return handler
+
+        return add
+
+    def tool(self, name, description, parameters, label=None, snippet=None, guidelines=None):
+        """Decorates a tool: handler(params, context, update). It returns a text, or a result as the documentation
+        says; update(text, details) shows what there is so far."""
+
+        def add(handler):
+            offer = {"name": name, "label": label, "description": description, "parameters": parameters}
+            offer.update(promptSnippet=snippet, promptGuidelines=guidelines)
+            self._tools[name] = (_given(offer), handler)
+            return handler
+
+        return add
+
+    def on(self, event):
+        """Decorates the handler of an event: handler(event, context). What it returns is the answer."""
+
+        def add(handler):
+            self._handlers.setdefault(event, []).append(handler)
+            return handler
+
+        return add
+
+    def run(self):
+        """Speaks with the agent until it closes the connection."""
+        for line in sys.stdin:
+            if line.strip():
+                self._frame(json.loads(line))
+        for context in list(self._running.values()):
+            context.cancelled.set()
+        with self._lock:
+            waiting, self._answers = self._answers, {}
+        for answer in waiting.values():
+            answer.set_exception()
+
+    def _frame(self, frame):
+        kind = frame.get("type")
+        if kind == "initialize":
+            self.hello = frame
+            self.path = frame["extensions"][0]
+            self._answer(frame["id"], self._offer())
+        elif kind == "response":
+            with self._lock:
+                answer = self._answers.pop(frame["id"], None)
+            if answer is not None:
+                answer.set(frame)
+        elif kind == "cancel":
+            context = self._running.get(frame["id"])
+            if context is not None:
+                context.cancelled.set()
+        elif kind in ("event", "command", "tool"):
+            context = Context(self, frame.get("id"))
+            if "id" in frame:
+                self._running[frame["id"]] = context
+            threading.Thread(target=self._handle, args=(frame, context), daemon=True).start()
+
+    def _offer(self):
+        offer = {"path": self.path, "name": self.name, "events": list(self._handlers)}
+        offer["commands"] = [
+            _given({"name": name, "description": description}) for name, (description, _) in self._commands.items()
+        ]
+        offer["tools"] = [offer for offer, _ in self._tools.values()]
+        return {"protocol": PROTOCOL, "extensions": [_given(offer)]}
+
+    def _handle(self, frame, context):
+        name = frame["event"]["type"] if frame["type"] == "event" else frame["name"]
+        try:
+            result = getattr(self, "_handle_" + frame["type"])(frame, context)
+            error = None
+        except Cancelled:
+            result, error = None, None
+        except BaseException as problem:
+            result, error = None, str(problem) or type(problem).__name__
+        if "id" in frame:
+            self._running.pop(frame["id"], None)
+            self._answer(frame["id"], result, error)
+        elif error is not None:
+            self._send({"type": "failed", "extension": self.path, "event": name, "error": error})
+
+    def _handle_event(self, frame, context):
+        result = None
+        for handler in self._handlers.get(frame["event"]["type"], []):
+            said = handler(frame["event"], context)
+            result = said if said is not None else result
+        return result
+
+    def _handle_command(self, frame, context):
+        self._commands[frame["name"]][1](frame["args"], context)
+
+    def _handle_tool(self, frame, context):
+        def update(text, details=None):
+            shown = {"type": "tool_update", "id": frame["id"], "content": [{"type": "text", "text": text}]}
+            self._send({**shown, **_given({"details": details})})
+
+        result = self._tools[frame["name"]][1](frame["params"], context, update)
+        if isinstance(result, dict):
+            return result
+        return {"content": [{"type": "text", "text": "" if result is None else str(result)}]}
+
+    def _answer(self, id, result=None, error=None):
+        self._send({"type": "response", "id": id, **_given({"result": result, "error": error})})
+
+    def _withdraw_all(self):
+        with self._lock:
+            asked = [id for id, answer in self._answers.items() if answer.is_dialog]
+        for id in asked:
+            self._send({"type": "withdraw", "question": id})
+
+    def _question(self, frame):
+        answer = _Answer(frame["type"] in DIALOGS)
+        with self._lock:
+            self._last += 1
+            frame["id"] = f"q{self._last}"
+            self._answers[frame["id"]] = answer
+        self._send(frame)
+        said = answer.get()
+        if said.get("error") is not None:
+            raise RuntimeError(said["error"])
+        return said.get("result") or {}
+
+    def _send(self, frame):
+        line = json.dumps(frame, ensure_ascii=False) + "\n"
+        with self._lock:
+            try:
+                self._out.write(line)
+                self._out.flush()
+            except (BrokenPipeError, ValueError):
+                pass
+
+
+class _Answer:
+    def __init__(self, is_dialog):
+        self.is_dialog = is_dialog
+        self._ready = threading.Event()
+        self._frame = None
+
+    def set(self, frame):
+        self._frame = frame
+        self._ready.set()
+
+    def set_exception(self):
+        self._ready.set()
+
+    def get(self):
+        self._ready.wait()
+        if self._frame is None:
+            raise Cancelled("the agent has ended")
+        return self._frame

@@ -1,0 +1,120 @@
+/** The contexts that handlers get. */
+
+import type { Link } from "./link.js";
+import type { Mirror } from "./mirror.js";
+import { ModelView } from "./models.js";
+import { notCarried } from "./not_carried.js";
+import type { ContextUsage, Model } from "./protocol.js";
+import { SessionView } from "./session.js";
+import { textOf } from "./text.js";
+import { type Handling, UserInterface } from "./ui.js";
+
+/** What a compaction is asked for with. */
+export interface CompactOptions {
+  customInstructions?: string;
+  onComplete?: (result: unknown) => void;
+  onError?: (error: Error) => void;
+}
+
+/** The context of a handler, as pi's interface has it. */
+export interface Context {
+  readonly ui: UserInterface;
+  readonly hasUI: boolean;
+  readonly cwd: string;
+  readonly sessionManager: SessionView;
+  readonly modelRegistry: ModelView;
+  readonly model: Model | undefined;
+  isIdle(): boolean;
+  abort(): void;
+  hasPendingMessages(): boolean;
+  shutdown(): void;
+  getContextUsage(): ContextUsage | undefined;
+  compact(options?: CompactOptions): void;
+  getSystemPrompt(): string;
+}
+
+/** What a command can do besides. */
+export interface CommandContext extends Context {
+  waitForIdle(): Promise<void>;
+  newSession(options?: { parentSession?: string; setup?: unknown }): Promise<{ cancelled: boolean }>;
+  fork(entryId: string): Promise<{ cancelled: boolean }>;
+  switchSession(path: string): Promise<{ cancelled: boolean }>;
+  navigateTree(): never;
+  reload(): never;
+}
+
+/** Makes the contexts of one extension. */
+export class Contexts {
+  readonly #session: SessionView;
+  readonly #models: ModelView;
+
+  constructor(
+    private readonly link: Link,
+    private readonly mirror: Mirror,
+    private readonly extension: string,
+  ) {
+    this.#session = new SessionView(mirror);
+    this.#models = new ModelView(mirror);
+  }
+
+  /** The context of an event or a tool. */
+  plain(handling: Handling): Context {
+    const { link, mirror } = this;
+    let ui: UserInterface | undefined;
+    const makeUi = (): UserInterface => (ui ??= new UserInterface(link, this.extension, handling));
+    return {
+      get ui() {
+        return makeUi();
+      },
+      hasUI: mirror.agent.hasUI,
+      cwd: mirror.agent.cwd,
+      sessionManager: this.#session,
+      modelRegistry: this.#models,
+      get model() {
+        return mirror.state.model ?? undefined;
+      },
+      isIdle: () => mirror.state.idle ?? true,
+      abort: () => link.tell({ type: "abort" }),
+      hasPendingMessages: () => (mirror.state.pendingMessages ?? 0) > 0,
+      shutdown: () => link.tell({ type: "shutdown" }),
+      getContextUsage: () => mirror.state.contextUsage ?? undefined,
+      compact: (options) => this.#compact(options),
+      getSystemPrompt: () => mirror.state.systemPrompt ?? "",
+    };
+  }
+
+  /** The context of a command. */
+  command(handling: Handling): CommandContext {
+    const { link } = this;
+    const more = {
+      waitForIdle: async () => void (await link.ask({ type: "wait_for_idle" }).answer),
+      newSession: async (options?: { parentSession?: string; setup?: unknown }) => {
+        if (options?.setup !== undefined) notCarried("ctx.newSession({ setup })", "the agent alone writes sessions");
+        const parent = options?.parentSession;
+        const question = { type: "new_session", ...(parent === undefined ? {} : { parentSession: parent }) } as const;
+        return cancellation(await link.ask(question).answer);
+      },
+      fork: async (entryId: string) =>
+        cancellation(await link.ask({ type: "fork", entryId: textOf(entryId) }).answer),
+      switchSession: async (path: string) =>
+        cancellation(await link.ask({ type: "switch_session", path: textOf(path) }).answer),
+      navigateTree: () => notCarried("ctx.navigateTree()"),
+      reload: () => notCarried("ctx.reload()"),
+    };
+    // A copy would read the getters now.
+    return Object.defineProperties(this.plain(handling), Object.getOwnPropertyDescriptors(more)) as CommandContext;
+  }
+
+  #compact(options: CompactOptions = {}): void {
+    const { customInstructions } = options;
+    const question = { type: "compact", ...(customInstructions === undefined ? {} : { customInstructions }) } as const;
+    this.link.ask(question).answer.then(
+      (result) => options.onComplete?.(result),
+      (error: unknown) => options.onError?.(error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+}
+
+function cancellation(result: { cancelled: boolean } | undefined): { cancelled: boolean } {
+  return { cancelled: result?.cancelled ?? false };
+}

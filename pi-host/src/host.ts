@@ -1,0 +1,211 @@
+/** Serves extensions of pi to an agent: takes its frames, runs handlers, answers. */
+
+import { createApi, type Shared } from "./api.js";
+import { Contexts } from "./context.js";
+import { createEventBus } from "./event_bus.js";
+import { Extension } from "./extension.js";
+import { handle } from "./handle.js";
+import { Link } from "./link.js";
+import type { Loader } from "./load.js";
+import { Mirror } from "./mirror.js";
+import {
+  type HostFrame,
+  type HostInitialize,
+  type Initialized,
+  type OfferedExtension,
+  PROTOCOL,
+  type ToolProgress,
+  type ToolResult,
+} from "./protocol.js";
+import { messageOf } from "./text.js";
+import type { Handling } from "./ui.js";
+
+type Incoming<K> = Extract<HostFrame, { type: K }>;
+
+/** An event of pi that the agent never sends. */
+const NEVER_SENT = "resources_discover";
+
+/** An extension with what makes its contexts. */
+interface Loaded {
+  readonly extension: Extension;
+  readonly contexts: Contexts;
+}
+
+/** The extensions of one process, and the agent that they serve. */
+export class Host {
+  readonly link: Link;
+  readonly #loader: (mirror: Mirror) => Loader;
+  readonly #loaded = new Map<string, Loaded>();
+  /** The questions of the agent that are being handled. */
+  readonly #handlings = new Map<string, AbortController>();
+  readonly #events = createEventBus();
+  #mirror: Mirror | undefined;
+  #ready = false;
+
+  constructor(
+    /** Writes a line, with its end. */
+    write: (line: string) => void,
+    /** Makes what loads extensions, once the agent has introduced itself. */
+    loader: (mirror: Mirror) => Loader,
+  ) {
+    this.link = new Link(write, (frame) => this.#receive(frame));
+    this.#loader = loader;
+  }
+
+  /** Reports what failed where nobody waits: in a timer, in a promise that was forgotten. */
+  uncaught(error: unknown): void {
+    const stack = error instanceof Error ? (error.stack ?? "") : "";
+    const path = [...this.#loaded.keys()].find((path) => stack.includes(path));
+    this.#failed(path, "uncaught", error);
+  }
+
+  #receive(frame: Exclude<HostFrame, { type: "response" }>): void {
+    switch (frame.type) {
+      case "initialize":
+        return this.#answer(frame.id, () => this.#initialize(frame));
+      case "state":
+        return this.#mirror?.change(frame.state);
+      case "entries":
+        return this.#mirror?.join(frame.entries, frame.leafId, frame.reset, frame.header);
+      case "cancel":
+        return this.#handlings.get(frame.id)?.abort();
+      case "event":
+        return frame.id === undefined ? this.#told(frame) : this.#asked(frame, frame.id);
+      case "command":
+        return this.#answer(frame.id, (handling) => this.#command(frame, handling));
+      case "tool":
+        return this.#answer(frame.id, (handling, signal) => this.#tool(frame, handling, signal));
+      default:
+        // A younger agent may say more.
+        return undefined;
+    }
+  }
+
+  /** Handles a question: the response stands behind every frame of its handling. */
+  #answer(id: string, work: (handling: Handling, signal: AbortSignal) => Promise<unknown>): void {
+    const handling: Handling = { id, open: true };
+    const controller = new AbortController();
+    this.#handlings.set(id, controller);
+    void work(handling, controller.signal)
+      .then(
+        (result) => this.link.answer(id, result),
+        (error: unknown) => this.link.refuse(id, error),
+      )
+      .finally(() => {
+        handling.open = false;
+        this.#handlings.delete(id);
+      });
+  }
+
+  async #initialize(frame: HostInitialize): Promise<Initialized> {
+    if (frame.protocol !== PROTOCOL) {
+      throw new Error(`agentese-pi-host speaks version ${PROTOCOL} of the extension protocol, not ${frame.protocol}`);
+    }
+    this.#mirror = new Mirror(frame);
+    const loader = this.#loader(this.#mirror);
+    const extensions: OfferedExtension[] = [];
+    // One after the other, as they are named: the first that registers a name has it.
+    for (const path of frame.extensions) extensions.push(await this.#load(path, loader, this.#mirror));
+    this.#ready = true;
+    return { protocol: PROTOCOL, extensions, watch: ["state", "entries"] };
+  }
+
+  async #load(path: string, loader: Loader, mirror: Mirror): Promise<OfferedExtension> {
+    const extension = new Extension(path);
+    try {
+      const factory = await loader(path);
+      await factory(createApi(extension, this.#shared(mirror)));
+    } catch (error) {
+      return { path, error: messageOf(error) };
+    }
+    if (extension.handlers.has(NEVER_SENT)) {
+      this.link.log("warning", `${path}: agentese-pi-host does not carry the event ${NEVER_SENT}: it never comes`);
+    }
+    this.#loaded.set(path, { extension, contexts: new Contexts(this.link, mirror, path) });
+    return extension.offered();
+  }
+
+  #shared(mirror: Mirror): Shared {
+    const isReady = (): boolean => this.#ready;
+    return {
+      link: this.link,
+      mirror,
+      events: this.#events,
+      get ready() {
+        return isReady();
+      },
+      registered: (extension) => {
+        if (this.#ready) this.link.tell({ type: "register", offered: extension.offered() });
+      },
+    };
+  }
+
+  /** An event that nobody waits for. Those of one extension are handled one after another. */
+  #told(frame: Incoming<"event">): void {
+    const loaded = this.#loaded.get(frame.extension);
+    if (loaded === undefined) return;
+    const { extension } = loaded;
+    const run = async (): Promise<void> => {
+      await this.#handle(loaded, frame, { open: false }, new AbortController().signal);
+    };
+    const mine = (extension.told === undefined ? run() : extension.told.then(run)).finally(() => {
+      if (extension.told === mine) extension.told = undefined;
+    });
+    extension.told = mine;
+  }
+
+  #asked(frame: Incoming<"event">, id: string): void {
+    this.#answer(id, async (handling, signal) => this.#handle(this.#of(frame.extension), frame, handling, signal));
+  }
+
+  async #handle(loaded: Loaded, frame: Incoming<"event">, handling: Handling, signal: AbortSignal): Promise<unknown> {
+    const { extension, contexts } = loaded;
+    const { event } = frame;
+    return handle(event, {
+      handlers: [...(extension.handlers.get(event.type) ?? [])],
+      context: contexts.plain(handling),
+      signal,
+      failed: (error) => this.#failed(extension.path, event.type, error),
+    });
+  }
+
+  async #command(frame: Incoming<"command">, handling: Handling): Promise<undefined> {
+    const { extension, contexts } = this.#of(frame.extension);
+    const command = extension.commands.get(frame.name);
+    if (command === undefined) throw new Error(`${frame.extension} has no command ${frame.name}`);
+    await command.handler(frame.args, contexts.command(handling));
+    return undefined;
+  }
+
+  async #tool(frame: Incoming<"tool">, handling: Handling, signal: AbortSignal): Promise<ToolResult> {
+    const { extension, contexts } = this.#of(frame.extension);
+    const tool = extension.tools.get(frame.name);
+    if (tool === undefined) throw new Error(`${frame.extension} has no tool ${frame.name}`);
+    const update = (partial: Omit<ToolProgress, "type" | "id">): void => {
+      if (handling.open) this.link.tell({ type: "tool_update", id: frame.id, ...shown(partial) });
+    };
+    const result = await tool.execute(frame.toolCallId, frame.params, signal, update, contexts.plain(handling));
+    return shown((result ?? {}) as ToolResult);
+  }
+
+  #of(path: string): Loaded {
+    const loaded = this.#loaded.get(path);
+    if (loaded === undefined) throw new Error(`no extension ${path} is loaded`);
+    return loaded;
+  }
+
+  #failed(extension: string | undefined, event: string, error: unknown): void {
+    this.link.tell({
+      type: "failed",
+      ...(extension === undefined ? {} : { extension }),
+      event,
+      error: messageOf(error),
+    });
+  }
+}
+
+/** What a tool shows or gives: content at least. */
+function shown<T extends { content: unknown; details?: unknown }>(result: T): T {
+  const { content, details } = result;
+  return { content: content ?? [], ...(details === undefined ? {} : { details }) } as T;
+}

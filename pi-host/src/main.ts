@@ -1,0 +1,39 @@
+/** The program: an extension process that serves the agent on its stdin and stdout. */
+
+import { Host } from "./host.js";
+import { createLoader } from "./load.js";
+import { modules } from "./modules/index.js";
+import { takeStdio } from "./stdio.js";
+
+const USAGE = "agentese-pi-host: started by an agent, it speaks agentese's extension protocol on stdin and stdout";
+
+function main(): void {
+  if (process.stdin.isTTY) {
+    process.stderr.write(`${USAGE}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  const channel = takeStdio();
+  const write = (line: string): void => {
+    try {
+      channel.write(line);
+    } catch {
+      // The agent is gone.
+      process.exit(0);
+    }
+  };
+  const host = new Host(write, (mirror) => createLoader(modules(mirror), cacheFolder()));
+  process.on("uncaughtException", (error) => host.uncaught(error));
+  process.on("unhandledRejection", (error) => host.uncaught(error));
+  channel.input.on("data", (chunk: Buffer) => host.link.push(chunk));
+  channel.input.on("end", () => process.exit(0));
+  channel.input.on("error", () => process.exit(0));
+}
+
+/** The folder after `--cache`: where compiled extensions are kept. It has to be nobody else's, for what is there is run. */
+function cacheFolder(): string | undefined {
+  const at = process.argv.indexOf("--cache");
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+main();

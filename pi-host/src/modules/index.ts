@@ -1,0 +1,26 @@
+/** The packages that extensions of pi import, as far as this host has them. */
+
+import * as typebox from "@sinclair/typebox";
+import * as typeboxCompiler from "@sinclair/typebox/compiler";
+import * as typeboxErrors from "@sinclair/typebox/errors";
+import * as typeboxValue from "@sinclair/typebox/value";
+
+import type { Mirror } from "../mirror.js";
+import { moduleWith } from "../not_carried.js";
+import { piAi } from "./pi_ai.js";
+import { piCodingAgent } from "./pi_coding_agent.js";
+import { piTui } from "./pi_tui.js";
+
+/** The modules by the name under which they are imported. */
+export function modules(mirror: Mirror): Record<string, unknown> {
+  return {
+    "@mariozechner/pi-coding-agent": moduleWith("@mariozechner/pi-coding-agent", piCodingAgent(mirror)),
+    "@mariozechner/pi-ai": moduleWith("@mariozechner/pi-ai", piAi(mirror)),
+    "@mariozechner/pi-tui": moduleWith("@mariozechner/pi-tui", piTui()),
+    "@mariozechner/pi-agent-core": moduleWith("@mariozechner/pi-agent-core", {}),
+    "@sinclair/typebox": typebox,
+    "@sinclair/typebox/compiler": typeboxCompiler,
+    "@sinclair/typebox/errors": typeboxErrors,
+    "@sinclair/typebox/value": typeboxValue,
+  };
+}

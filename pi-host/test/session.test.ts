@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+
+import type { Model } from "../src/protocol.js";
+import { Agent, extension } from "./support/agent.js";
+
+const MODEL = { id: "m", name: "M", provider: "p", api: "a", reasoning: true } as unknown as Model;
+
+const PROBE = extension(
+  `pi.registerFlag("plan", { type: "boolean", default: false }); pi.registerFlag("name", { type: "string" });
+   pi.registerCommand("probe", { handler: async (args: string, ctx: any) => {
+     const value = await new Function("ctx", "pi", "return (async () => (" + args + "))()")(ctx, pi);
+     ctx.ui.notify(JSON.stringify(value) ?? "undefined");
+   } });`,
+);
+
+async function start(t: TestContext): Promise<Agent> {
+  const agent = new Agent(t, { "probe.ts": PROBE });
+  await agent.initialize("probe.ts");
+  return agent;
+}
+
+/** What an expression gives in a command, where it asks nothing of the agent. */
+async function value(agent: Agent, expression: string): Promise<unknown> {
+  const id = agent.command("probe.ts", "probe", expression);
+  const { message } = await agent.next("notify");
+  await agent.response(id);
+  return message === "undefined" ? undefined : (JSON.parse(message) as unknown);
+}
+
+test("getters see what the agent told", async (t) => {
+  const agent = await start(t);
+  assert.equal(await value(agent, "pi.getFlag('plan')"), false);
+  assert.equal(await value(agent, "ctx.model"), undefined);
+  agent.send({
+    type: "state",
+    state: {
+      idle: false, pendingMessages: 2, model: MODEL, models: [MODEL], thinkingLevel: "high", sessionId: "s1",
+      sessionFile: "/s/f.jsonl", sessionName: "n", systemPrompt: "be good", flags: { plan: true, name: "x", other: 1 },
+      contextUsage: { tokens: 5, contextWindow: 10, percent: 50 }, activeTools: ["read"],
+      tools: [{ name: "read", description: "Reads", parameters: {} }], commands: [{ name: "c", source: "prompt" }],
+    },
+  });
+  agent.send({ type: "state", state: { idle: true } });
+  const expected = {
+    "ctx.isIdle()": true,
+    "ctx.hasPendingMessages()": true,
+    "ctx.model": MODEL,
+    "ctx.getSystemPrompt()": "be good",
+    "ctx.getContextUsage()": { tokens: 5, contextWindow: 10, percent: 50 },
+    "[pi.getFlag('plan'), pi.getFlag('name'), pi.getFlag('other')]": [true, "x", null],
+    "pi.getActiveTools()": ["read"],
+    "pi.getAllTools()": [{ name: "read", description: "Reads", parameters: {} }],
+    "pi.getCommands()": [{ name: "c", source: "prompt" }],
+    "pi.getThinkingLevel()": "high",
+    "pi.getSessionName()": "n",
+    "ctx.modelRegistry.find('p', 'm')": MODEL,
+    "ctx.modelRegistry.getAvailable()": [MODEL],
+    "[ctx.sessionManager.getSessionFile(), ctx.sessionManager.getSessionDir(), ctx.sessionManager.getSessionId()]": ["/s/f.jsonl", "/s", "s1"],
+  };
+  for (const [expression, result] of Object.entries(expected)) assert.deepEqual(await value(agent, expression), result, expression);
+  agent.send({ type: "state", state: { model: null, sessionName: null, sessionFile: null, contextUsage: null } });
+  assert.deepEqual(
+    await value(agent, "[ctx.model, pi.getSessionName(), ctx.sessionManager.getSessionFile(), ctx.getContextUsage()]"),
+    [null, null, null, null],
+  );
+});
+
+test("the session is read as a tree", async (t) => {
+  const agent = await start(t);
+  const entry = (id: string, parentId: string | null, more: object = {}): object => ({ type: "custom", id, parentId, timestamp: "t", ...more });
+  const header = { type: "session", id: "s1" };
+  const entries = [entry("a", null), entry("b", "a"), entry("c", "a"), entry("l", "c", { type: "label", targetId: "b", label: "mark" })];
+  agent.send({ type: "entries", reset: true, header, entries: entries as never, leafId: "c" });
+  const manager = "ctx.sessionManager";
+  assert.deepEqual(await value(agent, `${manager}.getEntries()`), entries);
+  assert.deepEqual(await value(agent, `${manager}.getHeader()`), header);
+  assert.deepEqual(await value(agent, `${manager}.getBranch().map((e) => e.id)`), ["a", "c"]);
+  assert.deepEqual(await value(agent, `${manager}.getBranch("b").map((e) => e.id)`), ["a", "b"]);
+  assert.deepEqual(await value(agent, `${manager}.getLeafEntry().id`), "c");
+  assert.deepEqual(await value(agent, `[${manager}.getLabel("b"), ${manager}.getLabel("a")]`), ["mark", null]);
+  const shape = `(function shape(n) { return [n.entry.id, n.label ?? null, n.children.map(shape)]; })(${manager}.getTree()[0])`;
+  assert.deepEqual(await value(agent, shape), ["a", null, [["b", "mark", []], ["c", null, [["l", null, []]]]]]);
+  const cleared = entry("k", "l", { type: "label", targetId: "b" });
+  agent.send({ type: "entries", reset: false, entries: [cleared] as never, leafId: "k" });
+  assert.deepEqual(await value(agent, `[${manager}.getLabel("b"), ${manager}.getEntry("k").id, ${manager}.getLeafId()]`), [null, "k", "k"]);
+  agent.send({ type: "entries", reset: true, entries: [], leafId: null });
+  assert.deepEqual(await value(agent, `[${manager}.getEntries(), ${manager}.getLeafId(), ${manager}.getBranch()]`), [[], null, []]);
+});
+
+test("actions are frames", async (t) => {
+  const agent = await start(t);
+  const whose = { extension: agent.path("probe.ts") };
+  const cases: [string, object][] = [
+    ["pi.sendMessage({ customType: 'n', content: 'c', display: true, details: { a: 1 }, more: 1 }, { triggerTurn: true, deliverAs: 'nextTurn' })",
+      { type: "send_message", ...whose, message: { customType: "n", content: "c", display: true, details: { a: 1 } }, triggerTurn: true, deliverAs: "nextTurn" }],
+    ["pi.sendUserMessage('hello', { deliverAs: 'followUp' })", { type: "send_user_message", ...whose, content: "hello", deliverAs: "followUp" }],
+    ["pi.appendEntry('k', { n: 1 })", { type: "append_entry", ...whose, customType: "k", data: { n: 1 } }],
+    ["pi.setSessionName('n')", { type: "set_session_name", name: "n" }],
+    ["pi.setLabel('e', 'l')", { type: "set_label", entryId: "e", label: "l" }],
+    ["pi.setLabel('e', undefined)", { type: "set_label", entryId: "e", label: null }],
+    ["pi.setActiveTools(['read'])", { type: "set_active_tools", tools: ["read"] }],
+    ["pi.setThinkingLevel('low')", { type: "set_thinking_level", level: "low" }],
+    ["ctx.abort()", { type: "abort" }],
+    ["ctx.shutdown()", { type: "shutdown" }],
+    ["(() => { const loop = { n: 1n }; loop.self = loop; pi.appendEntry('k', [loop, { n: loop.n }]); })()",
+      { type: "append_entry", ...whose, customType: "k", data: [{ n: "1" }, { n: "1" }] }],
+  ];
+  for (const [expression, frame] of cases) {
+    const id = agent.command("probe.ts", "probe", expression);
+    assert.deepEqual(await agent.line(), frame, expression);
+    await agent.next("notify");
+    await agent.response(id);
+  }
+  assert.equal(await value(agent, "pi.getSessionName()"), "n");
+});
+
+test("questions come back with what the agent answers", async (t) => {
+  const agent = await start(t);
+  const cases: [string, object, object, unknown][] = [
+    ["pi.setModel({ provider: 'p', id: 'm' })", { type: "set_model", provider: "p", modelId: "m" }, { result: { found: true } }, true],
+    ["pi.setModel({ provider: 'p', id: 'x' })", { type: "set_model", provider: "p", modelId: "x" }, { result: { found: false } }, false],
+    ["ctx.waitForIdle()", { type: "wait_for_idle" }, {}, undefined],
+    ["ctx.newSession({ parentSession: '/p' })", { type: "new_session", parentSession: "/p" }, { result: { cancelled: true } }, { cancelled: true }],
+    ["ctx.newSession()", { type: "new_session" }, { result: { cancelled: false } }, { cancelled: false }],
+    ["ctx.fork('e')", { type: "fork", entryId: "e" }, { result: { cancelled: false } }, { cancelled: false }],
+    ["ctx.switchSession('/s').catch((e) => e.message)", { type: "switch_session", path: "/s" }, { error: "no such file" }, "no such file"],
+    ["new Promise((onComplete) => ctx.compact({ customInstructions: 'short', onComplete }))",
+      { type: "compact", customInstructions: "short" }, { result: { summary: "s" } }, { summary: "s" }],
+    ["new Promise((done) => ctx.compact({ onError: (e) => done(e.message) }))", { type: "compact" }, { error: "too small" }, "too small"],
+  ];
+  for (const [expression, question, response, result] of cases) {
+    const command = agent.command("probe.ts", "probe", expression);
+    const { id, ...asked } = (await agent.line()) as { id: string; type: string };
+    assert.deepEqual(asked, question);
+    agent.send({ type: "response", id, ...response } as never);
+    const { message } = await agent.next("notify");
+    assert.deepEqual(message === "undefined" ? undefined : JSON.parse(message), result);
+    await agent.response(command);
+  }
+});
+
+test("programs are run, and what they do is the result", async (t) => {
+  const agent = await start(t);
+  const run = async (args: string): Promise<unknown> => value(agent, `pi.exec(${args})`);
+  assert.deepEqual(await run("'sh', ['-c', 'pwd; echo e >&2; exit 3']"), { stdout: `${agent.folder}\n`, stderr: "e\n", code: 3, killed: false });
+  assert.deepEqual(await run("'no-such-program', []"), { stdout: "", stderr: "", code: 1, killed: false });
+  assert.deepEqual(await run("'sleep', ['60'], { timeout: 20 }"), { stdout: "", stderr: "", code: 0, killed: true });
+  assert.deepEqual(await run("'sleep', ['60'], { signal: AbortSignal.abort() }"), { stdout: "", stderr: "", code: 0, killed: true });
+  assert.deepEqual(await run("'pwd', [], { cwd: '/' }"), { stdout: "/\n", stderr: "", code: 0, killed: false });
+});
+
+test("extensions of one process talk to each other", async (t) => {
+  const agent = new Agent(t, {
+    "a.ts": extension(`pi.registerCommand("say", { handler: async (args: string) => pi.events.emit("error", args) });`),
+    "b.ts": extension(
+      `let ctx: any; pi.on("session_start", (_: any, given: any) => { ctx = given; });
+       pi.events.on("error", async () => { throw new Error("a listener that fails"); });
+       const off = pi.events.on("error", (data: string) => { ctx.ui.notify("heard " + data); off(); });`,
+    ),
+  });
+  await agent.initialize("a.ts", "b.ts");
+  await agent.event("b.ts", { type: "session_start" });
+  const id = agent.command("a.ts", "say", "hello");
+  const heard = await agent.next("notify");
+  assert.deepEqual([heard.message, heard.extension], ["heard hello", agent.path("b.ts")]);
+  await agent.response(id);
+  await agent.response(agent.command("a.ts", "say", "again"));
+});
+
+test("a question about what is not there is refused", async (t) => {
+  const agent = await start(t);
+  const { error } = await agent.response(agent.command("probe.ts", "nope"));
+  assert.equal(error, `${agent.path("probe.ts")} has no command nope`);
+  const tool = await agent.ask({ type: "tool", extension: agent.path("x.ts"), name: "t", toolCallId: "c", params: {} });
+  assert.equal(tool.error, `no extension ${agent.path("x.ts")} is loaded`);
+});

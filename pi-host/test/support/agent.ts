@@ -1,0 +1,168 @@
+/** The agent's side of the protocol, for tests: starts the bundle that the binary embeds and talks with it. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+
+import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, Initialized } from "../../src/protocol.js";
+
+/** No wait of a test takes longer, in milliseconds. */
+const PATIENCE = 30_000;
+
+/** The repository; tests are compiled into `build/test`. */
+export const repository = join(import.meta.dirname, "../../..");
+
+/** The program under test. */
+export const bundle = join(repository, "server/src/extensions/node_host/agentese-pi-host.mjs");
+
+type Response = FrameOf<"response">;
+
+/** A frame of the extension process, or a line that is none. */
+type Line = ExtensionFrame | { type: "noise"; line: string };
+
+/** An agent with one extension process. */
+export class Agent {
+  /** What the process wrote on stderr. */
+  stderr = "";
+  /** How the process ended. */
+  readonly exit: Promise<number | null>;
+  readonly folder: string;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #lines: Line[] = [];
+  #wake: () => void = () => {};
+  #rest = "";
+  #nextId = 1;
+
+  /** Starts the host in a folder of its own. It ends with the test. */
+  constructor(test: TestContext, files: Record<string, string> = {}, over: "pipes" | "sockets" = "sockets") {
+    this.folder = mkdtempSync(join(tmpdir(), "agentese-pi-host-"));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.folder, name)), { recursive: true });
+      writeFileSync(join(this.folder, name), text);
+    }
+    // Node connects its children by sockets; agents use pipes.
+    const piped = ["sh", "-c", 'cat | "$0" "$1" 2>stderr | cat', process.execPath, bundle];
+    const [program = "", ...args] = over === "pipes" ? piped : [process.execPath, bundle];
+    this.#child = spawn(program, args, { cwd: this.folder });
+    this.#child.stdin.on("error", () => {});
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
+    this.exit = new Promise((resolve) => this.#child.on("close", resolve));
+    void this.exit.then(() => this.#wake());
+    test.after(async () => {
+      this.#child.stdin.destroy();
+      if (over === "sockets") this.#child.kill("SIGKILL");
+      await this.exit;
+      rmSync(this.folder, { recursive: true });
+    });
+  }
+
+  /** The path of a file in its folder. */
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** Sends a frame. */
+  send(frame: HostFrame): void {
+    this.#child.stdin.write(`${JSON.stringify(frame)}\n`);
+  }
+
+  /** Ends stdin. */
+  end(): void {
+    this.#child.stdin.end();
+  }
+
+  /** Introduces itself, and gives what the extensions bring. */
+  async initialize(...names: string[]): Promise<Initialized> {
+    const { result, error } = await this.ask({
+      type: "initialize",
+      protocol: 1,
+      agentVersion: "0.1.0",
+      mode: "rpc",
+      hasUI: true,
+      cwd: this.folder,
+      agentDir: this.path("agent"),
+      extensions: names.map((name) => this.path(name)),
+    } as Omit<HostFrame & { type: "initialize" }, "id">);
+    if (error !== undefined) throw new Error(error);
+    return result as unknown as Initialized;
+  }
+
+  /** Sends a question, and gives its id. */
+  question(frame: object): string {
+    const id = String(this.#nextId++);
+    this.send({ ...frame, id } as HostFrame);
+    return id;
+  }
+
+  /** Sends a question and waits for its response; every frame before it must have been looked at. */
+  async ask(frame: object): Promise<Response> {
+    return this.response(this.question(frame));
+  }
+
+  /** Tells of an event and waits for what the handlers answer. */
+  async event(name: string, event: HookEvent): Promise<Response> {
+    return this.ask({ type: "event", extension: this.path(name), event });
+  }
+
+  /** Tells of an event that nobody waits for. */
+  tell(name: string, event: HookEvent): void {
+    this.send({ type: "event", extension: this.path(name), event });
+  }
+
+  /** Starts a command, and gives the id of the question. */
+  command(extension: string, name: string, args = ""): string {
+    return this.question({ type: "command", extension: this.path(extension), name, args });
+  }
+
+  /** The response of that id, which has to be the next frame. */
+  async response(id: string): Promise<Response> {
+    const frame = await this.next("response");
+    if (frame.id !== id) throw new Error(`a response to ${frame.id}, not to ${id}`);
+    return frame;
+  }
+
+  /** The next frame, which has to be of that type. */
+  async next<K extends ExtensionFrame["type"]>(type: K): Promise<FrameOf<K>> {
+    const line = await this.line();
+    if (line.type !== type) throw new Error(`${JSON.stringify(line)} came, and not a frame ${type}`);
+    return line as FrameOf<K>;
+  }
+
+  /** The next line. Fails where none comes. */
+  async line(): Promise<Line> {
+    const late = AbortSignal.timeout(PATIENCE);
+    for (;;) {
+      const line = this.#lines.shift();
+      if (line !== undefined) return line;
+      if (late.aborted) throw new Error(`no frame came within ${PATIENCE} ms; stderr: ${this.stderr}`);
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        throw new Error(`the process has ended; stderr: ${this.stderr}`);
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        late.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  }
+
+  #take(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      try {
+        this.#lines.push(JSON.parse(line) as ExtensionFrame);
+      } catch {
+        this.#lines.push({ type: "noise", line });
+      }
+    }
+    this.#wake();
+  }
+}
+
+/** An extension whose factory has that body. */
+export function extension(body: string, head = ""): string {
+  return `${head}\nexport default function (pi: any) {\n${body}\n}\n`;
+}

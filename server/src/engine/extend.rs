@@ -1,0 +1,203 @@
+//! What extensions do with an engine.
+
+use std::sync::{Arc, Weak};
+
+use agentese::types::{AgentMessage, CustomMessage, Model, ThinkingLevel};
+use serde_json::Value;
+
+use super::agent_loop::AgentLoop;
+use super::run::Run;
+use super::state::{Kind, Phase};
+use super::work::Work;
+use super::{Begun, Engine, Event, PromptError, Shared};
+use crate::session::EntryId;
+use crate::tools::ToolSet;
+
+/// When a message that is not the user's reaches the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As soon as possible while a run is going on. While the engine is idle it joins the session.
+    Steer,
+    /// When the agent would stop. While the engine is idle it joins the session.
+    FollowUp,
+    /// With the user's next prompt.
+    NextTurn,
+}
+
+/// A way to an engine that keeps nothing alive.
+#[derive(Clone)]
+pub struct Link(Weak<Shared>);
+
+impl Link {
+    /// The engine, while it is there. What is given does not abort anything when it is dropped.
+    pub fn engine(&self) -> Option<Engine> {
+        self.0.upgrade().map(|shared| Engine { shared, owner: false })
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Link").field("alive", &(self.0.strong_count() > 0)).finish()
+    }
+}
+
+/// The entries of a session, as they stand in its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entries {
+    /// The head of the file.
+    pub header: Value,
+    /// The entries in the order of the file.
+    pub entries: Vec<Value>,
+    /// The entry at which the conversation is.
+    pub leaf: Option<String>,
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_default()
+}
+
+impl Engine {
+    /// A way to this engine for those whom it keeps alive itself.
+    pub fn link(&self) -> Link {
+        Link(Arc::downgrade(&self.shared))
+    }
+
+    /// Puts a message of an extension into the conversation: into the run that is going on, else into the
+    /// session at once, with its events. With `begins` an idle engine begins to work with it; refused where
+    /// that cannot be.
+    pub fn custom_message(
+        &self,
+        mut message: CustomMessage,
+        delivery: Delivery,
+        begins: bool,
+    ) -> Result<Option<Begun>, PromptError> {
+        message.timestamp = self.shared.options.clock.now_ms();
+        let message = AgentMessage::from(message);
+        let mut state = self.shared.state();
+        if state.closing {
+            return Err(PromptError::Closing);
+        }
+        if delivery == Delivery::NextTurn {
+            state.next_prompt.push(message);
+            return Ok(None);
+        }
+        if let Some(working) = state.work.as_ref().filter(|working| working.kind == Kind::Prompt) {
+            let _ = working;
+            match delivery {
+                Delivery::FollowUp => state.queues.follow_up(message),
+                Delivery::Steer | Delivery::NextTurn => state.queues.steer(message),
+            }
+            return Ok(None);
+        }
+        if begins && state.work.is_none() {
+            return self.shared.start(state, vec![message], None).map(Some);
+        }
+        let message = Arc::new(message);
+        let sink = &self.shared.sink;
+        sink.push(Event::MessageStarted(&message));
+        state.session.append(message.clone());
+        sink.push(Event::MessageEnded(&message));
+        Ok(None)
+    }
+
+    /// Keeps something in the session that the model does not see.
+    pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
+        self.shared.state().session.custom(custom_type, data)
+    }
+
+    /// Labels an entry, or takes its label away; false where there is no such entry.
+    pub fn label(&self, entry: &str, label: Option<&str>) -> bool {
+        self.shared.state().session.label(entry, label).is_some()
+    }
+
+    /// The session's entries.
+    pub fn entries(&self) -> Entries {
+        let state = self.shared.state();
+        Entries {
+            header: json(state.session.header().json()),
+            entries: state.session.entries().iter().map(|entry| json(entry.json())).collect(),
+            leaf: state.session.leaf().map(|leaf| leaf.id().to_string()),
+        }
+    }
+
+    /// What has changed for somebody who knows that many entries of a session, and where the conversation
+    /// was: the session's id, whether everything is given anew, and the entries. None where nothing has.
+    pub fn entries_after(
+        &self,
+        session: &str,
+        known: usize,
+        leaf: Option<&str>,
+    ) -> Option<(String, bool, Entries)> {
+        let state = self.shared.state();
+        let now = state.session.leaf().map(|leaf| leaf.id().to_string());
+        let entries = state.session.entries();
+        let reset = state.session.id() != session || known > entries.len();
+        if !reset && known == entries.len() && now.as_deref() == leaf {
+            return None;
+        }
+        let news = &entries[if reset { 0 } else { known }..];
+        let entries = Entries {
+            header: json(state.session.header().json()),
+            entries: news.iter().map(|entry| json(entry.json())).collect(),
+            leaf: now,
+        };
+        Some((state.session.id().to_owned(), reset, entries))
+    }
+
+    /// The tools that the model can call.
+    pub fn tools(&self) -> ToolSet {
+        self.shared.tools()
+    }
+
+    /// What the model is told beforehand, as of now.
+    pub fn system_prompt(&self) -> String {
+        self.shared.system_prompt()
+    }
+
+    /// Whether no work is going on.
+    pub fn is_idle(&self) -> bool {
+        self.shared.state().work.is_none()
+    }
+
+    /// Tokens in the model's context, estimated, and the model; none without a model.
+    pub fn context_usage(&self) -> Option<(u64, Model)> {
+        let state = self.shared.state();
+        let model = state.model.clone()?;
+        Some((super::compaction::context_tokens(state.session.messages()), model))
+    }
+
+    /// The model and how hard it thinks.
+    pub fn model(&self) -> (Option<Model>, ThinkingLevel) {
+        let state = self.shared.state();
+        (state.model.clone(), state.thinking)
+    }
+
+    /// Tells whoever listens that an extension failed.
+    pub fn extension_failed(&self, extension: &str, event: &str, error: &str) {
+        self.shared.sink.push(Event::ExtensionFailed { extension, event, error });
+    }
+}
+
+impl Shared {
+    /// Reserves an idle engine for a run that begins with those messages.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        mut state: std::sync::MutexGuard<'_, super::state::State>,
+        messages: Vec<AgentMessage>,
+        said: Option<super::run::Said>,
+    ) -> Result<Begun, PromptError> {
+        let options = &self.options;
+        let no_model = || PromptError::NoModel(options.no_model.clone());
+        let model = state.model.clone().ok_or_else(no_model)?;
+        options.catalog.ready(&model).map_err(|reason| PromptError::NotReady(reason.to_string()))?;
+        state.keep_deferred();
+        let waited = std::mem::take(&mut state.next_prompt);
+        let working = state.begin(Kind::Prompt, Phase::Running);
+        let (work, abort) = (Work::new(self.clone(), working), working.abort.clone());
+        let steps = AgentLoop::new(messages.into_iter().chain(waited));
+        let run = Run::new(self, &state, steps, abort).map(|run| run.begins_with(said));
+        // Without a run the reservation is given up as soon as the state is free.
+        drop(state);
+        Ok(Begun::run(work, run.ok_or_else(no_model)?))
+    }
+}

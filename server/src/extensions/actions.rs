@@ -1,0 +1,249 @@
+//! What extensions do with the agent.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::types::{
+    Cancellation, CustomMessage, DeliverAs, DoSendMessage, DoSendUserMessage, ExtensionFrame, FoundResult,
+    InputBlock, InputContent, InputSource, OfferedExtension, SessionEntries,
+};
+use serde_json::{Map, Value};
+
+use super::hooks::Heard;
+use super::process::Process;
+use super::requests::{answer, refuse};
+use super::{Host, type_of, watch};
+use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
+
+/// How an action ends: with a result, or with why it was refused.
+type Ended = Result<Value, String>;
+
+fn done() -> Ended {
+    Ok(Value::Null)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn value(result: impl serde::Serialize) -> Ended {
+    serde_json::to_value(result).map_err(text)
+}
+
+fn cancelled(done: bool) -> Ended {
+    value(Cancellation::new(!done))
+}
+
+impl Host {
+    /// Carries out an action; what takes time goes on by itself.
+    pub(super) fn act(&self, process: &Arc<Process>, action: ExtensionFrame) {
+        use ExtensionFrame as Do;
+        let Some(engine) = self.engine() else { return };
+        let kind = action.tag().to_owned();
+        let end = |id: Option<String>, extension: Option<String>, ended: Ended| {
+            self.end(process, id.as_deref(), extension.as_deref(), &kind, ended);
+        };
+        match action {
+            Do::SendMessage(action) => {
+                let (id, extension) = (action.id.clone(), action.extension.clone());
+                end(id, extension, self.send_message(process, &engine, action));
+            }
+            Do::SendUserMessage(action) => self.send_user_message(process, action),
+            Do::AppendEntry(action) => {
+                engine.append_entry(&action.custom_type, action.data.as_option());
+                end(action.id, action.extension, done());
+            }
+            Do::SetSessionName(action) => {
+                end(
+                    action.id,
+                    None,
+                    engine.set_session_name(&action.name).map_err(text).map(|()| Value::Null),
+                );
+            }
+            Do::SetLabel(action) => {
+                let found = engine.label(&action.entry_id, action.label.as_option().map(String::as_str));
+                let missing = || format!("there is no entry {}", action.entry_id);
+                end(action.id, None, if found { done() } else { Err(missing()) });
+            }
+            Do::SetActiveTools(action) => {
+                self.state().active = Some(action.tools);
+                end(action.id, None, done());
+            }
+            Do::SetModel(action) => {
+                let found = engine.set_model(&action.provider, &action.model_id).is_some();
+                end(action.id, None, value(FoundResult::new(found)));
+            }
+            Do::SetThinkingLevel(action) => {
+                engine.set_thinking(action.level);
+                end(action.id, None, done());
+            }
+            Do::Abort(action) => {
+                tokio::spawn(async move { engine.abort().await });
+                end(action.id, None, done());
+            }
+            Do::Shutdown(action) => {
+                end(action.id, None, done());
+                self.end_agent(process);
+            }
+            Do::GetState(action) => end(Some(action.id), None, value(watch::state(self, &engine))),
+            Do::GetEntries(action) => end(Some(action.id), None, value(entries(&engine))),
+            Do::Register(action) => end(action.id, None, self.register(process, action.offered)),
+            Do::WaitForIdle(action) if engine.is_idle() => end(Some(action.id), None, done()),
+            later => self.act_later(process, later),
+        }
+        self.changed();
+    }
+
+    /// Actions that take their time. A command that asks for one counts as accepted.
+    fn act_later(&self, process: &Arc<Process>, action: ExtensionFrame) {
+        use ExtensionFrame as Do;
+        let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
+        accept_all(process);
+        let (process, kind) = (process.clone(), action.tag().to_owned());
+        tokio::spawn(async move {
+            let (id, ended) = match action {
+                Do::Compact(action) => {
+                    let result = engine.compact(action.custom_instructions.as_deref()).await;
+                    (action.id, result.map_err(text).and_then(value))
+                }
+                Do::WaitForIdle(action) => {
+                    engine.settle().await;
+                    (Some(action.id), done())
+                }
+                Do::NewSession(action) => {
+                    (action.id, cancelled(engine.new_session(action.parent_session).await))
+                }
+                Do::Fork(action) => {
+                    let result = engine.fork(&action.entry_id).await;
+                    (action.id, result.map_err(text).and_then(|(_, done)| cancelled(done)))
+                }
+                Do::SwitchSession(action) => {
+                    let result = engine.switch_session(Path::new(&action.path)).await;
+                    (action.id, result.map_err(text).and_then(cancelled))
+                }
+                _ => return,
+            };
+            me.refresh(&process);
+            me.end(&process, id.as_deref(), None, &kind, ended);
+        });
+    }
+
+    /// Answers, where an answer is wanted; else a refusal is told to the client.
+    fn end(&self, process: &Process, id: Option<&str>, extension: Option<&str>, kind: &str, ended: Ended) {
+        match (id, ended) {
+            (Some(id), Ok(result)) => answer(process, id, &result),
+            (Some(id), Err(error)) => refuse(process, id, error),
+            (None, Ok(_)) => {}
+            (None, Err(error)) => self.fail(extension.unwrap_or(process.name()), kind, &error),
+        }
+    }
+
+    fn send_message(&self, process: &Process, engine: &Engine, action: DoSendMessage) -> Ended {
+        let said = action.message;
+        let mut message = CustomMessage::new(said.custom_type, said.content, said.display, 0);
+        message.details = said.details;
+        let delivery = match action.deliver_as {
+            Some(DeliverAs::FollowUp) => Delivery::FollowUp,
+            Some(DeliverAs::NextTurn) => Delivery::NextTurn,
+            Some(DeliverAs::Steer) | None => Delivery::Steer,
+        };
+        let begun =
+            engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
+        if let Some(begun) = begun {
+            // The answer to the command that sent it stands before the run's first event.
+            accept_all(process);
+            begun.start();
+        }
+        done()
+    }
+
+    fn send_user_message(&self, process: &Arc<Process>, action: DoSendUserMessage) {
+        let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
+        accept_all(process);
+        let (process, kind) = (process.clone(), type_of::<DoSendUserMessage>());
+        tokio::spawn(async move {
+            let ended = me.say(&engine, action.content, action.deliver_as).await;
+            me.end(&process, action.id.as_deref(), action.extension.as_deref(), kind, ended);
+        });
+    }
+
+    /// Says something in the user's place.
+    async fn say(&self, engine: &Engine, content: InputContent, deliver_as: Option<DeliverAs>) -> Ended {
+        let streaming = match deliver_as {
+            Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
+            Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
+            Some(DeliverAs::NextTurn) => {
+                return Err("a message of the user cannot wait for the next one".to_owned());
+            }
+            None => None,
+        };
+        let (mut words, mut images) = (Vec::new(), Vec::new());
+        match content {
+            InputContent::Text(text) => words.push(text),
+            InputContent::Blocks(blocks) => {
+                for block in blocks {
+                    match block {
+                        InputBlock::Text(text) => words.push(text.text),
+                        InputBlock::Image(image) => images.push(image),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        match self.input(words.join("\n"), images, InputSource::Extension).await {
+            Heard::Handled => done(),
+            Heard::Words(text_, images) => {
+                let input = engine.prepare(Input::new(text_, images)).await.map_err(text)?;
+                engine.begin(input, streaming).map_err(text)?.start();
+                done()
+            }
+        }
+    }
+
+    /// What an extension brings, anew.
+    fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> Ended {
+        let mut state = self.state();
+        let member = state
+            .members
+            .iter_mut()
+            .find(|member| Arc::ptr_eq(&member.process, process) && member.path == offered.path);
+        match member {
+            Some(member) => {
+                member.offered = offered;
+                done()
+            }
+            None => Err(format!("{} is no extension of this process", offered.path)),
+        }
+    }
+
+    /// Ends the agent as soon as it is idle.
+    fn end_agent(&self, process: &Process) {
+        accept_all(process);
+        let (Some(engine), stop) = (self.engine(), self.stop.clone()) else { return };
+        tokio::spawn(async move {
+            engine.settle().await;
+            stop.cancel();
+        });
+    }
+}
+
+/// Commands of the process that are going on count as accepted.
+fn accept_all(process: &Process) {
+    for asked in process.calls.all() {
+        asked.accept();
+    }
+}
+
+fn entries(engine: &Engine) -> SessionEntries {
+    let entries = engine.entries();
+    let mut result = SessionEntries::new(entries.entries.into_iter().map(object).collect(), entries.leaf);
+    result.header = Some(object(entries.header));
+    result
+}
+
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}

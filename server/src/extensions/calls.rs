@@ -1,0 +1,222 @@
+//! Questions to an extension that wait for their answer.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::types::ToolProgress;
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// The extension says so, in these words.
+    Said(String),
+    /// It took longer than that.
+    TimedOut(Duration),
+    /// Its process is gone, and that was told already.
+    Gone,
+}
+
+type Progress = Box<dyn Fn(ToolProgress) + Send + Sync>;
+type Accepted = Box<dyn FnOnce() + Send>;
+
+/// One question.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// The extension.
+    pub extension: String,
+    /// Cancelled when nobody waits any more: its dialogs end with it.
+    pub over: CancellationToken,
+    /// Dialogs that are open in its handling.
+    dialogs: AtomicUsize,
+    changed: Notify,
+    progress: Option<Progress>,
+    accepted: Mutex<Option<Accepted>>,
+}
+
+impl Asked {
+    pub fn new(extension: &str) -> Self {
+        Self { extension: extension.to_owned(), ..Self::default() }
+    }
+
+    /// Hears what a tool shows.
+    pub fn progress(mut self, progress: impl Fn(ToolProgress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// Is called once, when it is clear that the handling goes on beyond the moment, or has ended.
+    pub fn accepted(self, accepted: Accepted) -> Self {
+        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = Some(accepted);
+        self
+    }
+
+    pub fn accept(&self) {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(accepted) = accepted {
+            accepted();
+        }
+    }
+
+    pub fn show(&self, progress: ToolProgress) {
+        if let Some(show) = &self.progress {
+            show(progress);
+        }
+    }
+
+    /// A dialog is open until what is given is dropped; the time does not count.
+    pub fn dialog(self: &Arc<Self>) -> OpenDialog {
+        self.dialogs.fetch_add(1, Ordering::AcqRel);
+        self.changed.notify_one();
+        OpenDialog(self.clone())
+    }
+
+    /// Waits for that long in all, without the time in which dialogs are open.
+    pub async fn patience(&self, limit: Option<Duration>) -> Duration {
+        let Some(limit) = limit else { return std::future::pending().await };
+        let mut left = limit;
+        loop {
+            if self.dialogs.load(Ordering::Acquire) > 0 {
+                self.changed.notified().await;
+                continue;
+            }
+            let began = Instant::now();
+            tokio::select! {
+                biased;
+                () = self.changed.notified() => left = left.saturating_sub(began.elapsed()),
+                () = tokio::time::sleep(left) => return limit,
+            }
+        }
+    }
+}
+
+pub(super) struct OpenDialog(Arc<Asked>);
+
+impl Drop for OpenDialog {
+    fn drop(&mut self) {
+        self.0.dialogs.fetch_sub(1, Ordering::AcqRel);
+        self.0.changed.notify_one();
+    }
+}
+
+type Answer = Result<Value, Failed>;
+
+/// The questions to one process.
+#[derive(Default)]
+pub(super) struct Calls {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: BTreeMap<u64, (Arc<Asked>, oneshot::Sender<Answer>)>,
+    last: u64,
+    closed: bool,
+}
+
+impl Calls {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a question; gives its number. None where the process is gone.
+    pub fn open(&self, asked: Arc<Asked>) -> Option<(u64, oneshot::Receiver<Answer>)> {
+        let mut state = self.state();
+        if state.closed {
+            return None;
+        }
+        state.last += 1;
+        let number = state.last;
+        let (sender, receiver) = oneshot::channel();
+        state.asked.insert(number, (asked, sender));
+        Some((number, receiver))
+    }
+
+    /// The question of that name.
+    pub fn get(&self, id: &str) -> Option<Arc<Asked>> {
+        self.state().asked.get(&id.parse().ok()?).map(|(asked, _)| asked.clone())
+    }
+
+    /// The newest question to an extension, to any where none is named.
+    pub fn newest(&self, extension: Option<&str>) -> Option<Arc<Asked>> {
+        let state = self.state();
+        let mut asked = state.asked.values().rev().map(|(asked, _)| asked);
+        asked.find(|asked| extension.is_none_or(|extension| asked.extension == extension)).cloned()
+    }
+
+    /// All questions.
+    pub fn all(&self) -> Vec<Arc<Asked>> {
+        self.state().asked.values().map(|(asked, _)| asked.clone()).collect()
+    }
+
+    /// An answer came; false where nobody asked, or nobody waits any more.
+    pub fn answer(&self, id: &str, answer: Answer) -> bool {
+        let Ok(number) = id.parse() else { return false };
+        let asked = self.state().asked.remove(&number);
+        asked.is_some_and(|(asked, sender)| {
+            // What the answer sets going stands behind what waited for it.
+            asked.over.cancel();
+            sender.send(answer).is_ok()
+        })
+    }
+
+    /// Nobody waits any more; true where no answer had come.
+    pub fn forget(&self, number: u64) -> bool {
+        let asked = self.state().asked.remove(&number);
+        asked.inspect(|(asked, _)| asked.over.cancel()).is_some()
+    }
+
+    /// The process is gone.
+    pub fn close(&self) {
+        let asked = {
+            let mut state = self.state();
+            state.closed = true;
+            std::mem::take(&mut state.asked)
+        };
+        for (asked, sender) in asked.into_values() {
+            asked.over.cancel();
+            let _ = sender.send(Err(Failed::Gone));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_a_dialog_is_open_does_not_count() {
+        let asked = Arc::new(Asked::new("e"));
+        let began = Instant::now();
+        let opens = async {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            let open = asked.dialog();
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            drop(open);
+        };
+        let (limit, ()) = tokio::join!(asked.patience(Some(Duration::from_millis(100))), opens);
+        assert_eq!(limit, Duration::from_millis(100));
+        let waited = began.elapsed() - Duration::from_secs(3600);
+        assert!((100..110).contains(&waited.as_millis()), "{waited:?}");
+    }
+
+    #[test]
+    fn fm_f127_an_answer_that_nobody_asked_for_is_ignored() {
+        let calls = Calls::default();
+        let (number, mut receiver) = calls.open(Arc::new(Asked::new("e"))).unwrap();
+        for id in ["", "x", "7", "-1", "01x"] {
+            assert!(!calls.answer(id, Ok(Value::Null)), "{id}");
+        }
+        assert!(receiver.try_recv().is_err());
+        assert!(calls.answer(&number.to_string(), Ok(Value::Bool(true))));
+        assert!(!calls.answer(&number.to_string(), Ok(Value::Null)));
+        assert_eq!(receiver.try_recv().unwrap(), Ok(Value::Bool(true)));
+        calls.close();
+        assert!(calls.open(Arc::new(Asked::new("e"))).is_none());
+    }
+}

@@ -1,0 +1,113 @@
+//! Slash commands of extensions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{CommandInfo, CommandSource, HostCommand, HostFrame, OfferedCommand};
+
+use super::calls::{Asked, Failed};
+use super::host::{Host, Member};
+use crate::resources::{self, ExtensionCommands};
+
+/// After that long a command that says nothing goes on in the background.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// A command that a prompt invokes.
+pub struct Invoked {
+    member: Member,
+    name: String,
+    args: String,
+}
+
+impl Invoked {
+    /// The command's name, without the slash.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl std::fmt::Debug for Invoked {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Invoked").field("name", &self.name).field("args", &self.args).finish()
+    }
+}
+
+impl Host {
+    fn offered(&self) -> Vec<(Member, OfferedCommand)> {
+        let members = self.state().members.clone();
+        let mut commands: Vec<(Member, OfferedCommand)> = Vec::new();
+        for member in members {
+            for command in member.offered.commands.clone().unwrap_or_default() {
+                // Of two with one name the first one counts.
+                if !commands.iter().any(|(_, known)| known.name == command.name) {
+                    commands.push((member.clone(), command));
+                }
+            }
+        }
+        commands
+    }
+
+    /// All commands, in the order of registration.
+    pub fn commands(&self) -> Vec<CommandInfo> {
+        let listed = |(member, command): (Member, OfferedCommand)| {
+            let mut listed = CommandInfo::new(command.name, CommandSource::Extension);
+            listed.description = command.description;
+            listed.path = Some(member.path);
+            listed
+        };
+        self.offered().into_iter().map(listed).collect()
+    }
+
+    /// The command that a text invokes: `/name`, and words behind it.
+    pub fn find(&self, text: &str) -> Option<Invoked> {
+        let (name, args) = match text.strip_prefix('/')?.split_once(char::is_whitespace) {
+            Some((name, args)) => (name, args),
+            None => (&text[1..], ""),
+        };
+        let (member, command) = self.offered().into_iter().find(|(_, command)| command.name == name)?;
+        Some(Invoked { member, name: command.name, args: args.to_owned() })
+    }
+
+    /// Runs a command. Returns when it has ended, waits for something, or goes on for more than a moment;
+    /// `accepted` is called right then, before anything that follows is sent. A failure is told to the
+    /// client.
+    pub async fn invoke(&self, invoked: Invoked, accepted: Box<dyn FnOnce() + Send>) {
+        let (sender, over) = tokio::sync::oneshot::channel();
+        let accepted = Box::new(move || {
+            accepted();
+            let _ = sender.send(());
+        });
+        let asked = Asked::new(&invoked.member.path).accepted(accepted);
+        let Some(me) = self.me.upgrade() else { return };
+        self.refresh(&invoked.member.process);
+        let task = tokio::spawn(async move {
+            let Invoked { member, name, args } = invoked;
+            let frame = |id: String| HostFrame::from(HostCommand::new(id, &member.path, &name, &args));
+            let asked = Arc::new(asked);
+            let result = member.process.ask_about(asked.clone(), frame, None).await;
+            if let Err(Failed::Said(error)) = result {
+                me.fail(&format!("command:{name}"), "command", &error);
+            }
+            asked.accept();
+        });
+        tokio::select! {
+            biased;
+            _ = over => {}
+            _ = task => {}
+            () = tokio::time::sleep(MOMENT) => {}
+        }
+    }
+}
+
+impl ExtensionCommands for Host {
+    fn commands(&self) -> Vec<resources::CommandInfo> {
+        let listed = |(member, command): (Member, OfferedCommand)| resources::CommandInfo {
+            name: command.name,
+            description: command.description,
+            source: resources::CommandSource::Extension,
+            location: None,
+            path: Some(member.path.into()),
+        };
+        self.offered().into_iter().map(listed).collect()
+    }
+}

@@ -1,0 +1,247 @@
+//! Where extensions are, and how each is started.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::manifest::{self, MANIFEST};
+
+/// An extension that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its file, absolute: the name by which it is known.
+    pub path: PathBuf,
+    /// How it is started.
+    pub start: Start,
+}
+
+/// How an extension is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// As a process of its own: a program and its arguments.
+    Program(Vec<OsString>),
+    /// By the Node host, together with all others of its kind.
+    Node,
+}
+
+/// Where is looked for extensions.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The working directory, where it is trusted.
+    pub project: Option<PathBuf>,
+    /// The folder of the user's settings.
+    pub agent_dir: Option<PathBuf>,
+    /// What the settings name, as absolute paths.
+    pub settings: Vec<PathBuf>,
+    /// What the command line names, as absolute paths.
+    pub given: Vec<PathBuf>,
+    /// Only what the command line names.
+    pub only_given: bool,
+}
+
+/// Something that cannot be loaded, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why, as the end of a sentence.
+    pub reason: String,
+}
+
+/// The folder of a working directory's own extensions.
+pub fn project_folder(cwd: &Path) -> PathBuf {
+    cwd.join(".pi/extensions")
+}
+
+/// Looks for extensions: in the working directory, in the user's folder, then what settings and command
+/// line name. Each file counts once.
+pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
+    let mut search = Search::default();
+    if !wanted.only_given {
+        for folder in [
+            wanted.project.as_deref().map(project_folder),
+            wanted.agent_dir.as_ref().map(|dir| dir.join("extensions")),
+        ] {
+            search.folder(folder.as_deref());
+        }
+        wanted.settings.iter().for_each(|path| search.named(path));
+    }
+    wanted.given.iter().for_each(|path| search.named(path));
+    (search.found, search.unusable)
+}
+
+#[derive(Default)]
+struct Search {
+    found: Vec<Found>,
+    unusable: Vec<Unusable>,
+    seen: HashSet<PathBuf>,
+}
+
+impl Search {
+    /// Everything in a folder that looks like an extension.
+    fn folder(&mut self, folder: Option<&Path>) {
+        let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+        let mut paths: Vec<PathBuf> =
+            entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            if !hidden && looks_like_one(&path) {
+                self.add(&path);
+            }
+        }
+    }
+
+    /// One that somebody named: a file, the folder of one, or a folder of several.
+    fn named(&mut self, path: &Path) {
+        if path.is_dir() && !looks_like_one(path) {
+            let before = self.found.len();
+            self.folder(Some(path));
+            if self.found.len() == before {
+                self.unusable(path, format!("there is no extension in it, and no {MANIFEST}"));
+            }
+        } else if path.exists() {
+            self.add(path);
+        } else {
+            self.unusable(path, "there is no such file".to_owned());
+        }
+    }
+
+    fn add(&mut self, path: &Path) {
+        match start(path) {
+            Ok(found) => {
+                for found in found {
+                    let real = found.path.canonicalize().unwrap_or_else(|_| found.path.clone());
+                    if self.seen.insert(real) {
+                        self.found.push(found);
+                    }
+                }
+            }
+            Err(reason) => self.unusable(path, reason),
+        }
+    }
+
+    fn unusable(&mut self, path: &Path, reason: String) {
+        self.unusable.push(Unusable { path: path.to_owned(), reason });
+    }
+}
+
+fn looks_like_one(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join(MANIFEST).is_file() || !node_entries(path).is_empty();
+    }
+    // A script that lost its permission is told of; texts and data beside extensions are not.
+    path.is_file() && (is_for_node(path) || is_executable(path) || has_extension(path, &["py"]))
+}
+
+/// How the extension at a path is started.
+fn start(path: &Path) -> Result<Vec<Found>, String> {
+    if path.is_dir() {
+        let file = path.join(MANIFEST);
+        if file.is_file() {
+            return with_manifest(&file);
+        }
+        let entries = node_entries(path);
+        return Ok(entries.into_iter().map(|path| Found { path, start: Start::Node }).collect());
+    }
+    if path.file_name().is_some_and(|name| name == MANIFEST) {
+        return with_manifest(path);
+    }
+    if is_for_node(path) {
+        return Ok(vec![Found { path: path.to_owned(), start: Start::Node }]);
+    }
+    if is_executable(path) {
+        let program = path.as_os_str().to_owned();
+        return Ok(vec![Found { path: path.to_owned(), start: Start::Program(vec![program]) }]);
+    }
+    Err(format!("it is not executable, and no {MANIFEST} says what runs it"))
+}
+
+fn with_manifest(file: &Path) -> Result<Vec<Found>, String> {
+    let manifest = manifest::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut words = manifest.runtime;
+    words.push(manifest.entry.as_os_str().to_owned());
+    words.extend(manifest.arguments);
+    Ok(vec![Found { path: manifest.entry, start: Start::Program(words) }])
+}
+
+/// The files that a folder brings for the Node host: what its package names, or its index.
+fn node_entries(folder: &Path) -> Vec<PathBuf> {
+    let package = std::fs::read_to_string(folder.join("package.json")).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
+    let named = package["pi"]["extensions"].as_array().into_iter().flatten().filter_map(|name| name.as_str());
+    let named: Vec<PathBuf> = named.map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    ["index.ts", "index.js"]
+        .iter()
+        .map(|name| folder.join(name))
+        .find(|path| path.is_file())
+        .into_iter()
+        .collect()
+}
+
+fn has_extension(path: &Path, known: &[&str]) -> bool {
+    path.extension().and_then(|extension| extension.to_str()).is_some_and(|it| known.contains(&it))
+}
+
+fn is_for_node(path: &Path) -> bool {
+    has_extension(path, &["ts", "js"])
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn put(&self, path: &str, text: &str, mode: u32) -> PathBuf {
+            let path = self.0.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            path
+        }
+    }
+
+    #[test]
+    fn what_looks_like_an_extension_is_found_in_order() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let project = place.put("work/.pi/extensions/b", "", 0o755);
+        place.put("work/.pi/extensions/README.md", "", 0o644);
+        place.put("work/.pi/extensions/.hidden", "", 0o755);
+        let lost = place.put("home/extensions/a.py", "", 0o644);
+        let node = place.put("home/extensions/a.ts", "", 0o644);
+        place.put("home/extensions/c/extension.json", r#"{"runtime": "python3", "entry": "m.py"}"#, 0o644);
+        let main = place.put("home/extensions/c/m.py", "", 0o644);
+        let index = place.put("home/extensions/d/index.ts", "", 0o644);
+        place.put("home/extensions/e/package.json", r#"{"pi": {"extensions": ["./x.ts"]}}"#, 0o644);
+        let packed = place.put("home/extensions/e/./x.ts", "", 0o644);
+        let given = place.put("given.js", "", 0o644);
+        let wanted = Wanted {
+            project: Some(place.0.path().join("work")),
+            agent_dir: Some(place.0.path().join("home")),
+            settings: vec![node.clone()],
+            given: vec![given.clone(), place.0.path().join("gone")],
+            only_given: false,
+        };
+        let (found, unusable) = discover(&wanted);
+        let paths: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
+        let packed = packed.parent().unwrap().join("./x.ts");
+        assert_eq!(paths, [project, node, main.clone(), index, packed, given.clone()]);
+        assert_eq!(found[2].start, Start::Program(vec!["python3".into(), main.into()]));
+        let reasons: Vec<_> = unusable.iter().map(|one| (one.path.clone(), one.reason.as_str())).collect();
+        assert_eq!(reasons[0].0, lost);
+        assert!(reasons[0].1.contains("not executable"), "{reasons:?}");
+        assert!(reasons[1].1.contains("no such file"), "{reasons:?}");
+        let (found, _) = discover(&Wanted { only_given: true, ..wanted });
+        assert_eq!(found, [Found { path: given, start: Start::Node }]);
+    }
+}

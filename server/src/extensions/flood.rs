@@ -1,0 +1,62 @@
+//! How much an extension may say.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const WINDOW: Duration = Duration::from_secs(1);
+/// More than any display can show.
+const LINES: usize = 2_000;
+const BYTES: usize = 96 << 20;
+
+/// Counts what came within a second.
+pub(super) struct Flood {
+    since: Instant,
+    lines: usize,
+    bytes: usize,
+}
+
+impl Default for Flood {
+    fn default() -> Self {
+        Self { since: Instant::now(), lines: 0, bytes: 0 }
+    }
+}
+
+impl Flood {
+    /// A line came. Fails, with the reason, where that is too much.
+    pub fn add(&mut self, bytes: usize) -> Result<(), &'static str> {
+        if self.since.elapsed() >= WINDOW {
+            *self = Self::default();
+        }
+        self.lines += 1;
+        self.bytes += bytes;
+        match () {
+            () if self.lines > LINES => Err("it floods the agent: more than 2000 lines in a second"),
+            () if self.bytes > BYTES => Err("it floods the agent: more than 96 MiB in a second"),
+            () => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_second_has_room_for_much_and_not_for_everything() {
+        let mut flood = Flood::default();
+        for _ in 0..3 {
+            for _ in 0..LINES {
+                flood.add(10).unwrap();
+            }
+            tokio::time::advance(WINDOW).await;
+        }
+        for _ in 0..LINES {
+            flood.add(10).unwrap();
+        }
+        assert!(flood.add(10).is_err());
+        tokio::time::advance(WINDOW).await;
+        flood.add(BYTES).unwrap();
+        assert!(flood.add(1).unwrap_err().contains("MiB"));
+    }
+}

@@ -1,0 +1,446 @@
+//! The host: which extensions there are, and who asks them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use agentese::types::{
+    HookEvent, HostEvent, HostFrame, HostInitialize, HostMode, Initialized, OfferedExtension,
+    SessionShutdownHook, SessionStartHook, ToolCallHook,
+};
+use futures::future::join_all;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::calls::{Asked, Failed};
+use super::process::Process;
+use super::watch::Watch;
+use super::{Found, Limits, NodeHost, Start, Ui, type_of};
+use crate::engine::{Engine, Link};
+use crate::tools::{CommandLine, Spawner};
+
+/// The version of the protocol.
+const PROTOCOL: u64 = 1;
+/// How long extensions may take to say good-bye, whatever the limit of a hook is.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What the host is made of.
+#[derive(Clone)]
+pub struct Options {
+    /// The extensions, in the order in which they are loaded.
+    pub found: Vec<Found>,
+    /// How patient it is.
+    pub limits: Limits,
+    /// How the Node host is started.
+    pub node_host: NodeHost,
+    /// The folder of the user's settings.
+    pub agent_dir: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { found: Vec::new(), limits: Limits::default(), node_host: NodeHost::Missing, agent_dir: None }
+    }
+}
+
+/// What surrounds the processes.
+pub(super) struct Around {
+    pub spawner: Arc<dyn Spawner>,
+    pub cwd: PathBuf,
+    /// Variables that extensions do not get.
+    pub hidden: Vec<OsString>,
+}
+
+/// An extension that is there.
+#[derive(Clone)]
+pub(super) struct Member {
+    /// The extension, as the agent names it.
+    pub path: String,
+    pub process: Arc<Process>,
+    /// What it brings.
+    pub offered: OfferedExtension,
+    /// It took too long to answer; it is asked again once it has.
+    pub silent: Arc<AtomicBool>,
+}
+
+impl Member {
+    /// Whether it wants to hear of an event.
+    fn hears(&self, event: &str) -> bool {
+        self.offered.events.iter().flatten().any(|name| name == event) && !self.process.has_ended()
+    }
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub members: Vec<Member>,
+    /// All processes that have not ended.
+    pub processes: Vec<Arc<Process>>,
+    /// The tools that the model can call, where an extension has said so.
+    pub active: Option<Vec<String>>,
+    /// Cancelled when all dialogs end.
+    pub dialogs: CancellationToken,
+}
+
+/// Starts extensions, asks them, and carries out what they ask for. Without any it does nothing.
+pub struct Host {
+    pub(super) me: Weak<Host>,
+    pub(super) options: Options,
+    pub(super) around: Around,
+    state: Mutex<State>,
+    pub(super) ui: OnceLock<Arc<dyn Ui>>,
+    link: OnceLock<Link>,
+    /// Ends the agent.
+    pub(super) stop: CancellationToken,
+    ready: CancellationToken,
+    closing: AtomicBool,
+    pub(super) restarts: AtomicU32,
+    pub(super) watch: Watch,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths: Vec<_> = self.state().members.iter().map(|member| member.path.clone()).collect();
+        formatter.debug_struct("Host").field("extensions", &paths).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// A host that has not started anything. `stop` is cancelled when an extension ends the agent.
+    pub fn new(
+        options: Options,
+        spawner: Arc<dyn Spawner>,
+        cwd: impl Into<PathBuf>,
+        hidden: Vec<OsString>,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        let around = Around { spawner, cwd: cwd.into(), hidden };
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            options,
+            around,
+            state: Mutex::default(),
+            ui: OnceLock::new(),
+            link: OnceLock::new(),
+            stop,
+            ready: CancellationToken::new(),
+            closing: AtomicBool::new(false),
+            restarts: AtomicU32::new(0),
+            watch: Watch::default(),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn engine(&self) -> Option<Engine> {
+        self.link.get().and_then(Link::engine)
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// The engine that extensions act on. Only the first call counts.
+    pub fn connect(&self, engine: Link) {
+        let _ = self.link.set(engine);
+    }
+
+    /// Starts the extensions. Their questions and notices go to `ui`. Needs a runtime; only the first call
+    /// counts.
+    pub fn begin(&self, ui: Arc<dyn Ui>) {
+        if self.ui.set(ui).is_err() {
+            return;
+        }
+        match self.me.upgrade() {
+            Some(host) if !self.options.found.is_empty() => {
+                tokio::spawn(async move {
+                    host.load(&host.options.found).await;
+                    host.get_ready();
+                });
+            }
+            _ => self.get_ready(),
+        }
+    }
+
+    pub(super) fn get_ready(&self) {
+        self.ready.cancel();
+    }
+
+    /// Waits until the extensions are loaded and have heard that the agent is ready. Not for one that has
+    /// opened a dialog, nor longer than the limits allow.
+    pub async fn ready(&self) {
+        self.ready.cancelled().await;
+    }
+
+    /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
+    pub async fn load(&self, found: &[Found]) {
+        let path = |found: &Found| found.path.to_string_lossy().into_owned();
+        let for_node: Vec<String> = found.iter().filter(|one| one.start == Start::Node).map(path).collect();
+        let programs = found.iter().filter_map(|found| match &found.start {
+            Start::Program(words) => Some((words.clone(), vec![path(found)])),
+            Start::Node => None,
+        });
+        let node = self.node(for_node).await;
+        let started = join_all(programs.chain(node).map(|(words, paths)| self.start(words, paths))).await;
+        let mut members: Vec<Member> = started.into_iter().flatten().collect();
+        let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
+        members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
+        let new: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
+        self.state().members.extend(members);
+        for member in
+            self.subscribers(type_of::<SessionStartHook>()).into_iter().filter(|it| new.contains(&it.path))
+        {
+            let _ = self.ask(&member, SessionStartHook::new()).await;
+        }
+    }
+
+    /// How those are started that the Node host runs; none where there are none, or nothing runs them.
+    async fn node(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
+        if paths.is_empty() {
+            return None;
+        }
+        let Around { spawner, cwd, hidden } = &self.around;
+        match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
+            Ok(words) => Some((words, paths)),
+            Err(reason) => {
+                tracing::error!(
+                    "{} extensions of pi are not loaded: {reason}: {}",
+                    paths.len(),
+                    paths.join(", ")
+                );
+                None
+            }
+        }
+    }
+
+    /// Starts a process and asks what it brings. A process that cannot be started, or that does not say, is
+    /// one failure.
+    pub(super) async fn start(&self, words: Vec<OsString>, paths: Vec<String>) -> Vec<Member> {
+        let Some(me) = self.me.upgrade() else { return Vec::new() };
+        let mut words = words.into_iter();
+        let line = CommandLine {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            cwd: self.around.cwd.clone(),
+            environment: Vec::new(),
+            hidden: self.around.hidden.clone(),
+        };
+        let listener = Arc::new(super::requests::Ears(self.me.clone()));
+        let process = match Process::start(self.around.spawner.as_ref(), &line, paths.clone(), listener).await
+        {
+            Ok(process) => process,
+            Err(error) => {
+                let program = line.program.to_string_lossy();
+                me.fail(&name_of(&paths), "start", &format!("{program} did not start: {error}"));
+                return Vec::new();
+            }
+        };
+        self.state().processes.push(process.clone());
+        let frame = |id: String| HostFrame::from(self.hello(id, paths.clone()));
+        // They are loaded one after another.
+        let limit = self.options.limits.start * u32::try_from(paths.len()).unwrap_or(u32::MAX).max(1);
+        let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
+        let said =
+            answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
+        let wrong = match said {
+            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(&process, said),
+            Ok(Ok(said)) => {
+                format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
+            }
+            Ok(Err(error)) => format!("what it says about itself is wrong: {error}"),
+            Err(Failed::Said(error)) => error,
+            Err(Failed::TimedOut(limit)) => {
+                format!("it did not say within {} ms what it brings", limit.as_millis())
+            }
+            // It was told how it ended.
+            Err(Failed::Gone) => return Vec::new(),
+        };
+        process.fault(wrong);
+        Vec::new()
+    }
+
+    fn hello(&self, id: String, paths: Vec<String>) -> HostInitialize {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let agent_dir = self.options.agent_dir.as_ref().map(text).unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION");
+        HostInitialize::new(
+            id,
+            PROTOCOL,
+            version,
+            HostMode::Rpc,
+            true,
+            text(&self.around.cwd),
+            agent_dir,
+            paths,
+        )
+    }
+
+    fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
+        self.watch.add(process, said.watch.as_deref().unwrap_or_default());
+        let mut members = Vec::new();
+        for offered in said.extensions {
+            let path = offered.path.clone();
+            if !process.paths.contains(&path) {
+                tracing::warn!("{}: it was not asked for {path}", process.name());
+            } else if let Some(error) = &offered.error {
+                self.not_loaded(&path, error);
+            } else {
+                let silent = Arc::default();
+                members.push(Member { path, process: process.clone(), offered, silent });
+            }
+        }
+        members
+    }
+
+    /// What pi says too, and where: on stderr, while the agent goes on.
+    fn not_loaded(&self, path: &str, reason: &str) {
+        tracing::error!("Failed to load extension \"{path}\": {reason}");
+    }
+
+    /// Tells the client that an extension failed.
+    pub(super) fn fail(&self, extension: &str, event: &str, error: &str) {
+        if self.is_closing() {
+            tracing::warn!("{extension}: {event}: {error}");
+        } else if let Some(engine) = self.engine() {
+            engine.extension_failed(extension, event, error);
+        }
+    }
+
+    /// Those who want to hear of an event, in the order in which they were loaded.
+    pub(super) fn subscribers(&self, event: &str) -> Vec<Member> {
+        self.state().members.iter().filter(|member| member.hears(event)).cloned().collect()
+    }
+
+    /// Whether anybody wants to hear of an event.
+    pub(super) fn is_wanted(&self, event: &str) -> bool {
+        self.state().members.iter().any(|member| member.hears(event))
+    }
+
+    /// Asks one about an event and waits. A failure is told to the client, once for each silence.
+    pub(super) async fn ask(&self, member: &Member, event: impl Into<HookEvent>) -> Result<Value, Failed> {
+        let event = event.into();
+        let name = event.tag().to_owned();
+        if member.silent.load(Ordering::Acquire) {
+            return Err(Failed::Gone);
+        }
+        self.refresh(&member.process);
+        let path = member.path.clone();
+        let frame = |id: String| {
+            let mut frame = HostEvent::new(path, event);
+            frame.id = Some(id);
+            HostFrame::from(frame)
+        };
+        let answer =
+            member.process.ask(Asked::new(&member.path), frame, Some(self.options.limits.hook)).await;
+        match &answer {
+            // A tool's fate is its result, not an event.
+            Err(Failed::Said(_)) if name == type_of::<ToolCallHook>() => {}
+            Err(Failed::Said(error)) => self.fail(&member.path, &name, error),
+            Err(Failed::TimedOut(limit)) => self.is_silent(member, &name, *limit),
+            Ok(_) | Err(Failed::Gone) => {}
+        }
+        answer
+    }
+
+    /// One that took too long is not waited for again. A process of its own is ended; what others share goes
+    /// on without it.
+    fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
+        member.silent.store(true, Ordering::Release);
+        let error = format!("no answer to {event} within {} ms", limit.as_millis());
+        if member.process.paths.len() == 1 {
+            member.process.fault(error);
+        } else {
+            self.fail(&member.path, event, &error);
+        }
+    }
+
+    /// Tells one of an event; nobody waits.
+    pub(super) fn tell(&self, member: &Member, event: HookEvent) {
+        if !member.silent.load(Ordering::Acquire) {
+            member.process.send(HostEvent::new(&member.path, event));
+        }
+    }
+
+    /// Ends all dialogs as if nobody had answered.
+    pub(super) fn end_dialogs(&self) {
+        std::mem::take(&mut self.state().dialogs).cancel();
+    }
+
+    /// Waits until no command of an extension is going on, at most that long.
+    pub async fn settle(&self, patience: Duration) {
+        let processes = self.processes();
+        let over = processes.iter().flat_map(|process| process.calls.all()).map(|asked| async move {
+            asked.over.cancelled().await;
+        });
+        let _ = tokio::time::timeout(patience, join_all(over)).await;
+    }
+
+    /// Says good-bye and ends all processes. Only the first call counts.
+    pub async fn shut_down(&self) {
+        self.get_ready();
+        let farewell = async {
+            let members = self.subscribers(type_of::<SessionShutdownHook>());
+            join_all(members.iter().map(|member| self.ask(member, SessionShutdownHook::new()))).await;
+        };
+        if self.is_closing() {
+            return;
+        }
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
+        self.closing.store(true, Ordering::Release);
+        self.end_dialogs();
+        join_all(self.processes().iter().map(|process| process.stop())).await;
+    }
+
+    pub(super) fn processes(&self) -> Vec<Arc<Process>> {
+        self.state().processes.clone()
+    }
+
+    /// A process has ended. By itself: the client is told once, and it is started again as often as the
+    /// settings say.
+    pub(super) fn buried(&self, process: &Arc<Process>, why: Option<String>) {
+        let place = {
+            let mut state = self.state();
+            state.processes.retain(|known| !Arc::ptr_eq(known, process));
+            let place = state.members.iter().position(|member| Arc::ptr_eq(&member.process, process));
+            state.members.retain(|member| !Arc::ptr_eq(&member.process, process));
+            place
+        };
+        self.watch.remove(process);
+        let Some(why) = why else { return };
+        self.fail(process.name(), "process", &why);
+        let again = self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
+        let Some(me) = self.me.upgrade().filter(|_| again && !self.is_closing()) else { return };
+        let (words, paths) = (process.words.clone(), process.paths.clone());
+        tokio::spawn(async move {
+            let members = me.start(words, paths).await;
+            let place = place.unwrap_or(usize::MAX);
+            {
+                let mut state = me.state();
+                let place = place.min(state.members.len());
+                state.members.splice(place..place, members.iter().cloned());
+            }
+            for member in members.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
+                let _ = me.ask(member, SessionStartHook::new()).await;
+            }
+        });
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        for process in self.processes() {
+            process.fault("the agent has ended".to_owned());
+        }
+    }
+}
+
+/// How a process is called that serves those.
+pub(super) fn name_of(paths: &[String]) -> String {
+    match paths {
+        [path] => path.clone(),
+        _ => "the Node host".to_owned(),
+    }
+}

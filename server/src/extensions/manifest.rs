@@ -1,0 +1,106 @@
+//! `extension.json`: how an extension is started that is no program by itself.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::config::read_text;
+
+/// The name of the file.
+pub(super) const MANIFEST: &str = "extension.json";
+
+/// Nobody writes more into a manifest.
+const LIMIT: u64 = 64 << 10;
+
+/// What a manifest says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// The file that is run, beside the manifest.
+    pub entry: PathBuf,
+    /// The program that runs it, with its arguments; empty where the file runs by itself.
+    pub runtime: Vec<OsString>,
+    /// What stands behind the file on the command line.
+    pub arguments: Vec<OsString>,
+}
+
+/// Reads a manifest. Fails, with the end of a sentence, for everything that is not as documented.
+pub(super) fn read(file: &Path) -> Result<Manifest, String> {
+    let text = read_text(file, LIMIT).map_err(|error| error.to_string())?;
+    if text.cut {
+        return Err(format!("it is longer than {LIMIT} bytes"));
+    }
+    let value: Value = serde_json::from_str(&text.text).map_err(|error| error.to_string())?;
+    let Value::Object(members) = value else { return Err("an object was expected".to_owned()) };
+    parse(file.parent().unwrap_or(Path::new(".")), &members)
+}
+
+fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String> {
+    const KNOWN: [&str; 4] = ["name", "runtime", "entry", "arguments"];
+    if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+        return Err(format!("`{unknown}` is no member of it; there is {}", KNOWN.join(", ")));
+    }
+    let entry = match members.get("entry") {
+        Some(Value::String(entry)) if !entry.is_empty() => folder.join(entry),
+        Some(_) => return Err("`entry` has to name a file".to_owned()),
+        None => return Err("`entry` is missing: the file that is run".to_owned()),
+    };
+    if !entry.is_file() {
+        return Err(format!("there is no file {}", entry.display()));
+    }
+    let mut runtime = words(members, "runtime")?;
+    // A path is meant from the manifest on, a name is looked for as a shell does.
+    if let Some(program) = runtime.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
+        *program = folder.join(&*program).into_os_string();
+    }
+    Ok(Manifest { entry, runtime, arguments: words(members, "arguments")? })
+}
+
+/// A text, or a list of texts.
+fn words(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
+    let wrong = || format!("`{name}` has to be a text or a list of texts");
+    match members.get(name) {
+        None => Ok(Vec::new()),
+        Some(Value::String(word)) => Ok(vec![word.into()]),
+        Some(Value::Array(words)) => {
+            words.iter().map(|word| word.as_str().map(OsString::from).ok_or_else(wrong)).collect()
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(MANIFEST);
+        std::fs::write(folder.path().join("main.py"), "").unwrap();
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            read(&file)
+        };
+        let manifest = read(r#"{"name": "x", "runtime": ["python3", "-u"], "entry": "main.py"}"#).unwrap();
+        assert_eq!(manifest.runtime, ["python3", "-u"]);
+        assert_eq!(manifest.entry, folder.path().join("main.py"));
+        let manifest =
+            read(r#"{"runtime": "./venv/python", "entry": "main.py", "arguments": "-q"}"#).unwrap();
+        assert_eq!(manifest.runtime, [folder.path().join("./venv/python").into_os_string()]);
+        assert_eq!(manifest.arguments, ["-q"]);
+        for (text, part) in [
+            ("[]", "an object"),
+            ("{", "EOF"),
+            (r#"{"runtime": "python3"}"#, "`entry` is missing"),
+            (r#"{"entry": 7}"#, "`entry` has to name a file"),
+            (r#"{"entry": "gone.py"}"#, "there is no file"),
+            (r#"{"entry": "main.py", "runtime": 7}"#, "`runtime` has to be"),
+            (r#"{"entry": "main.py", "arguments": [7]}"#, "`arguments` has to be"),
+            (r#"{"entry": "main.py", "runtme": "x"}"#, "`runtme` is no member"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Extensions: programs in any language that the user adds, as processes that speak the protocol of
+//! `docs/reference/extensions.md`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
+//! | `settings` | how patient the host is |
+//! | `process`, `calls`, `flood` | one process, the questions to it, how much it may say |
+//! | `host` | which extensions there are, and asking them |
+//! | `hooks`, `told` | what the engine does, as extensions hear of it |
+//! | `commands`, `tool` | what extensions bring |
+//! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
+//! | `watch` | telling those who want to know of every change |
+//! | `ui` | the person behind the client, as a trait |
+
+mod actions;
+mod calls;
+mod commands;
+mod dialogs;
+mod discover;
+mod flood;
+mod hooks;
+mod host;
+mod manifest;
+mod node_host;
+mod process;
+mod requests;
+mod settings;
+mod told;
+mod tool;
+mod ui;
+mod watch;
+mod withdrawn;
+
+use agentese::wire::{ConstantValue, Record};
+
+pub use commands::Invoked;
+pub use discover::{Found, Start, Unusable, Wanted, discover, project_folder};
+pub use hooks::Heard;
+pub use host::{Host, Options};
+pub use node_host::{NODE_HOST, NodeHost};
+pub use settings::Limits;
+pub use told::Told;
+pub use ui::{Answer, Dialog, Notice, Ui};
+
+/// The type of an event or a frame, as it stands on the wire.
+fn type_of<T: Record>() -> &'static str {
+    match T::CONSTANTS {
+        [(_, ConstantValue::String(name)), ..] => name,
+        _ => "",
+    }
+}

@@ -1,0 +1,131 @@
+//! The Node host, which runs extensions that were written for pi: one program, made in `pi-host/`, that the
+//! binary brings and Node runs.
+
+mod unpack;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use tokio::io::AsyncReadExt;
+
+use crate::config::Environment;
+use crate::tools::{CommandLine, Exit, Spawner};
+
+/// The variable that names another file of the host, for those who work on it.
+pub const NODE_HOST: &str = "AGENTESE_NODE_HOST";
+
+/// The program that runs it.
+const NODE: &str = "node";
+/// The oldest Node that it runs on.
+const OLDEST: u32 = 20;
+
+/// How the Node host is started. The paths of its extensions are in the first frame, as for every other
+/// process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NodeHost {
+    /// There is none: its extensions cannot be loaded, and the error says so.
+    #[default]
+    Missing,
+    /// The one in this file.
+    File(PathBuf),
+    /// The one that the binary brings, unpacked into the first of these folders in which that can be done.
+    Bundled(Vec<PathBuf>),
+}
+
+impl NodeHost {
+    /// The one that the environment names, or the one that the binary brings.
+    pub fn of(environment: &dyn Environment) -> Self {
+        let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(file) = set(NODE_HOST) {
+            return Self::File(file);
+        }
+        let caches = [set("XDG_CACHE_HOME"), set("HOME").map(|home| home.join(".cache"))];
+        let mut folders: Vec<PathBuf> =
+            caches.into_iter().flatten().map(|cache| cache.join("agentese")).collect();
+        let user = rustix::process::geteuid().as_raw();
+        folders.push(std::env::temp_dir().join(format!("agentese-{user}")));
+        Self::Bundled(folders)
+    }
+
+    /// Its command line. Fails, in words that end a sentence, where there is none, where Node is missing or
+    /// too old, or where the program cannot be unpacked.
+    pub(super) async fn command(
+        &self,
+        spawner: &dyn Spawner,
+        cwd: PathBuf,
+        hidden: Vec<OsString>,
+    ) -> Result<Vec<OsString>, String> {
+        if *self == Self::Missing {
+            return Err("they need the Node host, which is not there".to_owned());
+        }
+        check_node(spawner, cwd, hidden).await?;
+        match self.clone() {
+            Self::Missing => unreachable!("dealt with before"),
+            Self::File(file) => Ok(vec![NODE.into(), file.into()]),
+            Self::Bundled(folders) => {
+                let unpacked = tokio::task::spawn_blocking(move || unpack::unpack(&folders)).await;
+                let unpacked = unpacked.map_err(|error| error.to_string())??;
+                Ok(vec![NODE.into(), unpacked.program.into(), "--cache".into(), unpacked.cache.into()])
+            }
+        }
+    }
+}
+
+/// Whether there is a Node that is young enough.
+async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) -> Result<(), String> {
+    let line = CommandLine {
+        program: NODE.into(),
+        arguments: vec!["--version".into()],
+        cwd,
+        environment: Vec::new(),
+        hidden,
+    };
+    let need = format!("they need Node {OLDEST} or later");
+    let mut running =
+        spawner.spawn(&line).await.map_err(|error| format!("{need}, and `{NODE}` did not start: {error}"))?;
+    let mut said = Vec::new();
+    let _ = running.take_output().take(1 << 10).read_to_end(&mut said).await;
+    let exit = running
+        .wait()
+        .await
+        .map_err(|error| format!("{need}, and `{NODE}` cannot be waited for: {error}"))?;
+    let said = String::from_utf8_lossy(&said);
+    match major(&said) {
+        Some(version) if version >= OLDEST && exit == Exit::Code(0) => Ok(()),
+        Some(_) => Err(format!("{need}, and `{NODE}` is {}", said.trim())),
+        None => Err(format!("{need}, and `{NODE} --version` said {:?}", said.trim())),
+    }
+}
+
+/// The first number of `v20.1.0`.
+fn major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_where_it_is_unpacked() {
+        let of = |variables: &'static [(&str, &str)]| {
+            NodeHost::of(&move |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            })
+        };
+        assert_eq!(of(&[("AGENTESE_NODE_HOST", "/x.mjs"), ("HOME", "/h")]), NodeHost::File("/x.mjs".into()));
+        let NodeHost::Bundled(folders) = of(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")]) else { panic!() };
+        assert_eq!(folders[..2], [PathBuf::from("/c/agentese"), PathBuf::from("/h/.cache/agentese")]);
+        let NodeHost::Bundled(folders) = of(&[]) else { panic!() };
+        assert_eq!(folders.len(), 1);
+    }
+
+    #[test]
+    fn a_version_is_read() {
+        for (text, version) in
+            [("v20.20.2\n", Some(20)), ("v8.1", Some(8)), ("20", None), ("", None), ("vx", None)]
+        {
+            assert_eq!(major(text), version, "{text}");
+        }
+    }
+}

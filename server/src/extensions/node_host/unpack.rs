@@ -1,0 +1,127 @@
+//! Unpacks the program that the binary brings: into a folder that is nobody else's, under a name that its
+//! content gives it, whole or not at all.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The program; `pi-host/` has its sources.
+const PROGRAM: &[u8] = include_bytes!("agentese-pi-host.mjs");
+/// The hash of the program.
+const HASH: &str = include_str!("agentese-pi-host.sha256");
+const NAME: &str = "agentese-pi-host.mjs";
+
+/// What was unpacked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unpacked {
+    /// The program's file.
+    pub program: PathBuf,
+    /// Where it may keep what it has compiled.
+    pub cache: PathBuf,
+}
+
+/// Unpacks into the first of these folders in which that can be done. Fails with what is wrong with each.
+pub(super) fn unpack(folders: &[PathBuf]) -> Result<Unpacked, String> {
+    let mut wrong = Vec::new();
+    for folder in folders {
+        match unpack_into(folder) {
+            Ok(unpacked) => return Ok(unpacked),
+            Err(error) => wrong.push(format!("{}: {error}", folder.display())),
+        }
+    }
+    Err(format!("their host cannot be unpacked ({})", wrong.join("; ")))
+}
+
+fn unpack_into(folder: &Path) -> io::Result<Unpacked> {
+    private(folder)?;
+    let own = folder.join(format!("pi-host-{}", &HASH[..16]));
+    private(&own)?;
+    let (program, cache) = (own.join(NAME), own.join("compiled"));
+    private(&cache)?;
+    // A file that was cut short or changed is replaced: what is run is what the binary brings.
+    if fs::read(&program).is_ok_and(|found| found == PROGRAM) {
+        return Ok(Unpacked { program, cache });
+    }
+    let mut file = tempfile::NamedTempFile::new_in(&own)?;
+    file.write_all(PROGRAM)?;
+    file.persist(&program)?;
+    Ok(Unpacked { program, cache })
+}
+
+/// Makes a folder that nobody else can look into. Fails where there is one that somebody else can write to.
+fn private(folder: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(folder)?;
+    let mine = metadata.uid() == rustix::process::geteuid().as_raw();
+    if metadata.is_dir() && mine && metadata.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{} is not a folder of this user alone", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    fn hex(bytes: impl AsRef<[u8]>) -> String {
+        bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_program() {
+        assert_eq!(hex(Sha256::digest(PROGRAM)), HASH.trim());
+    }
+
+    #[test]
+    fn it_is_unpacked_once_for_its_user_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("cache/agentese");
+        let unpacked = unpack(std::slice::from_ref(&folder)).unwrap();
+        assert_eq!(fs::read(&unpacked.program).unwrap(), PROGRAM);
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let own = unpacked.program.parent().unwrap();
+        assert_eq!([mode(&folder), mode(own), mode(&unpacked.cache)], [0o700; 3]);
+        assert_eq!(mode(&unpacked.program), 0o600);
+        let inode = fs::metadata(&unpacked.program).unwrap().ino();
+        assert_eq!(unpack(&[folder]).unwrap(), unpacked);
+        assert_eq!(fs::metadata(&unpacked.program).unwrap().ino(), inode);
+        let names: Vec<_> = fs::read_dir(own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_another_one_is_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let folders = [place.path().join("agentese")];
+        let unpacked = unpack(&folders).unwrap();
+        fs::write(&unpacked.program, "console.log('not ours')").unwrap();
+        assert_eq!(unpack(&folders).unwrap(), unpacked);
+        assert_eq!(fs::read(&unpacked.program).unwrap(), PROGRAM);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let (open, good) = (place.path().join("open"), place.path().join("good"));
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let unpacked = unpack(&[open.clone(), good.clone()]).unwrap();
+        assert!(unpacked.program.starts_with(&good));
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&good, &link).unwrap();
+        let file = place.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = unpack(&[open.clone(), link.clone(), file.clone()]).unwrap_err();
+        for path in [open, link, file] {
+            assert!(error.contains(path.to_str().unwrap()), "{error}");
+        }
+    }
+}

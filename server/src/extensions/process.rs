@@ -1,0 +1,322 @@
+//! One extension process: what goes in and out of it, from its start to its end.
+
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentese::framing::{FrameReader, FramerOptions, Incoming};
+use agentese::types::{ExtensionFrame, HostCancel, HostFrame};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::calls::{Asked, Calls, Failed};
+use super::flood::Flood;
+use super::withdrawn::Withdrawn;
+use crate::tools::{CommandLine, Exit, Running, Spawner, Talking};
+
+/// The longest line of an extension: an image or two.
+const LONGEST_LINE: usize = 32 << 20;
+/// How much may wait for an extension that does not read.
+const UNREAD: usize = 32 << 20;
+/// How long a process may go on after the end of its stdin.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long the end of a process is waited for whose stdout has ended.
+const AFTER_EOF: Duration = Duration::from_secs(1);
+/// How many lines of stderr are passed on, and how much of each.
+const STDERR_LINES: usize = 1_000;
+const STDERR_LINE: u64 = 4 << 10;
+
+/// Hears what a process says.
+pub(super) trait Listener: Send + Sync {
+    /// Waits until more is wanted.
+    fn room(&self) -> futures::future::BoxFuture<'_, ()>;
+    /// A frame came that is no answer. Must not block.
+    fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
+    /// The process has ended; none where it was asked to.
+    fn ended(&self, process: &Arc<Process>, why: Option<String>);
+}
+
+/// A process that serves one extension or several.
+pub(super) struct Process {
+    /// The extensions, as the agent names them.
+    pub paths: Vec<String>,
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    outbox: mpsc::UnboundedSender<String>,
+    /// Bytes that it has not read.
+    unread: AtomicUsize,
+    pub calls: Calls,
+    /// Its questions.
+    pub withdrawn: Withdrawn,
+    end: CancellationToken,
+    ended: CancellationToken,
+    /// Why it was ended, where that was not asked for.
+    fault: Mutex<Option<String>>,
+    /// The last line of its stderr, which often says why it ended.
+    last_words: Mutex<String>,
+}
+
+impl Process {
+    /// Starts one; it is listened to until it ends.
+    pub async fn start(
+        spawner: &dyn Spawner,
+        line: &CommandLine,
+        paths: Vec<String>,
+        listener: Arc<dyn Listener>,
+    ) -> std::io::Result<Arc<Self>> {
+        let Talking { input, output, errors, running } = spawner.talk(line).await?;
+        let (outbox, lines) = mpsc::unbounded_channel();
+        let process = Arc::new(Self {
+            paths,
+            words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
+            outbox,
+            unread: AtomicUsize::new(0),
+            calls: Calls::default(),
+            withdrawn: Withdrawn::default(),
+            end: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            fault: Mutex::default(),
+            last_words: Mutex::default(),
+        });
+        tokio::spawn(process.clone().write(input, lines));
+        tokio::spawn(process.clone().pass_on(errors));
+        tokio::spawn(process.clone().live(output, running, listener));
+        Ok(process)
+    }
+
+    /// The name for people.
+    pub fn name(&self) -> &str {
+        self.paths.first().map_or("the Node host", String::as_str)
+    }
+
+    /// Sends a frame. One that nobody reads is dropped with the process.
+    pub fn send(&self, frame: impl Into<HostFrame>) {
+        match agentese::wire::encode(&frame.into()) {
+            Ok(line) => {
+                let unread = self.unread.fetch_add(line.len(), Ordering::AcqRel) + line.len();
+                let _ = self.outbox.send(line);
+                if unread > UNREAD {
+                    self.fault(format!("it does not read: {} MiB wait for it", UNREAD >> 20));
+                }
+            }
+            Err(error) => tracing::error!(%error, "a frame for an extension could not be written"),
+        }
+    }
+
+    /// Asks, and waits for the answer at most as long as `limit` says. Where this is dropped, the process
+    /// hears that nobody waits any more.
+    pub async fn ask(
+        &self,
+        asked: Asked,
+        frame: impl FnOnce(String) -> HostFrame,
+        limit: Option<Duration>,
+    ) -> Result<Value, Failed> {
+        self.ask_about(Arc::new(asked), frame, limit).await
+    }
+
+    /// As [`Process::ask`], for those who keep the question.
+    pub async fn ask_about(
+        &self,
+        asked: Arc<Asked>,
+        frame: impl FnOnce(String) -> HostFrame,
+        limit: Option<Duration>,
+    ) -> Result<Value, Failed> {
+        let Some((number, answer)) = self.calls.open(asked.clone()) else { return Err(Failed::Gone) };
+        let waiting = Waiting { process: self, number };
+        self.send(frame(number.to_string()));
+        let result = tokio::select! {
+            biased;
+            answer = answer => answer.unwrap_or(Err(Failed::Gone)),
+            limit = asked.patience(limit) => Err(Failed::TimedOut(limit)),
+        };
+        drop(waiting);
+        result
+    }
+
+    /// Ends it because of what it did.
+    pub fn fault(&self, why: String) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.end.cancel();
+    }
+
+    /// Ends it in good order.
+    pub async fn stop(&self) {
+        self.end.cancel();
+        self.ended.cancelled().await;
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.end.is_cancelled() || self.ended.is_cancelled()
+    }
+
+    async fn write(
+        self: Arc<Self>,
+        mut input: Box<dyn AsyncWrite + Send + Unpin>,
+        mut lines: mpsc::UnboundedReceiver<String>,
+    ) {
+        loop {
+            let line = tokio::select! {
+                biased;
+                line = lines.recv() => line,
+                () = self.end.cancelled() => None,
+            };
+            let Some(mut line) = line else { break };
+            let length = line.len();
+            line.push('\n');
+            // An extension that is gone does not read; its end is noticed elsewhere.
+            tokio::select! {
+                result = input.write_all(line.as_bytes()) => if result.is_err() { break },
+                () = self.ended.cancelled() => break,
+            }
+            self.unread.fetch_sub(length, Ordering::AcqRel);
+        }
+        let _ = input.shutdown().await;
+    }
+
+    /// What it writes to stderr goes to the agent's.
+    async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
+        let mut errors = BufReader::new(errors);
+        let mut seen = 0;
+        loop {
+            let mut line = Vec::new();
+            match (&mut errors).take(STDERR_LINE).read_until(b'\n', &mut line).await {
+                Ok(1..) => {}
+                _ => return,
+            }
+            seen += 1;
+            let line = String::from_utf8_lossy(&line);
+            let line = line.trim_end();
+            if seen <= STDERR_LINES {
+                tracing::warn!("{}: {line}", self.name());
+            }
+            if !line.is_empty() {
+                line.clone_into(&mut self.last_words.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    async fn live(
+        self: Arc<Self>,
+        output: Box<dyn AsyncRead + Send + Unpin>,
+        mut running: Box<dyn Running>,
+        listener: Arc<dyn Listener>,
+    ) {
+        let options = FramerOptions { max_line: LONGEST_LINE, ..FramerOptions::default() };
+        let mut frames = FrameReader::with_options(output, options);
+        let asked = tokio::select! {
+            biased;
+            () = self.end.cancelled() => true,
+            () = self.listen(&mut frames, &listener) => false,
+        };
+        // From here on nobody gets an answer.
+        self.calls.close();
+        let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let exit = if faulty {
+            None
+        } else if asked {
+            // What it still says is not heard, but it shall not hang on a full pipe.
+            let goodbye = async {
+                let mut rest = Vec::new();
+                while let Ok(1..) = frames.next_batch(&mut rest).await {
+                    rest.clear();
+                }
+            };
+            let _ = tokio::time::timeout(GRACE, goodbye).await;
+            None
+        } else {
+            tokio::time::timeout(AFTER_EOF, running.wait()).await.ok().and_then(Result::ok)
+        };
+        running.end().await;
+        self.end.cancel();
+        self.ended.cancel();
+        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let why = fault.or_else(|| (!asked).then(|| self.obituary(exit)));
+        listener.ended(&self, why);
+    }
+
+    fn obituary(&self, exit: Option<Exit>) -> String {
+        let how = match exit {
+            Some(Exit::Code(code)) => format!("its process ended with code {code}"),
+            Some(Exit::Signal(signal)) => {
+                format!("signal {} ended its process", crate::tools::signal_name(signal))
+            }
+            None => "it closed its stdout".to_owned(),
+        };
+        match &**self.last_words.lock().unwrap_or_else(PoisonError::into_inner) {
+            "" => how,
+            words => format!("{how}: {words}"),
+        }
+    }
+
+    /// Until the end of its stdout.
+    async fn listen(
+        self: &Arc<Self>,
+        frames: &mut FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
+        listener: &Arc<dyn Listener>,
+    ) {
+        let mut flood = Flood::default();
+        let mut batch = Vec::new();
+        while let Ok(1..) = frames.next_batch(&mut batch).await {
+            for incoming in batch.drain(..) {
+                let bytes = match &incoming {
+                    Incoming::Frame(frame) => frame.as_str().len(),
+                    Incoming::Fault(_) => LONGEST_LINE,
+                };
+                if let Err(flooded) = flood.add(bytes) {
+                    return self.fault(flooded.to_owned());
+                }
+                match incoming {
+                    Incoming::Frame(frame) => self.line(frame.as_str(), listener),
+                    Incoming::Fault(fault) => tracing::warn!("{}: {fault}", self.name()),
+                }
+            }
+            listener.room().await;
+            // One that never stops talking would keep everybody else on this thread from working.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn line(self: &Arc<Self>, line: &str, listener: &Arc<dyn Listener>) {
+        if line.is_empty() {
+            return;
+        }
+        match agentese::wire::decode::<ExtensionFrame>(line) {
+            Ok(ExtensionFrame::Response(response)) => {
+                let answer = match response.error {
+                    Some(error) => Err(Failed::Said(error)),
+                    None => Ok(response.result.into_option().unwrap_or_default()),
+                };
+                if !self.calls.answer(&response.id, answer) {
+                    tracing::debug!(id = response.id, "{}: an answer to no question is ignored", self.name());
+                }
+            }
+            Ok(ExtensionFrame::ToolUpdate(progress)) => {
+                if let Some(asked) = self.calls.get(&progress.id) {
+                    asked.show(progress);
+                }
+            }
+            Ok(frame) => listener.frame(self, frame),
+            // Whatever it prints: people want to see it, clients do not.
+            Err(error) => {
+                let shown: String = line.chars().take(200).collect();
+                tracing::warn!("{}: a line that is no frame ({error}): {shown}", self.name());
+            }
+        }
+    }
+}
+
+struct Waiting<'a> {
+    process: &'a Process,
+    number: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.process.calls.forget(self.number) {
+            self.process.send(HostCancel::new(self.number.to_string()));
+        }
+    }
+}

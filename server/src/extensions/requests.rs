@@ -1,0 +1,99 @@
+//! What a process says without being asked, and who takes care of it.
+
+use std::sync::{Arc, Weak};
+
+use agentese::types::{ExtensionFrame, HostResponse, LogLevel};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Serialize;
+
+use super::process::{Listener, Process};
+use super::{Dialog, Host, Notice};
+
+/// Hears a process for the host.
+pub(super) struct Ears(pub Weak<Host>);
+
+impl Listener for Ears {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {
+            let ui = self.0.upgrade().and_then(|host| host.ui.get().cloned());
+            if let Some(ui) = ui {
+                ui.room().await;
+            }
+        }
+        .boxed()
+    }
+
+    fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame) {
+        if let Some(host) = self.0.upgrade() {
+            host.heard(process, frame);
+        }
+    }
+
+    fn ended(&self, process: &Arc<Process>, why: Option<String>) {
+        if let Some(host) = self.0.upgrade() {
+            host.buried(process, why);
+        }
+    }
+}
+
+impl Host {
+    fn heard(&self, process: &Arc<Process>, frame: ExtensionFrame) {
+        use ExtensionFrame as Frame;
+        match frame {
+            Frame::Select(dialog) => self.open(process, Dialog::Select(dialog)),
+            Frame::Confirm(dialog) => self.open(process, Dialog::Confirm(dialog)),
+            Frame::Input(dialog) => self.open(process, Dialog::Input(dialog)),
+            Frame::Editor(dialog) => self.open(process, Dialog::Editor(dialog)),
+            Frame::Withdraw(withdraw) => self.withdraw(process, &withdraw.question),
+            Frame::Notify(notice) => self.show(Notice::Notice(notice)),
+            Frame::SetStatus(notice) => self.show(Notice::Status(notice)),
+            Frame::SetWidget(notice) => self.show(Notice::Widget(notice)),
+            Frame::SetTitle(notice) => self.show(Notice::Title(notice)),
+            Frame::SetEditorText(notice) => self.show(Notice::EditorText(notice)),
+            Frame::Failed(failed) => {
+                let path = failed.extension.unwrap_or_else(|| process.name().to_owned());
+                self.fail(&path, &failed.event, &failed.error);
+            }
+            Frame::Log(line) => match line.level {
+                LogLevel::Error => tracing::error!("{}: {}", process.name(), line.message),
+                LogLevel::Warning => tracing::warn!("{}: {}", process.name(), line.message),
+                LogLevel::Debug => tracing::debug!("{}: {}", process.name(), line.message),
+                _ => tracing::info!("{}: {}", process.name(), line.message),
+            },
+            Frame::Unknown(unknown) => {
+                let error = format!("there is no `{}` in version 1 of the protocol", unknown.tag);
+                match unknown.members.get("id").and_then(|id| id.as_str()) {
+                    Some(id) => refuse(process, id, error),
+                    None => tracing::warn!("{}: {error}", process.name()),
+                }
+            }
+            // Answers are taken before.
+            Frame::Response(_) | Frame::ToolUpdate(_) => {}
+            action => self.act(process, action),
+        }
+    }
+
+    fn show(&self, notice: Notice) {
+        if let Some(ui) = self.ui.get() {
+            ui.show(&notice);
+        }
+    }
+}
+
+/// Answers a question.
+pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
+    let mut response = HostResponse::new(id);
+    match serde_json::to_value(result) {
+        Ok(value) => response.result = Some(value).filter(|value| !value.is_null()),
+        Err(error) => response.error = Some(error.to_string()),
+    }
+    process.send(response);
+}
+
+/// Answers that it cannot be.
+pub(super) fn refuse(process: &Process, id: &str, error: impl Into<String>) {
+    let mut response = HostResponse::new(id);
+    response.error = Some(error.into());
+    process.send(response);
+}

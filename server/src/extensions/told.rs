@@ -1,0 +1,155 @@
+//! Events of the engine on their way to the client: extensions hear of them first, and nobody waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentese::types::{
+    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, HookEvent,
+    MessageEnd, MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd,
+    ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd, ToolExecutionStart,
+    ToolExecutionUpdate, ToolOutput, TurnEndHook, TurnStartHook,
+};
+use futures::future::BoxFuture;
+use serde_json::Map;
+
+use super::{Host, type_of};
+use crate::engine::{Event, EventSink, blocks};
+use crate::providers::Update;
+use crate::world::Clock;
+
+/// Passes events on, to extensions and then to where they went before.
+pub struct Told {
+    host: Arc<Host>,
+    sink: Arc<dyn EventSink>,
+    clock: Arc<dyn Clock>,
+    turn: AtomicU64,
+}
+
+impl Told {
+    /// Events go to the host's extensions and to `sink`.
+    pub fn new(host: Arc<Host>, sink: Arc<dyn EventSink>, clock: Arc<dyn Clock>) -> Self {
+        Self { host, sink, clock, turn: AtomicU64::new(0) }
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        let Some(name) = name(event) else { return };
+        if matches!(event, Event::RunStarted) {
+            self.turn.store(0, Ordering::Relaxed);
+        }
+        let turn = self.turn.load(Ordering::Relaxed);
+        if matches!(event, Event::TurnEnded { .. }) {
+            self.turn.store(turn + 1, Ordering::Relaxed);
+        }
+        let members = self.host.subscribers(name);
+        if members.is_empty() {
+            return;
+        }
+        let Some(hook) = hook(event, turn, || self.clock.now_ms()) else { return };
+        for member in members {
+            self.host.tell(&member, hook.clone());
+        }
+    }
+}
+
+impl EventSink for Told {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        self.sink.room()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        self.tell(event);
+        self.sink.push(event);
+        // Not now: the engine's state may be locked.
+        self.host.changed();
+    }
+}
+
+/// What an event is called by extensions; none where they do not hear of it.
+fn name(event: Event<'_>) -> Option<&'static str> {
+    Some(match event {
+        Event::RunStarted => type_of::<AgentStart>(),
+        Event::RunEnded { .. } => type_of::<AgentEnd>(),
+        Event::TurnStarted => type_of::<TurnStartHook>(),
+        Event::TurnEnded { .. } => type_of::<TurnEndHook>(),
+        Event::MessageStarted(_) => type_of::<MessageStart>(),
+        Event::MessageUpdated { .. } => type_of::<MessageUpdate>(),
+        Event::MessageEnded(_) => type_of::<MessageEnd>(),
+        Event::ToolStarted(_) => type_of::<ToolExecutionStart>(),
+        Event::ToolUpdated(..) => type_of::<ToolExecutionUpdate>(),
+        Event::ToolEnded(..) => type_of::<ToolExecutionEnd>(),
+        Event::RetryStarted { .. }
+        | Event::RetryEnded { .. }
+        | Event::CompactionStarted { .. }
+        | Event::CompactionEnded { .. }
+        | Event::ExtensionFailed { .. } => return None,
+    })
+}
+
+fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEvent> {
+    Some(match event {
+        Event::RunStarted => AgentStart::new().into(),
+        Event::RunEnded { messages } => {
+            AgentEnd::new(messages.iter().map(|message| AgentMessage::clone(message)).collect()).into()
+        }
+        Event::TurnStarted => TurnStartHook::new(turn, now()).into(),
+        Event::TurnEnded { message, results } => {
+            TurnEndHook::new(turn, message.clone(), results.to_vec()).into()
+        }
+        Event::MessageStarted(message) => MessageStart::new(message.clone()).into(),
+        Event::MessageEnded(message) => MessageEnd::new(message.clone()).into(),
+        Event::MessageUpdated { message, update } => {
+            let mut event = MessageUpdate::new(grown(message, update));
+            event.message = Some(message.clone().into());
+            event.into()
+        }
+        Event::ToolStarted(call) => {
+            ToolExecutionStart::new(&call.id, &call.name, call.arguments.clone()).into()
+        }
+        Event::ToolUpdated(call, update) => {
+            let mut shown = ToolOutput::new(blocks(&update.content));
+            shown.details = update.details.clone().into();
+            ToolExecutionUpdate::new(&call.id, &call.name, call.arguments.clone(), shown).into()
+        }
+        Event::ToolEnded(call, output) => {
+            let mut result = ToolOutput::new(blocks(&output.content));
+            result.details = output.details.clone().into();
+            ToolExecutionEnd::new(&call.id, &call.name, result, output.is_error).into()
+        }
+        _ => return None,
+    })
+}
+
+/// What happened inside the message; the message so far stands beside it.
+fn grown(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
+    let index = update.index() as u64;
+    let block = message.content.get(update.index());
+    match update {
+        Update::TextStart { .. } => TextStart::new(index).into(),
+        Update::TextDelta { delta, .. } => TextDelta::new(index, delta).into(),
+        Update::TextEnd { .. } => {
+            let text = match block {
+                Some(AssistantBlock::Text(block)) => block.text.clone(),
+                _ => String::new(),
+            };
+            TextEnd::new(index, text).into()
+        }
+        Update::ThinkingStart { .. } => ThinkingStart::new(index).into(),
+        Update::ThinkingDelta { delta, .. } => ThinkingDelta::new(index, delta).into(),
+        Update::ThinkingEnd { .. } => {
+            let text = match block {
+                Some(AssistantBlock::Thinking(block)) => block.thinking.clone(),
+                _ => String::new(),
+            };
+            ThinkingEnd::new(index, text).into()
+        }
+        Update::ToolCallStart { .. } => ToolCallStart::new(index).into(),
+        Update::ToolCallDelta { delta, .. } => ToolCallDelta::new(index, delta).into(),
+        Update::ToolCallEnd { .. } => {
+            let call = match block {
+                Some(AssistantBlock::ToolCall(call)) => call.clone(),
+                _ => ToolCall::new("", "", Map::new()),
+            };
+            ToolCallEnd::new(index, call).into()
+        }
+    }
+}

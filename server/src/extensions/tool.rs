@@ -1,0 +1,121 @@
+//! Tools of extensions.
+
+use std::sync::Arc;
+
+use agentese::types::{HostFrame, HostTool, InputBlock, OfferedTool, ToolResult};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::calls::{Asked, Failed};
+use super::host::{Host, Member};
+use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpdate};
+
+const ABORTED: &str = "Operation aborted";
+
+impl Host {
+    /// The tools that the model can call: the agent's own and those of extensions, or those that an
+    /// extension has chosen among all that there are.
+    pub(super) fn all_tools(&self, own: &ToolSet) -> ToolSet {
+        let state = self.state();
+        if state.members.is_empty() {
+            return own.clone();
+        }
+        let active = state.active.clone();
+        let mut tools = own.clone();
+        if active.is_some() {
+            for tool in ToolSet::available().iter().filter(|tool| own.get(tool.name()).is_none()) {
+                tools.add(tool.clone());
+            }
+        }
+        for member in state.members.iter().filter(|member| !member.process.has_ended()) {
+            for offered in member.offered.tools.iter().flatten() {
+                tools.add(Arc::new(ExtensionTool { member: member.clone(), offered: offered.clone() }));
+            }
+        }
+        if let Some(active) = active {
+            tools.retain(|name| active.iter().any(|wanted| wanted == name));
+        }
+        tools
+    }
+}
+
+/// A tool that an extension brings.
+struct ExtensionTool {
+    member: Member,
+    offered: OfferedTool,
+}
+
+impl Tool for ExtensionTool {
+    fn name(&self) -> &str {
+        &self.offered.name
+    }
+
+    fn description(&self) -> &str {
+        &self.offered.description
+    }
+
+    fn parameters(&self) -> Value {
+        Value::Object(self.offered.parameters.clone())
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn snippet(&self) -> Option<&str> {
+        self.offered.prompt_snippet.as_deref()
+    }
+
+    fn guidelines(&self) -> &[String] {
+        self.offered.prompt_guidelines.as_deref().unwrap_or_default()
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let Value::Object(params) = arguments else {
+                return ToolOutput::error("the arguments are no object");
+            };
+            let updates = context.updates.clone();
+            let asked = Asked::new(&self.member.path).progress(move |progress| {
+                let details = progress.details.into_option().unwrap_or_else(|| json!({}));
+                updates.send(ToolUpdate { content: contents(progress.content), details: Some(details) });
+            });
+            let call = context.call_id.clone().unwrap_or_default();
+            let (path, name) = (&self.member.path, &self.offered.name);
+            let frame = |id: String| HostFrame::from(HostTool::new(id, path, name, call, params));
+            let answer = tokio::select! {
+                biased;
+                () = context.abort.cancelled() => return ToolOutput::error(ABORTED),
+                answer = self.member.process.ask(asked, frame, None) => answer,
+            };
+            match answer {
+                Ok(result) => match serde_json::from_value::<ToolResult>(result) {
+                    Ok(result) => ToolOutput {
+                        content: contents(result.content),
+                        details: result.details.into_option(),
+                        is_error: result.is_error == Some(true),
+                    },
+                    Err(error) => {
+                        ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))
+                    }
+                },
+                Err(Failed::Said(error)) => ToolOutput::error(error),
+                Err(Failed::TimedOut(_) | Failed::Gone) => {
+                    ToolOutput::error(format!("The tool {name} is gone: its extension has ended"))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Blocks of the protocol, as tools give them.
+pub(super) fn contents(blocks: Vec<InputBlock>) -> Vec<ToolContent> {
+    let content = |block| match block {
+        InputBlock::Text(text) => Some(ToolContent::Text(text.text)),
+        InputBlock::Image(image) => Some(ToolContent::Image { data: image.data, mime_type: image.mime_type }),
+        _ => None,
+    };
+    blocks.into_iter().filter_map(content).collect()
+}

@@ -1,0 +1,138 @@
+//! Telling those who want to know of every change: what the agent is, and what is in its session.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::types::{ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool, Watched};
+use agentese::wire::Maybe;
+use serde_json::{Map, Number, Value};
+
+use super::Host;
+use super::actions::object;
+use super::process::Process;
+use crate::engine::Engine;
+use crate::tools::ToolSet;
+
+/// Who watches, and what each was told last.
+#[derive(Default)]
+pub(super) struct Watch {
+    watchers: Mutex<Vec<Watcher>>,
+}
+
+struct Watcher {
+    process: Arc<Process>,
+    /// The members of the state that it knows; none where it does not watch it.
+    state: Option<Map<String, Value>>,
+    /// The session and how many entries of it it knows, and where the conversation was.
+    entries: Option<(String, usize, Option<String>)>,
+}
+
+impl Watch {
+    fn watchers(&self) -> std::sync::MutexGuard<'_, Vec<Watcher>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn add(&self, process: &Arc<Process>, watched: &[Watched]) {
+        if watched.is_empty() {
+            return;
+        }
+        self.watchers().push(Watcher {
+            process: process.clone(),
+            state: watched.contains(&Watched::State).then(Map::new),
+            entries: watched.contains(&Watched::Entries).then(|| (String::new(), 0, None)),
+        });
+    }
+
+    pub fn remove(&self, process: &Arc<Process>) {
+        self.watchers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
+    }
+
+    fn is_watched(&self) -> bool {
+        !self.watchers().is_empty()
+    }
+}
+
+impl Host {
+    /// Something may have changed: those who watch are told soon. May be called with the engine's state
+    /// locked.
+    pub(super) fn changed(&self) {
+        let Some(me) = self.me.upgrade().filter(|_| self.watch.is_watched()) else { return };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tokio::spawn(async move {
+                for process in me.processes() {
+                    me.refresh(&process);
+                }
+            });
+        }
+    }
+
+    /// Tells a process what has changed, where it watches.
+    pub(super) fn refresh(&self, process: &Arc<Process>) {
+        let Some(engine) = self.engine().filter(|_| self.watch.is_watched()) else { return };
+        let mut watchers = self.watch.watchers();
+        let Some(watcher) = watchers.iter_mut().find(|watcher| Arc::ptr_eq(&watcher.process, process)) else {
+            return;
+        };
+        if let Some(known) = &mut watcher.state {
+            let now = object(serde_json::to_value(state(self, &engine)).unwrap_or_default());
+            let changed: Map<String, Value> = now
+                .iter()
+                .filter(|(name, value)| known.get(*name) != Some(value))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect();
+            if !changed.is_empty()
+                && let Ok(changed) = serde_json::from_value::<HostState>(Value::Object(changed))
+            {
+                process.send(HostStateChanged::new(changed));
+            }
+            *known = now;
+        }
+        if let Some((session, count, leaf)) = &mut watcher.entries {
+            let Some(news) = engine.entries_after(session, *count, leaf.as_deref()) else { return };
+            let (id, reset, entries) = news;
+            *count = if reset { entries.entries.len() } else { *count + entries.entries.len() };
+            *session = id;
+            leaf.clone_from(&entries.leaf);
+            let mut frame =
+                HostEntries::new(reset, entries.entries.into_iter().map(object).collect(), entries.leaf);
+            frame.header = reset.then(|| object(entries.header));
+            process.send(frame);
+        }
+    }
+}
+
+/// The state, whole.
+pub(super) fn state(host: &Host, engine: &Engine) -> HostState {
+    let view = engine.view();
+    let mut state = HostState::new();
+    state.idle = Some(engine.is_idle());
+    state.pending_messages = Some(view.pending as u64);
+    state.model = Maybe::or_null(view.model);
+    state.models = Some(engine.models());
+    state.thinking_level = Some(view.thinking);
+    state.session_id = Some(view.session_id);
+    state.session_file = Maybe::or_null(view.session_file.map(|file| file.to_string_lossy().into_owned()));
+    state.session_name = Maybe::or_null(view.session_name);
+    state.system_prompt = Some(engine.system_prompt());
+    state.context_usage = Maybe::or_null(engine.context_usage().map(|(tokens, model)| {
+        let window = model.context_window;
+        let percent = (window > 0).then(|| tokens as f64 * 100.0 / window as f64).and_then(Number::from_f64);
+        ContextUsage::new(Some(tokens), window, percent)
+    }));
+    let active = engine.tools();
+    state.active_tools = Some(active.names().map(str::to_owned).collect());
+    state.tools = Some(known_tools(&active));
+    state.commands = Some(host.commands());
+    state
+}
+
+/// All tools: those that the model can call, and the built-in ones beside them.
+fn known_tools(active: &ToolSet) -> Vec<KnownTool> {
+    let mut all = ToolSet::available();
+    for tool in active.iter() {
+        all.add(tool.clone());
+    }
+    let known = |tool: &Arc<dyn crate::tools::Tool>| {
+        KnownTool::new(tool.name(), tool.description(), object(tool.parameters()))
+    };
+    all.iter().map(known).collect()
+}

@@ -1,0 +1,18 @@
+//! Extensions, through the binary: programs in Python (its standard library alone) that behave and misbehave.
+//!
+//! Names with `fm_F…` are rows of the project's table of faults.
+
+#[path = "extensions/commands.rs"]
+mod commands;
+#[path = "extensions/dialogs.rs"]
+mod dialogs;
+#[path = "extensions/faults.rs"]
+mod faults;
+#[path = "extensions/hooks.rs"]
+mod hooks;
+#[path = "extensions/host.rs"]
+mod host;
+#[path = "extensions/life.rs"]
+mod life;
+#[path = "support/mod.rs"]
+mod support;

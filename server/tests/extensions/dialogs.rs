@@ -1,0 +1,271 @@
+//! Questions of extensions to the person behind the client.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::host::{agent, limited, plain, runs};
+use crate::support::process::Place;
+
+/// A frame without its id, which nobody can know.
+fn without_id(mut frame: Value) -> String {
+    let id = frame.as_object_mut().unwrap().shift_remove("id").unwrap();
+    let id = id.as_str().unwrap();
+    assert_eq!((id.len(), id.matches('-').count()), (36, 4), "{id} can be guessed");
+    frame.to_string()
+}
+
+#[test]
+fn what_the_user_answers_reaches_the_extension() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    let cases = [
+        (
+            "/ask-select",
+            r#"{"type":"extension_ui_request","method":"select","title":"Pick a colour","options":["red","green","blue"]}"#,
+            "value",
+            json!("green"),
+            r#"select="green""#,
+        ),
+        (
+            "/ask-confirm",
+            r#"{"type":"extension_ui_request","method":"confirm","title":"Sure?","message":"This deletes things."}"#,
+            "confirmed",
+            json!(true),
+            "confirm=true",
+        ),
+        (
+            "/ask-confirm",
+            r#"{"type":"extension_ui_request","method":"confirm","title":"Sure?","message":"This deletes things."}"#,
+            "confirmed",
+            json!(false),
+            "confirm=false",
+        ),
+        (
+            "/ask-input",
+            r#"{"type":"extension_ui_request","method":"input","title":"Your name","placeholder":"type here"}"#,
+            "value",
+            json!("Ada"),
+            r#"input="Ada""#,
+        ),
+        (
+            "/ask-input-bare",
+            r#"{"type":"extension_ui_request","method":"input","title":"Bare"}"#,
+            "value",
+            json!(""),
+            r#"input="""#,
+        ),
+        (
+            "/ask-editor",
+            r#"{"type":"extension_ui_request","method":"editor","title":"Edit this","prefill":"line 1\nline 2"}"#,
+            "value",
+            json!("new\ntext"),
+            r#"editor="new\ntext""#,
+        ),
+    ];
+    for (command, question, member, answer, notice) in cases {
+        agent.prompt(command);
+        let asked = agent.shown();
+        assert_eq!(without_id(asked.clone()), question);
+        // The command goes on, and the prompt counts as accepted.
+        let accepted = agent.until("the answer", |frame| frame["id"] == command).pop().unwrap();
+        assert_eq!(accepted["success"], true);
+        agent.answer(&asked, member, answer);
+        assert_eq!(agent.noticed(), notice);
+    }
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn a_dialog_that_is_dismissed_gives_nothing() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    for (command, notice) in [
+        ("/ask-select", "select=null"),
+        ("/ask-confirm", "confirm=false"),
+        ("/ask-input", "input=null"),
+        ("/ask-editor", "editor=null"),
+    ] {
+        agent.prompt(command);
+        let asked = agent.shown();
+        agent.answer(&asked, "cancelled", true);
+        assert_eq!(agent.noticed(), notice);
+    }
+}
+
+#[test]
+fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-timeout 300");
+    for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
+    {
+        let asked = agent.shown();
+        let since = Instant::now();
+        assert_eq!((asked["method"].as_str(), asked["timeout"].as_u64()), (Some(method), Some(300)));
+        assert_eq!(agent.noticed(), notice);
+        let waited = since.elapsed();
+        assert!((280..5_000).contains(&waited.as_millis()), "{method}: {waited:?}");
+        // Too late, and ignored.
+        agent.answer(&asked, "value", "a");
+    }
+    agent.prompt("/ask-timeout 15000");
+    for (member, answer, notice) in [
+        ("value", json!("b"), r#"select="b""#),
+        ("confirmed", json!(true), "confirm=true"),
+        ("value", json!("in time"), r#"input="in time""#),
+    ] {
+        let asked = agent.shown();
+        agent.answer(&asked, member, answer);
+        assert_eq!(agent.noticed(), notice);
+    }
+    assert_eq!(agent.failures(), Vec::<&Value>::new());
+}
+
+#[test]
+fn fm_f57_a_run_does_not_hang_on_a_question_that_nobody_answers() {
+    let place = Place::new();
+    let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"dialogTimeoutMs": 200}));
+    agent.prompt("go");
+    agent.shown();
+    let frames = agent.until_event("agent_end");
+    let result = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(result["result"]["content"][0]["text"], "Blocked by user");
+    assert!(!place.work().join("ran").exists());
+}
+
+#[test]
+fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
+    let place = Place::new();
+    let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 400}));
+    agent.prompt("go");
+    let asked = agent.shown();
+    // Longer than the hook may take by itself.
+    std::thread::sleep(Duration::from_millis(900));
+    agent.answer(&asked, "value", "Allow");
+    let frames = agent.until_event("agent_end");
+    assert!(frames.iter().all(|frame| frame["type"] != "extension_error"), "{frames:#?}");
+    assert!(place.work().join("ran").exists());
+}
+
+#[test]
+fn fm_f127_answers_that_do_not_fit_are_nobodys_answer() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-select");
+    let asked = agent.shown();
+    for id in [json!("00000000-0000-4000-8000-000000000000"), json!(""), json!(7), Value::Null] {
+        agent.send(json!({"type": "extension_ui_response", "id": id, "value": "blue"}));
+    }
+    agent.answer(&asked, "value", "red");
+    // A second answer to the same question.
+    agent.answer(&asked, "value", "green");
+    assert_eq!(agent.noticed(), r#"select="red""#);
+    for (command, member, answer, notice) in [
+        ("/ask-select", "value", json!("purple"), "select=null"),
+        ("/ask-select", "confirmed", json!(true), "select=null"),
+        ("/ask-select", "value", json!(7), "select=null"),
+        ("/ask-confirm", "value", json!("yes"), "confirm=false"),
+        ("/ask-confirm", "confirmed", json!("yes"), "confirm=false"),
+        ("/ask-input", "confirmed", json!(true), "input=null"),
+        ("/ask-input", "nothing", json!(true), "input=null"),
+    ] {
+        agent.prompt(command);
+        let asked = agent.shown();
+        agent.answer(&asked, member, answer);
+        assert_eq!(agent.noticed(), notice, "{command} {member}");
+    }
+    let (status, _, stderr) = agent.finish();
+    assert_eq!(status.code(), Some(0));
+    assert!(stderr.contains("not among the options"), "{stderr}");
+    assert_eq!(stderr.matches("nobody has answered, then").count(), 7, "{stderr}");
+}
+
+#[test]
+fn a_question_can_be_taken_back() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-withdrawn");
+    assert_eq!(agent.noticed(), "select=null");
+}
+
+#[test]
+fn two_questions_at_once_are_told_apart() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-two");
+    let mut asked = [agent.shown(), agent.shown()];
+    asked.sort_by_key(|question| question["title"].to_string());
+    let [first, second] = asked;
+    agent.answer(&second, "confirmed", true);
+    agent.answer(&first, "value", "b");
+    assert_eq!(agent.noticed(), r#"both=["b", true]"#);
+}
+
+#[test]
+fn fm_f49_abort_does_not_wait_for_a_dialog() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["guard"], runs("touch ran"));
+    agent.prompt("go");
+    let asked = agent.shown();
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let frames = agent.until("abort", |frame| frame["id"] == "abort");
+    assert_eq!(frames.last().unwrap()["success"], true);
+    assert!(frames.iter().any(|frame| frame["type"] == "agent_end"), "{frames:#?}");
+    let result = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(
+        (&result["isError"], &result["result"]["content"][0]["text"]),
+        (&json!(true), &json!("Command aborted"))
+    );
+    // The answer that comes now belongs to nothing.
+    agent.answer(&asked, "value", "Allow");
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    assert!(!place.work().join("ran").exists());
+    assert_eq!(agent.failures(), Vec::<&Value>::new());
+}
+
+#[test]
+fn a_guard_lets_through_and_blocks() {
+    let place = Place::new();
+    let script = json!({"responses": [
+        {"blocks": [
+            {"tool": {"id": "a", "name": "bash", "args": {"command": "echo one"}}},
+            {"tool": {"id": "b", "name": "bash", "args": {"command": "touch two"}}},
+        ]},
+    ], "default": {"text": "done"}});
+    let mut agent = agent(&place, &["guard"], script);
+    agent.prompt("go");
+    let asked = agent.shown();
+    assert_eq!(asked["title"], "Allow: echo one");
+    agent.answer(&asked, "value", "Allow");
+    let asked = agent.shown();
+    assert_eq!(asked["title"], "Allow: touch two");
+    agent.answer(&asked, "value", "Block");
+    agent.until_event("agent_end");
+    let ends: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    assert_eq!(
+        (&ends[0]["isError"], &ends[0]["result"]["content"][0]["text"]),
+        (&json!(false), &json!("one\n"))
+    );
+    assert_eq!(
+        (&ends[1]["isError"], &ends[1]["result"]),
+        (&json!(true), &json!({"content": [{"type": "text", "text": "Blocked by user"}], "details": {}}))
+    );
+    assert!(!place.work().join("two").exists());
+    super::host::check_runs(&agent.seen);
+}
+
+#[test]
+fn fm_f49_another_session_ends_the_dialogs_of_the_one_before() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-input");
+    let asked = agent.shown();
+    agent.ask(json!({"type": "new_session"}));
+    assert_eq!(agent.noticed(), "input=null");
+    agent.answer(&asked, "value", "late");
+    agent.prompt("/ask-input");
+    let asked = agent.shown();
+    agent.answer(&asked, "value", "in time");
+    assert_eq!(agent.noticed(), r#"input="in time""#);
+}

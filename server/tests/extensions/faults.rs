@@ -1,0 +1,215 @@
+//! Extensions that misbehave: one failure is told, and the agent goes on.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::host::{check_runs, command, file, plain, runs, settings};
+use crate::support::LONG;
+use crate::support::process::{Agent, Place};
+
+fn zoo(place: &Place, how: &str, script: Value, host: Value) -> Command {
+    settings(place, host);
+    let mut command = command(place, &["zoo"], script);
+    command.env("ZOO", how);
+    command
+}
+
+/// The one failure that was told, and what it said.
+#[track_caller]
+fn the_failure(agent: &Agent) -> String {
+    let failures = agent.failures();
+    assert_eq!(failures.len(), 1, "{failures:#?}");
+    assert_eq!(failures[0]["extensionPath"], json!(file("zoo")));
+    failures[0]["error"].as_str().unwrap().to_owned()
+}
+
+fn limits() -> Value {
+    json!({"hookTimeoutMs": 100, "startTimeoutMs": 3000})
+}
+
+#[test]
+fn fm_f92_one_that_does_not_start_is_one_failure() {
+    for (how, part) in [
+        ("never", "it did not say within"),
+        ("exit-at-start", "its process ended with code 3: last words"),
+        ("old", "it speaks version 0 of the protocol, the agent 1"),
+    ] {
+        let place = Place::new();
+        let host = json!({"hookTimeoutMs": 100, "startTimeoutMs": if how == "never" { 300 } else { 10_000 }});
+        let mut agent = Agent::start(zoo(&place, how, plain(), host));
+        agent.prompt("hello");
+        agent.until_event("agent_end");
+        agent.until_failures(1);
+        let failure = the_failure(&agent);
+        assert!(failure.contains(part), "{how}: {failure}");
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+    }
+}
+
+#[test]
+fn fm_f92_a_program_that_is_not_there_is_one_failure() {
+    let place = Place::new();
+    place.put("installed/x/main", "");
+    let manifest =
+        place.put("installed/x/extension.json", r#"{"runtime": "no-such-runtime", "entry": "main"}"#);
+    let mut command = command(&place, &[], plain());
+    command.arg("-e").arg(manifest);
+    let mut agent = Agent::start(command);
+    agent.ask(json!({"type": "get_state"}));
+    let failures = agent.failures();
+    assert_eq!(failures.len(), 1);
+    let error = failures[0]["error"].as_str().unwrap();
+    assert!(error.contains("no-such-runtime did not start: No such file"), "{error}");
+}
+
+#[test]
+fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
+    for (how, part) in [
+        ("kill", "signal SIGKILL ended its process"),
+        ("exit", "its process ended with code 3: last words"),
+        ("hang", "no answer to input within 100 ms"),
+        ("flood", "it floods the agent"),
+        ("flood-noise", "it floods the agent"),
+        ("no-end", "it floods the agent"),
+    ] {
+        let place = Place::new();
+        // A flood takes a moment until it is one.
+        let limit = if how == "hang" { 100 } else { 10_000 };
+        let mut agent = Agent::start(zoo(&place, "", plain(), json!({"hookTimeoutMs": limit})));
+        assert_eq!(agent.noticed(), "started");
+        for words in [how, "and on"] {
+            agent.prompt(words);
+            let frames = agent.until_event("agent_end");
+            assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], words);
+        }
+        agent.until_failures(1);
+        let failure = the_failure(&agent);
+        assert!(failure.contains(part), "{how}: {failure}");
+        check_runs(&agent.seen);
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+    }
+}
+
+impl Agent {
+    /// Asks until that many failures were told.
+    fn until_failures(&mut self, count: usize) {
+        let since = Instant::now();
+        while self.failures().len() < count {
+            assert!(since.elapsed() < LONG, "{count} failures do not come");
+            self.ask(json!({"type": "get_state"}));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+#[test]
+fn fm_f92_a_guard_that_fails_lets_nothing_through() {
+    for how in ["kill", "hang", "exit", "wrong-shape"] {
+        let place = Place::new();
+        let mut agent = Agent::start(zoo(&place, how, runs("touch ran"), limits()));
+        assert_eq!(agent.noticed(), "started");
+        agent.prompt("go");
+        let frames = agent.until_event("agent_end");
+        let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+        assert_eq!(end["isError"], true, "{how}: {end}");
+        assert!(!place.work().join("ran").exists(), "{how}");
+    }
+}
+
+#[test]
+fn answers_of_another_shape_are_told_and_the_event_goes_on() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "", plain(), json!({})));
+    agent.prompt("wrong-shape");
+    agent.until_event("agent_end");
+    let failure = the_failure(&agent);
+    assert!(failure.contains("its answer is wrong"), "{failure}");
+}
+
+#[test]
+fn fm_f92_an_answer_that_comes_too_late_is_ignored() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "", plain(), limits()));
+    agent.prompt("late");
+    agent.until_event("agent_end");
+    agent.prompt("on");
+    agent.until_event("agent_end");
+    agent.until_failures(1);
+    assert!(the_failure(&agent).contains("no answer to input within 100 ms"));
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn what_is_no_frame_goes_to_stderr() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "noise", plain(), json!({})));
+    assert_eq!(agent.noticed(), "there is no `no such question` in version 1 of the protocol");
+    assert_eq!(agent.noticed(), "started");
+    agent.prompt("hello");
+    agent.until_event("agent_end");
+    assert_eq!(agent.failures(), Vec::<&Value>::new());
+    let stderr = agent.finish().2;
+    for part in ["loading noise", "no such frame", "[1, 2, 3]"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the seed plays the run again")]
+fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
+    const ROUNDS: u32 = 100;
+    let seed: u64 = std::env::var("AGENTESE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20);
+    println!("AGENTESE_SEED={seed}");
+    let mut random = Random(seed);
+    let place = Place::new();
+    let host = json!({"hookTimeoutMs": 100, "startTimeoutMs": 20_000, "restarts": ROUNDS});
+    let mut agent = Agent::start(zoo(&place, "", plain(), host));
+    let mut said = Vec::new();
+    for round in 0..ROUNDS {
+        // The one before has been replaced.
+        assert_eq!(agent.started(), "started", "round {round}");
+        let how = random.pick(&["kill", "exit", "hang", "flood", "flood-noise"]);
+        let words = format!("{how} {round}");
+        agent.prompt(&words);
+        agent.until_event("agent_end");
+        agent.until_failures(round as usize + 1);
+        said.push(words);
+    }
+    assert_eq!(agent.failures().len(), ROUNDS as usize);
+    let messages = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].clone();
+    let texts = |role: &str| -> Vec<String> {
+        let all = messages.as_array().unwrap().iter().filter(|message| message["role"] == role);
+        all.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts("user"), said);
+    assert_eq!(texts("assistant"), vec!["ok"; ROUNDS as usize]);
+    assert_eq!(messages.as_array().unwrap().len(), 2 * ROUNDS as usize);
+    let state = agent.ask(json!({"type": "get_state"}));
+    assert_eq!(
+        (&state["data"]["isStreaming"], &state["data"]["pendingMessageCount"]),
+        (&json!(false), &json!(0))
+    );
+    assert_eq!(check_runs(&agent.seen), ROUNDS as usize);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+impl Agent {
+    /// The next notice that no flood has brought.
+    fn started(&mut self) -> String {
+        let frame = self.until("a start", |frame| frame["message"] == "started").pop().unwrap();
+        frame["message"].as_str().unwrap().to_owned()
+    }
+}
+
+/// SplitMix64: enough to pick with, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        from[((mixed ^ (mixed >> 27)) >> 33) as usize % from.len()]
+    }
+}

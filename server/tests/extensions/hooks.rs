@@ -1,0 +1,169 @@
+//! What extensions see of the agent's work, and change.
+
+use serde_json::{Value, json};
+
+use super::host::{agent, plain, runs};
+use crate::support::process::Place;
+
+#[test]
+fn words_can_be_taken_and_changed() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["misc"], plain());
+    agent.prompt("ping");
+    let frames = agent.until("the answer", |frame| frame["id"] == "ping");
+    assert_eq!(frames[0]["message"], "pong source=rpc");
+    assert_eq!((frames.len(), &frames[1]["success"]), (2, &json!(true)));
+    agent.prompt("?explain");
+    let frames = agent.until_event("agent_end");
+    assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], "Briefly: explain");
+}
+
+#[test]
+fn switches_forks_and_compactions_can_be_stopped() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["cancel"], plain());
+    agent.prompt("first");
+    agent.until_event("agent_end");
+    let before = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    agent.send(json!({"id": "n", "type": "new_session"}));
+    let asked = agent.shown();
+    assert_eq!((&asked["title"], &asked["message"]), (&json!("Switch (new)?"), &json!("target=None")));
+    agent.answer(&asked, "confirmed", false);
+    let answer = agent.until("the answer", |frame| frame["id"] == "n").pop().unwrap();
+    assert_eq!(answer["data"], json!({"cancelled": true}));
+
+    let other = place.work().join("other.jsonl");
+    agent.send(json!({"id": "s", "type": "switch_session", "sessionPath": other}));
+    let asked = agent.shown();
+    assert_eq!(asked["message"], json!(format!("target={}", other.display())));
+    agent.answer(&asked, "cancelled", true);
+    let answer = agent.until("the answer", |frame| frame["id"] == "s").pop().unwrap();
+    assert_eq!(answer["data"], json!({"cancelled": true}));
+
+    let entry = agent.ask(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone();
+    let answer = agent.ask(json!({"type": "fork", "entryId": entry}));
+    assert_eq!(answer["data"], json!({"text": "first", "cancelled": true}));
+
+    let answer = agent.ask(json!({"type": "compact"}));
+    assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!("Compaction cancelled")));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"], before);
+
+    agent.send(json!({"id": "m", "type": "new_session"}));
+    let asked = agent.shown();
+    agent.answer(&asked, "confirmed", true);
+    let frames = agent.until("the answer", |frame| frame["id"] == "m");
+    assert_eq!(frames[0]["message"], "switched new");
+    assert_eq!(frames[1]["data"], json!({"cancelled": false}));
+}
+
+#[test]
+fn runs_are_shaped() {
+    let place = Place::new();
+    // The model answers so only where it was told so.
+    let script = json!({"responses": [
+        {"when": {"system": "Say SHAPED.", "body": "only the model sees this", "tool_results": false},
+         "blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": "echo quiet"}}}]},
+        {"when": {"system": "Say SHAPED.", "tool_results": true}, "text": "heard"},
+    ], "default": {"text": "nobody said so"}});
+    let mut agent = agent(&place, &["shape"], script);
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    let messages = frames.last().unwrap()["messages"].as_array().unwrap().clone();
+    let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "custom", "assistant", "toolResult", "assistant"], "{messages:#?}");
+    assert_eq!((&messages[1]["content"], &messages[1]["display"]), (&json!("a hint"), &json!(false)));
+    assert_eq!(messages[3]["content"][0]["text"], "QUIET\n");
+    assert_eq!(messages[3]["details"], json!({"shaped": true}));
+    let turns: Vec<_> =
+        agent.seen.iter().filter(|frame| frame["method"] == "notify").map(|f| &f["message"]).collect();
+    assert_eq!(turns.first(), Some(&&json!("turn 0")));
+    let compacted = agent.ask(json!({"type": "compact"}));
+    assert_eq!(
+        (&compacted["data"]["summary"], &compacted["data"]["tokensBefore"]),
+        (&json!("in short"), &json!(7))
+    );
+    assert!(agent.seen.iter().any(|frame| frame["message"] == "compacted True in short"));
+}
+
+#[test]
+fn a_handler_that_fails_is_told_and_its_event_goes_on() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["throw"], runs("touch ran"));
+    let state = agent.ask(json!({"type": "get_state"}));
+    assert_eq!(state["success"], true);
+    assert_eq!(agent.seen[0]["event"], "session_start");
+    agent.prompt("go");
+    agent.until_event("agent_end");
+    // Those that were only told may fail a moment later.
+    agent.ask(json!({"type": "get_state"}));
+    let failures: Vec<_> =
+        agent.failures().into_iter().map(|frame| frame["event"].as_str().unwrap()).collect();
+    for (event, count) in
+        [("session_start", 1), ("input", 1), ("before_agent_start", 1), ("context", 2), ("tool_call", 0)]
+    {
+        assert_eq!(failures.iter().filter(|name| **name == event).count(), count, "{event}: {failures:?}");
+    }
+    assert!(failures.contains(&"agent_start"), "{failures:?}");
+    let errors: Vec<&Value> = agent.failures().into_iter().map(|frame| &frame["error"]).collect();
+    assert!(errors.contains(&&json!("before_agent_start failed")), "{errors:?}");
+    // A guard that fails lets nothing through.
+    let result = agent.seen.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(
+        (&result["isError"], &result["result"]),
+        (&json!(true), &json!({"content": [{"type": "text", "text": "tool_call failed"}], "details": {}}))
+    );
+    assert!(!place.work().join("ran").exists());
+}
+
+fn rolls(sides: i64) -> Value {
+    json!({"responses": [
+        {"when": {"system": "rolls a die of any size"},
+         "blocks": [{"tool": {"id": "d1", "name": "dice", "args": {"sides": sides}}}]},
+    ], "default": {"text": "rolled"}})
+}
+
+#[test]
+fn tools_of_extensions_are_called() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["misc"], rolls(6));
+    agent.prompt("roll a die");
+    let frames = agent.until_event("agent_end");
+    let of = |kind: &str| frames.iter().find(|frame| frame["type"] == kind).unwrap();
+    assert_eq!(
+        of("tool_execution_update")["partialResult"],
+        json!({"content": [{"type": "text", "text": "rolling"}], "details": {"step": 1}})
+    );
+    assert_eq!(
+        (&of("tool_execution_end")["isError"], &of("tool_execution_end")["result"]),
+        (&json!(false), &json!({"content": [{"type": "text", "text": "4 of 6"}], "details": {"roll": 4}}))
+    );
+    super::host::check_runs(&agent.seen);
+}
+
+#[test]
+fn a_tool_that_fails_is_a_result() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["misc"], rolls(0));
+    agent.prompt("roll a die");
+    let frames = agent.until_event("agent_end");
+    let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(
+        (&end["isError"], &end["result"]["content"][0]["text"]),
+        (&json!(true), &json!("a die has sides"))
+    );
+}
+
+#[test]
+fn a_tool_is_stopped_by_an_abort() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["misc"], rolls(-1));
+    agent.prompt("roll a die");
+    agent.until_event("tool_execution_update");
+    let asked = std::time::Instant::now();
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let frames = agent.until("abort", |frame| frame["id"] == "abort");
+    assert!(asked.elapsed().as_secs() < 4, "{:?}", asked.elapsed());
+    let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "Operation aborted");
+    assert_eq!(agent.finish().0.code(), Some(0));
+}

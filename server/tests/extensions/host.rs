@@ -1,0 +1,99 @@
+//! An agent with extensions.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::process::{Agent, Place};
+use crate::support::trace::check_run;
+
+/// The file of a test extension.
+pub fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/extensions/{name}.py"))
+}
+
+/// The command line of an agent with those extensions, which plays a script.
+pub fn command(place: &Place, extensions: &[&str], script: Value) -> Command {
+    let script = place.script(script);
+    let mut command = place.command(&["--mode", "rpc", "--script", &script]);
+    for name in extensions {
+        let manifest = json!({"runtime": "python3", "entry": file(name)}).to_string();
+        let manifest = place.put(&format!("installed/{name}/extension.json"), manifest);
+        command.arg("-e").arg(manifest.parent().unwrap());
+    }
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/python");
+    command.env("PYTHONPATH", library).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+pub fn agent(place: &Place, extensions: &[&str], script: Value) -> Agent {
+    Agent::start(command(place, extensions, script))
+}
+
+/// An agent whose settings for the host are these.
+pub fn limited(place: &Place, extensions: &[&str], script: Value, host: Value) -> Agent {
+    settings(place, host);
+    agent(place, extensions, script)
+}
+
+pub fn settings(place: &Place, host: Value) {
+    place.put("home/.pi/agent/settings.json", json!({"extensionHost": host}).to_string());
+}
+
+/// A model that says `ok` to everything.
+pub fn plain() -> Value {
+    json!({"responses": [], "default": {"text": "ok"}})
+}
+
+/// A model that runs a command, and then says `done`.
+pub fn runs(command: &str) -> Value {
+    json!({"responses": [
+        {"blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": command}}}]},
+    ], "default": {"text": "done"}})
+}
+
+/// Each run follows the grammar, as if there were no extensions; gives how many there are.
+#[track_caller]
+pub fn check_runs(frames: &[Value]) -> usize {
+    let of_extensions = ["extension_error", "extension_ui_request"];
+    let events: Vec<Value> = frames
+        .iter()
+        .filter(|frame| !of_extensions.contains(&frame["type"].as_str().unwrap()))
+        .filter(|frame| frame["type"] != "response")
+        .cloned()
+        .collect();
+    let runs: Vec<_> = events.split_inclusive(|frame| frame["type"] == "agent_end").collect();
+    runs.iter().for_each(|run| check_run(run));
+    runs.len()
+}
+
+impl Agent {
+    pub fn prompt(&mut self, text: &str) {
+        self.send(json!({"id": text, "type": "prompt", "message": text}));
+    }
+
+    /// The next question or notice.
+    #[track_caller]
+    pub fn shown(&mut self) -> Value {
+        self.until_event("extension_ui_request").pop().unwrap()
+    }
+
+    /// The next notice's text.
+    #[track_caller]
+    pub fn noticed(&mut self) -> String {
+        let frame = self.until("a notice", |frame| frame["method"] == "notify").pop().unwrap();
+        frame["message"].as_str().unwrap().to_owned()
+    }
+
+    /// Answers a question with one member.
+    pub fn answer(&mut self, question: &Value, member: &str, value: impl Into<Value>) {
+        let value: Value = value.into();
+        self.send(json!({"type": "extension_ui_response", "id": question["id"], member: value}));
+    }
+
+    /// The failures of extensions so far.
+    pub fn failures(&self) -> Vec<&Value> {
+        self.seen.iter().filter(|frame| frame["type"] == "extension_error").collect()
+    }
+}

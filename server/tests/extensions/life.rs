@@ -1,0 +1,127 @@
+//! Where extensions come from, and when they end.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::host::{agent, command, file, plain};
+use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
+
+/// An extension with a child of its own; gives the numbers of both.
+fn family(place: &Place) -> (Agent, [rustix::process::Pid; 2]) {
+    let mut command = command(place, &["zoo"], plain());
+    command.env("ZOO", "child");
+    let mut agent = Agent::start(command);
+    assert_eq!(agent.noticed(), "started");
+    let pids = [pid_in(&place.work().join("own")), pid_in(&place.work().join("child"))];
+    assert!(pids.into_iter().all(is_alive));
+    (agent, pids)
+}
+
+#[test]
+fn they_end_with_the_agent() {
+    let place = Place::new();
+    let (agent, pids) = family(&place);
+    let (status, _, stderr) = agent.finish();
+    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+    pids.into_iter().for_each(assert_gone);
+}
+
+#[test]
+fn fm_f92_they_do_not_outlive_an_agent_that_is_killed() {
+    let place = Place::new();
+    let (mut agent, pids) = family(&place);
+    agent.signal(Signal::KILL);
+    agent.wait();
+    pids.into_iter().for_each(assert_gone);
+}
+
+#[test]
+fn fm_f92_a_client_that_dies_with_a_dialog_open_leaves_nothing() {
+    let place = Place::new();
+    let (mut agent, pids) = {
+        let mut command = command(&place, &["zoo", "ui"], plain());
+        command.env("ZOO", "child");
+        let mut agent = Agent::start(command);
+        assert_eq!(agent.noticed(), "started");
+        (agent, [pid_in(&place.work().join("own")), pid_in(&place.work().join("child"))])
+    };
+    agent.prompt("/ask-editor");
+    agent.shown();
+    agent.close_stdin();
+    while agent.next().is_some() {}
+    assert_eq!(agent.wait().code(), Some(0));
+    pids.into_iter().for_each(assert_gone);
+}
+
+#[test]
+fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["ui"], plain());
+    agent.prompt("/ask-select");
+    agent.shown();
+    agent.close_stdin();
+    let since = std::time::Instant::now();
+    while let Some(frame) = agent.next() {
+        assert!(frame["type"] != "extension_error", "{frame}");
+    }
+    assert_eq!(agent.wait().code(), Some(0));
+    assert!(since.elapsed().as_secs() < 8, "{:?}", since.elapsed());
+}
+
+fn listed(mut agent: Agent) -> (usize, String) {
+    let commands = agent.ask(json!({"type": "get_commands"}));
+    let count = commands["data"]["commands"].as_array().unwrap().len();
+    (count, agent.finish().2)
+}
+
+#[test]
+fn what_a_directory_brings_needs_trust() {
+    let place = Place::new();
+    let program = place.put("work/.pi/extensions/ui.py", std::fs::read(file("ui")).unwrap());
+    let text = format!("#!/usr/bin/env python3\n{}", std::fs::read_to_string(&program).unwrap());
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (count, stderr) = listed(Agent::start(command(&place, &[], plain())));
+    assert_eq!(count, 0);
+    assert!(stderr.contains(".pi/extensions is not read: the directory is not trusted"), "{stderr}");
+    let with = |option: &str| {
+        let mut command = command(&place, &[], plain());
+        command.arg("--trust").arg(option);
+        listed(Agent::start(command))
+    };
+    let (count, stderr) = with("--offline");
+    assert!(count > 5, "{count}: {stderr}");
+    assert_eq!(with("--no-extensions").0, 0);
+}
+
+#[test]
+fn what_cannot_be_loaded_is_told_on_stderr_and_the_agent_starts() {
+    let place = Place::new();
+    let for_node = place.put("home/.pi/agent/extensions/bad.ts", "export default function () {}");
+    let no_runtime = place.put("home/.pi/agent/extensions/lost.py", "");
+    let mut command = command(&place, &[], plain());
+    command.arg("-e").arg("gone").env_remove("AGENTESE_NODE_HOST");
+    let mut agent = Agent::start(command);
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+    assert_eq!(agent.seen.len(), 1);
+    let (_, _, stderr) = agent.finish();
+    let for_node = format!("Failed to load extension \"{}\": it needs the Node host", for_node.display());
+    for part in [for_node.as_str(), no_runtime.to_str().unwrap(), "not executable", "gone", "no such file"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+}
+
+#[test]
+fn an_extension_that_says_that_it_cannot_be_loaded_is_told_on_stderr() {
+    let place = Place::new();
+    let mut command = command(&place, &["zoo"], plain());
+    command.env("ZOO", "load-error");
+    let mut agent = Agent::start(command);
+    agent.ask(json!({"type": "get_state"}));
+    assert_eq!(agent.seen.len(), 1);
+    let stderr = agent.finish().2;
+    let expected = format!("Failed to load extension \"{}\": load failed", file("zoo").display());
+    assert!(stderr.contains(&expected), "{stderr}");
+}

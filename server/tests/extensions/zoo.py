@@ -1,0 +1,85 @@
+"""Misbehaves as the environment says. It speaks the protocol by itself: what it does wrong, no library would do."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+ZOO = os.environ.get("ZOO", "")
+
+
+def send(**frame):
+    sys.stdout.write(json.dumps(frame) + "\n")
+    sys.stdout.flush()
+
+
+def misbehave(how, frame):
+    if how == "kill":
+        os.kill(os.getpid(), 9)
+    if how == "exit":
+        sys.stderr.write("last words\n")
+        os._exit(3)
+    if how == "hang":
+        time.sleep(3600)
+    if how == "flood":
+        while True:
+            send(type="notify", message="flood")
+    if how == "flood-noise":
+        while True:
+            sys.stdout.write("noise\n")
+    if how == "no-end":
+        while True:
+            sys.stdout.write("x" * 65536)
+    if how == "wrong-shape":
+        send(type="response", id=frame["id"], result={"block": "perhaps", "action": 7, "cancel": "no"})
+        return True
+    if how == "late":
+        time.sleep(0.5)
+    return False
+
+
+if ZOO == "never":
+    time.sleep(3600)
+if ZOO == "child":
+    child = subprocess.Popen(["sleep", "1000"])
+    with open("child", "w") as file:
+        file.write(f"{child.pid}\n")
+    with open("own", "w") as file:
+        file.write(f"{os.getpid()}\n")
+if ZOO == "exit-at-start":
+    misbehave("exit", {})
+
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "initialize":
+        if ZOO == "noise":
+            print("loading noise")
+            print('{"type": "no such frame"}')
+            print('{"type": "no such question", "id": "z"}')
+            print('{"type": "response", "id": "77", "result": {}}')
+            print('{"type": "notify"}')
+            print("[1, 2, 3]")
+            sys.stdout.flush()
+        if ZOO == "old":
+            send(type="response", id=frame["id"], result={"protocol": 0, "extensions": []})
+            continue
+        if ZOO == "load-error":
+            offer = {"path": frame["extensions"][0], "error": "load failed"}
+        else:
+            events = ["session_start", "input", "tool_call"]
+            offer = {"path": frame["extensions"][0], "events": events}
+        send(type="response", id=frame["id"], result={"protocol": 1, "extensions": [offer]})
+    elif frame["type"] == "event":
+        event = frame["event"]
+        how = None
+        if event["type"] == "session_start":
+            send(type="notify", message="started")
+        elif event["type"] == "input":
+            how = event["text"].split(" ")[0]
+        elif event["type"] == "tool_call":
+            how = ZOO
+        if not misbehave(how, frame) and "id" in frame:
+            send(type="response", id=frame["id"])
+    elif frame["type"] == "response" and ZOO == "noise" and "error" in frame:
+        send(type="notify", message=frame["error"])
