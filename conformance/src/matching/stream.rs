@@ -62,9 +62,10 @@ impl<'r> Streams<'r> {
         let came = events::prepare(self.rules, &self.observed.events, &self.state.overlapping);
         let (was, came) = self.allowed_events(was, came);
         let paired = answers::pair(self.rules, self.golden, self.observed);
-        let aligned = self.align_events(&was, &came);
+        let refused = answers::refused_run(self.rules, self.golden, self.observed, &paired);
+        let aligned = self.align_events(&was, &came, refused.is_some());
         let dialogs = self.align_dialogs();
-        let refused = self.walk(&was, &came, &paired, &aligned, &dialogs);
+        self.walk(&was, &came, &paired, &aligned, &dialogs);
         self.answers_left(&paired);
         self.events_left(&was, &came, &aligned, refused);
         self.dialogs_left(&dialogs);
@@ -120,13 +121,13 @@ impl<'r> Streams<'r> {
     }
 
     /// Events, strand by strand.
-    fn align_events(&self, was: &[Item], came: &[Item]) -> Aligned {
+    fn align_events(&self, was: &[Item], came: &[Item], finely: bool) -> Aligned {
         let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
         let mut aligned = Aligned::default();
         for at in 0..expected.len().max(found.len()) {
             let (expected, found) = (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
             let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
-                strand.iter().map(|at| events::mark(self.rules, &items[*at])).collect()
+                strand.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
             };
             let strand = align(&marks(was, expected), &marks(came, found));
             let both = |(was, came): (usize, usize)| (expected[was], found[came]);
@@ -145,8 +146,7 @@ impl<'r> Streams<'r> {
         align(&marks(&self.golden.dialogs), &marks(&self.observed.dialogs))
     }
 
-    /// Compares what belongs together, in the order of the golden transcript. Gives the place from which on the
-    /// run of a refused command may be missing.
+    /// Compares what belongs together, in the order of the golden transcript.
     fn walk(
         &mut self,
         was: &[Item],
@@ -154,7 +154,7 @@ impl<'r> Streams<'r> {
         paired: &Paired,
         aligned: &Aligned,
         dialogs: &Aligned,
-    ) -> Option<(usize, &'static str)> {
+    ) {
         let mut steps: Vec<(usize, Step)> = Vec::new();
         let answers = paired.pairs.iter();
         steps.extend(answers.map(|(g, o)| (self.golden.answers[*g].record, Step::Answer(*g, *o))));
@@ -163,19 +163,16 @@ impl<'r> Streams<'r> {
         let asked = dialogs.pairs.iter().chain(&dialogs.moved);
         steps.extend(asked.map(|(g, o)| (self.golden.dialogs[*g].record, Step::Dialog(*g, *o))));
         steps.sort_by_key(|(record, _)| *record);
-        let mut refused = None;
         for (_, step) in steps {
             let (check, golden, observed, differences) = match step {
                 Step::Answer(g, o) => {
                     let (was, came) = (&self.golden.answers[g], &self.observed.answers[o]);
-                    let mut answers =
-                        Answers { state: &mut self.state, golden: self.golden, observed: self.observed, refused };
+                    let mut answers = Answers { state: &mut self.state, golden: self.golden };
                     let differences = answers.compare(was, came);
-                    refused = answers.refused;
                     (checks::ANSWERS, was.record, came.record, differences)
                 }
                 Step::Event(g, o) => {
-                    let differences = self.event(&was[g], &came[o], &came);
+                    let differences = self.event(&was[g], &came[o], came);
                     (checks::EVENTS, was[g].record, came[o].record, differences)
                 }
                 Step::Dialog(g, o) => {
@@ -186,7 +183,6 @@ impl<'r> Streams<'r> {
             };
             self.findings.frame(check, Seen { golden: Some(golden), observed: Some(observed) }, differences);
         }
-        refused
     }
 
     fn event(&mut self, was: &Item, came: &Item, all: &[Item]) -> Vec<Difference> {
@@ -296,8 +292,7 @@ impl<'r> Streams<'r> {
         for at in &aligned.missing {
             let says = format!("`{}` never came", was[*at].name);
             let mut difference = Difference::new(Weight::Case, "", says);
-            if let Some((from, allowance)) = refused.filter(|(from, _)| was[*at].record > *from) {
-                let _ = from;
+            if let Some((_, allowance)) = refused.filter(|(from, _)| was[*at].record > *from) {
                 difference = difference.allowed(allowance);
             }
             self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
