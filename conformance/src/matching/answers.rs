@@ -40,8 +40,7 @@ pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a S
     }
     let answered: HashSet<&String> = reading.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
     let before = reading.sent.iter().take(reading.sent_before(answer.record)).rev();
-    let is_answer = |sent: &&Sent| sent.value.is_some() && sent.command.is_none() && sent.id.is_some();
-    before.filter(|sent| !is_answer(sent)).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
+    before.filter(|sent| !sent.is_answer).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
 fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {

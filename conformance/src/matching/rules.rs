@@ -47,7 +47,7 @@ impl Documented {
         while let Some((literal, after)) = rest.split_once('{') {
             let (name, behind) = after.split_once('}')?;
             pattern.push_str(&regex::escape(literal));
-            pattern.push_str("(.*)");
+            pattern.push_str("(.*?)");
             own.push(OWN_WORDS.contains(&name));
             rest = behind;
         }
