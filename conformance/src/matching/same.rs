@@ -56,7 +56,9 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     let difference = Difference::new(Weight::Case, "", says);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
-        Some((allowance, ())) if ending(golden) == ending(observed) => Some(difference.allowed(allowance.name)),
+        Some((allowance, ())) if ending(golden) == ending(observed) => {
+            Some(difference.allowed(allowance.name))
+        }
         _ => Some(difference),
     }
 }
@@ -66,10 +68,10 @@ fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differen
     if observed.is_empty() && !golden.is_empty() {
         return Some(must("it is empty".to_owned()));
     }
-    if differs.is_some() || golden == observed {
-        if let Err(says) = state.texts.bindings.words(golden, observed) {
-            return Some(Difference::new(Weight::Case, "", says));
-        }
+    if (differs.is_some() || golden == observed)
+        && let Err(says) = state.texts.bindings.words(golden, observed)
+    {
+        return Some(Difference::new(Weight::Case, "", says));
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };
     differs.map(|says| Difference::new(weight, "", says))

@@ -34,6 +34,7 @@ pub const MATCHING: Matching = Matching {
         Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     ],
     marks: &["message.role", "tool_call.id", "tool_result.id"],
+    fine_marks: &[],
     strands: &[],
     dialog_marks: &[],
     slips: &[],
@@ -69,13 +70,6 @@ pub const MATCHING: Matching = Matching {
             says: "a clean end instead of a death by the signal that was sent, or the other way round",
             reason: "the document says nothing about signals",
             form: Form::SignalExit,
-        },
-        Allowance {
-            name: "the-document-s-form",
-            holds: Holds::InCases,
-            says: "events stand in their envelope, and the state has the members of the document",
-            reason: "the recorded module has a flat form and names of its own",
-            form: Form::Bounded,
         },
     ]],
 };

@@ -1,0 +1,13 @@
+//! Transcripts are compared as docs/conformance-matching.md says.
+
+mod allowances;
+mod document;
+mod goldens;
+mod neutral;
+mod noticed;
+mod rendering;
+mod rows;
+mod rows_others;
+mod rows_pi;
+mod semantics;
+mod support;
