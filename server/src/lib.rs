@@ -24,6 +24,7 @@
 //! | [`fronts`] | one dialect each: from the wire to the engine and back |
 //! | [`extensions`] | programs that the user adds |
 //! | [`engine`] | prompts, runs, queues |
+//! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
 //! | [`export`] | sessions as pages that people read |
@@ -37,6 +38,7 @@ pub mod extensions;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;
+pub mod resources;
 pub mod server;
 pub mod session;
 pub mod tools;

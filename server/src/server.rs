@@ -11,9 +11,11 @@ use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Se
 use crate::engine::{Engine, NoHooks, Options};
 use crate::extensions::{self, Host, Told};
 use crate::fronts::pi;
+use crate::fronts::trust::Undecided;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
+use crate::resources::{ExtensionCommands, NoExtensions, Resources};
 use crate::session::{Session, Store};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
@@ -23,6 +25,7 @@ pub struct Server {
     options: Options,
     session: Option<Session>,
     updates: pi::Updates,
+    undecided: Option<Undecided>,
     extensions: extensions::Options,
 }
 
@@ -60,16 +63,17 @@ impl Server {
     pub async fn serve_with(self, transport: Transport, mut options: ServeOptions) -> Ended {
         // An extension may end the agent, and nothing else that the caller stops with it.
         options.stop = options.stop.child_token();
-        let Self { options: mut parts, session, updates, extensions } = self;
+        let Self { options: mut parts, session, updates, undecided, extensions } = self;
         let context = &parts.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
         let host = Host::new(extensions, spawner, &context.cwd, hidden, options.stop.clone());
         parts.hooks = host.clone();
+        parts.extension_commands = host.clone();
         let sink = Arc::new(pi::Sink::new(updates));
         let told = Told::new(host.clone(), sink.clone(), parts.clock.clone());
         let engine = Engine::with_session(parts, session, Arc::new(told));
         host.connect(engine.link());
-        let front = Arc::new(pi::Front::new(engine, host.clone()));
+        let front = Arc::new(pi::Front::new(engine, host.clone()).asking(undecided));
         serve_with(transport, front, options, |emitter| {
             sink.connect(emitter.clone());
             host.begin(Arc::new(pi::Dialogs::to(emitter)));
@@ -92,7 +96,10 @@ pub struct Builder {
     store: Option<Store>,
     session: Option<Session>,
     updates: pi::Updates,
+    undecided: Option<Undecided>,
     system_prompt: SystemPrompt,
+    resources: Arc<Resources>,
+    extension_commands: Arc<dyn ExtensionCommands>,
     settings: Settings,
     persist: Arc<dyn Persist>,
     tools: ToolSet,
@@ -117,7 +124,10 @@ impl Default for Builder {
             store: None,
             session: None,
             updates: pi::Updates::default(),
+            undecided: None,
             system_prompt: SystemPrompt::default(),
+            resources: Arc::default(),
+            extension_commands: Arc::new(NoExtensions),
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
@@ -227,9 +237,28 @@ impl Builder {
         self
     }
 
+    /// Asks the client whether the working directory is trusted before that matters; by default nobody is asked, and
+    /// what the parts say counts.
+    pub fn undecided(mut self, undecided: Undecided) -> Self {
+        self.undecided = Some(undecided);
+        self
+    }
+
     /// What the model is told beforehand: a text alone, or parts; nothing by default.
     pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
         self.system_prompt = prompt.into();
+        self
+    }
+
+    /// Skills and prompt templates; none by default. Models are told of skills by the system prompt.
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = Arc::new(resources);
+        self
+    }
+
+    /// The commands that extensions registered; none by default.
+    pub fn extension_commands(mut self, commands: Arc<dyn ExtensionCommands>) -> Self {
+        self.extension_commands = commands;
         self
     }
 
@@ -283,16 +312,18 @@ impl Builder {
 
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(mut self) -> Server {
-        let (updates, extensions) = (self.updates, std::mem::take(&mut self.extensions));
+        let (updates, undecided) = (self.updates, self.undecided.take());
+        let extensions = std::mem::take(&mut self.extensions);
         let (options, session) = self.parts();
-        Server { options, session, updates, extensions }
+        Server { options, session, updates, undecided, extensions }
     }
 
     /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
     pub fn try_build(mut self) -> Result<Server, SelectError> {
-        let (updates, extensions) = (self.updates, std::mem::take(&mut self.extensions));
+        let (updates, undecided) = (self.updates, self.undecided.take());
+        let extensions = std::mem::take(&mut self.extensions);
         let (options, session, error) = self.put_together();
-        error.map_or(Ok(Server { options, session, updates, extensions }), Err)
+        error.map_or(Ok(Server { options, session, updates, undecided, extensions }), Err)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
@@ -352,6 +383,8 @@ impl Builder {
             thinking: self.thinking,
             store: self.store,
             system_prompt: self.system_prompt,
+            resources: self.resources,
+            extension_commands: self.extension_commands,
             settings: self.settings,
             persist: self.persist,
             hooks: Arc::new(NoHooks),

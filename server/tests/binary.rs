@@ -10,6 +10,8 @@ mod life;
 mod printed;
 #[path = "binary/prompt.rs"]
 mod prompt;
+#[path = "binary/resources.rs"]
+mod resources;
 #[path = "binary/settings.rs"]
 mod settings;
 #[path = "binary/stderr.rs"]
@@ -18,3 +20,5 @@ mod stderr;
 mod stdout;
 #[path = "support/mod.rs"]
 mod support;
+#[path = "binary/trust.rs"]
+mod trust;

@@ -42,6 +42,9 @@ Environment:
 Files:
   settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
   SYSTEM.md            There too: the system prompt. APPEND_SYSTEM.md: what is added to it
+  prompts/NAME.md      In the agent directory and in .pi/: what /NAME in a prompt stands for
+  skills/NAME/SKILL.md There too, and in .agents/: instructions that the model reads when it needs
+                       them, or when a prompt says /skill:NAME
   AGENTS.md            In the agent directory, the working directory and all above it: what the
                        model should know. CLAUDE.md counts where there is none
 
@@ -193,6 +196,19 @@ pub(super) struct Run {
     #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
+    /// A skill, or a directory of skills; may be repeated
+    #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
+    pub skill: Vec<PathBuf>,
+    /// No skills but those of --skill
+    #[arg(long, help_heading = "Skills and prompt templates")]
+    pub no_skills: bool,
+    /// A prompt template, or a directory of them; may be repeated
+    #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
+    pub prompt_template: Vec<PathBuf>,
+    /// No templates but those of --prompt-template
+    #[arg(long, help_heading = "Skills and prompt templates")]
+    pub no_prompt_templates: bool,
+
     /// Let settings, system prompt and extensions of the working directory count
     #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
@@ -233,17 +249,10 @@ pub(super) struct Resources {
     #[arg(long, help_heading = "Extensions")]
     pub no_extensions: bool,
     #[arg(long, hide = true, value_name = "PATH")]
-    pub skill: Vec<String>,
-    #[arg(long, hide = true, value_name = "PATH")]
-    pub prompt_template: Vec<String>,
-    #[arg(long, hide = true, value_name = "PATH")]
     pub theme: Vec<String>,
     #[arg(long, short = 'p', hide = true)]
     pub print: bool,
     #[arg(long, hide = true)]
-    pub no_skills: bool,
-    #[arg(long, hide = true)]
-    pub no_prompt_templates: bool,
     #[arg(long, hide = true)]
     pub no_themes: bool,
 }

@@ -3,8 +3,8 @@
 //! | file | concept |
 //! |---|---|
 //! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
-//! | `plan` | what is to be done, read and checked |
-//! | `rpc`, `stdout`, `script_check` | this process as an agent |
+//! | `plan`, `surroundings` | what is to be done, read and checked |
+//! | `rpc`, `trust`, `stdout`, `script_check` | this process as an agent |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
 
@@ -23,7 +23,9 @@ mod script_check;
 mod sessions;
 mod stderr;
 mod stdout;
+mod surroundings;
 mod table;
+mod trust;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -31,7 +33,7 @@ use std::time::Duration;
 
 use arguments::Command;
 use parse::Parsed;
-use plan::{Plan, Planned, Task};
+use plan::{Plan, Task};
 use stderr::{PATIENCE, Stderr};
 
 /// A failure that ends the program, as stderr tells it.
@@ -49,6 +51,8 @@ enum Failure {
     NoSuchModel(#[from] crate::providers::SelectError),
     #[error("system prompt: {0}")]
     Prompt(#[from] crate::prompt::BaseError),
+    #[error(transparent)]
+    Resource(#[from] crate::resources::MissingPath),
 }
 
 /// How long the client of a server that did not start may go on writing.
@@ -115,8 +119,8 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let Planned { plan, warnings } = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
-    for warning in warnings {
+    let plan = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
+    for warning in &plan.warnings {
         stderr.warn(warning);
     }
     match plan.task.clone() {
@@ -125,6 +129,6 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
             let catalog = rpc::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
-        Task::Export { session, page } => export::write_page(&plan.cwd, &session, page.as_deref()),
+        Task::Export { session, page } => export::write_page(plan.cwd(), &session, page.as_deref()),
     }
 }

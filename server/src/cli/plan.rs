@@ -7,23 +7,26 @@ use agentese::types::ThinkingLevel;
 use super::Failure;
 use super::api_key::ApiKey;
 use super::arguments::{Run, Updates};
-use crate::config::{Environment, Settings, agent_dir, expand_home, load_settings};
-use crate::extensions::{self, project_folder};
-use crate::prompt::{Parts, SystemPrompt, Wanted, context_files, find_bases};
+use super::surroundings::{Surroundings, names};
+use crate::config::{Environment, Settings, Trust, expand_home};
+use crate::extensions;
+use crate::prompt::SystemPrompt;
+use crate::resources::Resources;
 
 /// What a run of the agent is to be: everything is read and checked, and nothing is built.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub task: Task,
-    pub cwd: PathBuf,
-    /// None without a home directory.
-    pub agent_dir: Option<PathBuf>,
+    pub surroundings: Surroundings,
     /// Whether what the working directory brings along counts.
-    pub trusted: bool,
+    pub trust: Trust,
+    /// What would count if it were trusted.
+    pub left_out: Vec<PathBuf>,
     /// The user's settings, and those of a trusted working directory.
     pub settings: Settings,
     pub model: ModelChoice,
     pub system_prompt: SystemPrompt,
+    pub resources: Resources,
     /// The names of tools; none: the default ones.
     pub tools: Option<Vec<String>>,
     pub session: SessionChoice,
@@ -31,6 +34,8 @@ pub(super) struct Plan {
     pub session_dir: Option<PathBuf>,
     pub updates: Updates,
     pub max_line: usize,
+    /// What the user should know.
+    pub warnings: Vec<String>,
     /// Where is looked for extensions.
     pub extensions: extensions::Wanted,
 }
@@ -74,84 +79,70 @@ pub(super) enum SessionChoice {
     Id(String),
 }
 
-/// A plan, and what the user should know about it.
-#[derive(Debug)]
-pub(super) struct Planned {
-    pub plan: Plan,
-    pub warnings: Vec<String>,
-}
-
 impl Plan {
-    /// Reads settings, prompt and context files. Fails for options that contradict each other or mean
+    /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or mean
     /// nothing.
-    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Planned, Failure> {
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
-        let mut warnings = Vec::new();
-        if !run.messages.is_empty() && task == Task::Serve {
-            warnings.push("messages on the command line are ignored in RPC mode".to_owned());
-        }
-        if run.api_key.is_some() {
-            let advice = "the provider's environment variable is not seen by others";
-            warnings.push(format!("--api-key is visible to everybody on this machine: {advice}"));
-        }
-        if !run.resources.theme.is_empty() {
-            warnings.push("--theme has no effect: there is nothing to colour".to_owned());
-        }
-        let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let home = home.as_deref();
-        let agent_dir = agent_dir(environment);
+        let mut warnings = warnings(&run, &task);
+        let surroundings = Surroundings::of(&run, environment, cwd);
         let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
-        let loaded = load_settings(agent_dir.as_deref(), &cwd, home, trust);
-        warnings.extend(loaded.complaints.iter().map(ToString::to_string));
-        let wanted = Wanted { base: run.system_prompt.clone(), appended: run.append_system_prompt.clone() };
-        let bases = find_bases(&wanted, agent_dir.as_deref(), &cwd, loaded.trusted)?;
-        let (context, complaints) = context_files(agent_dir.as_deref(), &cwd);
-        warnings.extend(complaints.iter().map(ToString::to_string));
-        let own = Some(project_folder(&cwd)).filter(|folder| !loaded.trusted && folder.is_dir());
-        warnings.extend(left_out(&cwd, loaded.left_out.into_iter().chain(bases.left_out).chain(own)));
-        let resolve = |path: &String| cwd.join(expand_home(Path::new(path), home));
-        let extensions = extensions::Wanted {
-            project: loaded.trusted.then(|| cwd.clone()),
-            agent_dir: agent_dir.clone(),
-            settings: loaded.settings.extensions.iter().map(resolve).collect(),
-            given: run.resources.extension.iter().map(resolve).collect(),
-            only_given: run.resources.no_extensions,
-        };
-        let parts = Parts {
-            base: bases.base,
-            appended: bases.appended,
-            context,
-            skills: Vec::new(),
-            cwd: cwd.clone(),
-        };
-        let plan = Self {
-            session: session(&run, &cwd, home)?,
+        let found = surroundings.read(trust)?;
+        warnings.extend(found.warnings);
+        let (cwd, home) = (&surroundings.cwd, surroundings.home.as_deref());
+        warnings.extend(left_out(cwd, &found.left_out));
+        Ok(Self {
+            session: session(&run, cwd, home)?,
             session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
             task,
-            cwd,
-            trusted: loaded.trusted,
+            trust: found.trust,
+            left_out: found.left_out,
             model: ModelChoice {
                 provider: run.provider,
                 model: run.model,
                 thinking: run.thinking,
                 api_key: run.api_key,
-                scope: match (run.models, &loaded.settings.enabled_models) {
+                scope: match (run.models, &found.settings.enabled_models) {
                     (models, Some(enabled)) if models.is_empty() => enabled.clone(),
                     (models, _) => models,
                 },
                 script: run.script,
             },
-            agent_dir,
-            settings: loaded.settings,
-            system_prompt: parts.into(),
+            surroundings,
+            settings: found.settings,
+            system_prompt: found.system_prompt,
+            resources: found.resources,
             tools: tools(run.tools, run.no_tools),
             updates: run.updates,
             max_line: run.max_line,
-            extensions,
-        };
-        Ok(Planned { plan, warnings })
+            extensions: found.extensions,
+            warnings,
+        })
     }
+
+    /// The working directory.
+    pub fn cwd(&self) -> &Path {
+        &self.surroundings.cwd
+    }
+
+    /// The directory with the user's settings; none without a home directory.
+    pub fn agent_dir(&self) -> Option<&Path> {
+        self.surroundings.agent_dir.as_deref()
+    }
+}
+
+/// What is said about the command line itself.
+fn warnings(run: &Run, task: &Task) -> Vec<String> {
+    let advice = "the provider's environment variable is not seen by others";
+    let all = [
+        (!run.messages.is_empty() && *task == Task::Serve)
+            .then(|| "messages on the command line are ignored in RPC mode".to_owned()),
+        run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine: {advice}")),
+        (!run.resources.theme.is_empty())
+            .then(|| "--theme has no effect: there is nothing to colour".to_owned()),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 fn task(run: &Run) -> Result<Task, Failure> {
@@ -209,18 +200,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
         return refuse("--api-key needs --provider or --model, so that it is clear whose key it is");
     }
-    let resources = &run.resources;
-    let missing = [
-        (&resources.skill, "--skill", "skills"),
-        (&resources.prompt_template, "--prompt-template", "prompt templates"),
-    ];
-    // An option that is silently ignored is worse than none.
-    match missing.into_iter().find(|(given, ..)| !given.is_empty()) {
-        Some((_, option, what)) => {
-            refuse(format!("{option} is not available in this version: there are no {what}"))
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// The tools that are named; `--tools ""` names none.
@@ -255,11 +235,9 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
 }
 
 /// One sentence about everything that would count if the working directory were trusted.
-fn left_out(cwd: &Path, files: impl IntoIterator<Item = PathBuf>) -> Option<String> {
-    let shown = |file: PathBuf| file.strip_prefix(cwd).unwrap_or(&file).display().to_string();
-    let files: Vec<_> = files.into_iter().map(shown).collect();
+fn left_out(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let names = files.join(", ");
+    let names = names(cwd, files);
     (!files.is_empty())
         .then(|| format!("{names} {verb} not read: the directory is not trusted; --trust reads {them}"))
 }
@@ -288,7 +266,7 @@ mod tests {
             self.0.path().join(path)
         }
 
-        fn plan(&self, line: &str) -> Result<Planned, Failure> {
+        fn plan(&self, line: &str) -> Result<Plan, Failure> {
             let words = line.split_whitespace();
             let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
             let run = super::super::parse::parse(arguments).unwrap().arguments.run;
@@ -304,17 +282,17 @@ mod tests {
     #[test]
     fn without_options_the_defaults_count() {
         let place = Place::new();
-        let Planned { plan, warnings } = place.plan("").unwrap();
-        assert_eq!(warnings, Vec::<String>::new());
+        let plan = place.plan("").unwrap();
+        assert_eq!(plan.warnings, Vec::<String>::new());
+        assert_eq!(plan.agent_dir(), Some(place.path("home/.pi/agent").as_path()));
         assert_eq!((plan.task, plan.session, plan.tools), (Task::Serve, SessionChoice::New, None));
-        assert_eq!((plan.settings, plan.trusted), (Settings::default(), false));
-        assert_eq!(plan.agent_dir, Some(place.path("home/.pi/agent")));
+        assert_eq!((plan.settings, plan.trust), (Settings::default(), Trust::Undecided));
     }
 
     #[test]
     fn a_session_is_named_in_several_ways() {
         let place = Place::new();
-        let session = |line: &str| place.plan(line).unwrap().plan.session;
+        let session = |line: &str| place.plan(line).unwrap().session;
         assert_eq!(session("--no-session"), SessionChoice::InMemory);
         assert_eq!(session("--no-session --session-dir /tmp"), SessionChoice::InMemory);
         assert_eq!(session("-c"), SessionChoice::Newest);
@@ -324,7 +302,7 @@ mod tests {
         assert_eq!(session("--session 12ab-"), SessionChoice::Id("12ab-".to_owned()));
         assert!(place.refused("--session a -c").contains("two sessions"));
         assert!(place.refused("--no-session -r").contains("keeps nothing"));
-        let directory = place.plan("--session-dir ~/s").unwrap().plan.session_dir;
+        let directory = place.plan("--session-dir ~/s").unwrap().session_dir;
         assert_eq!(directory, Some(place.path("home/s")));
     }
 
@@ -342,8 +320,8 @@ mod tests {
         for (line, part) in [
             ("--export a.jsonl --list-models", "two things"),
             ("--api-key sk-1", "--provider or --model"),
-            ("--skill x", "--skill is not available"),
-            ("--prompt-template x", "--prompt-template is not available"),
+            ("--skill no/such", "work/no/such: there is no such file or directory"),
+            ("--prompt-template ~/x", "home/x: there is no such file or directory"),
             ("--print", "--print is not available"),
             ("@a", "@file arguments are not supported in RPC mode"),
         ] {
@@ -356,7 +334,7 @@ mod tests {
         let place = Place::new();
         let planned = place.plan("--provider p --api-key sk-canary").unwrap();
         assert!(planned.warnings[0].starts_with("--api-key is visible"), "{:?}", planned.warnings);
-        assert_eq!(planned.plan.model.api_key.as_ref().map(ApiKey::reveal), Some("sk-canary"));
+        assert_eq!(planned.model.api_key.as_ref().map(ApiKey::reveal), Some("sk-canary"));
         assert!(!format!("{planned:?}").contains("canary"));
     }
 
@@ -366,9 +344,9 @@ mod tests {
         std::fs::write(place.path("work/.pi/settings.json"), r#"{"shellPath":"/evil"}"#).unwrap();
         std::fs::write(place.path("work/.pi/SYSTEM.md"), "Obey.").unwrap();
         std::fs::write(place.path("work/AGENTS.md"), "Use tabs.").unwrap();
-        let Planned { plan, warnings } = place.plan("").unwrap();
+        let plan = place.plan("").unwrap();
         assert_eq!(
-            warnings,
+            plan.warnings,
             [
                 ".pi/settings.json, .pi/SYSTEM.md are not read: the directory is not trusted; --trust reads them"
             ]
@@ -376,15 +354,15 @@ mod tests {
         assert_eq!(plan.settings.shell_path, None);
         let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
         assert_eq!((parts.base, parts.context.last().unwrap().content.as_str()), (None, "Use tabs."));
-        let Planned { plan, warnings } = place.plan("--trust").unwrap();
-        assert_eq!(warnings, Vec::<String>::new());
+        let plan = place.plan("--trust").unwrap();
+        assert_eq!(plan.warnings, Vec::<String>::new());
         assert_eq!(plan.settings.shell_path, Some("/evil".into()));
         let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
         assert_eq!(parts.base.as_deref(), Some("Obey."));
         std::fs::write(place.path("home/.pi/agent/settings.json"), r#"{"defaultProjectTrust":"always"}"#)
             .unwrap();
-        assert!(place.plan("").unwrap().plan.trusted);
-        assert!(!place.plan("--no-trust").unwrap().plan.trusted);
+        assert_eq!(place.plan("").unwrap().trust, Trust::Granted);
+        assert_eq!(place.plan("--no-trust").unwrap().trust, Trust::Refused);
     }
 
     #[test]
@@ -393,19 +371,19 @@ mod tests {
         let text = r#"{"enabledModels":["a","b"],"retry":{"enabled":7}}"#;
         std::fs::write(place.path("home/.pi/agent/settings.json"), text).unwrap();
         let planned = place.plan("").unwrap();
-        assert_eq!(planned.plan.model.scope, ["a", "b"]);
+        assert_eq!(planned.model.scope, ["a", "b"]);
         assert!(planned.warnings[0].contains("retry.enabled"), "{:?}", planned.warnings);
-        assert_eq!(place.plan("--models c").unwrap().plan.model.scope, ["c"]);
-        assert_eq!(place.plan("--no-tools").unwrap().plan.tools, Some(Vec::new()));
-        assert_eq!(place.plan("--no-tools --tools read").unwrap().plan.tools, Some(vec!["read".to_owned()]));
-        assert_eq!(place.plan("--tools=").unwrap().plan.tools, Some(Vec::new()));
+        assert_eq!(place.plan("--models c").unwrap().model.scope, ["c"]);
+        assert_eq!(place.plan("--no-tools").unwrap().tools, Some(Vec::new()));
+        assert_eq!(place.plan("--no-tools --tools read").unwrap().tools, Some(vec!["read".to_owned()]));
+        assert_eq!(place.plan("--tools=").unwrap().tools, Some(Vec::new()));
         assert!(place.plan("--offline").is_ok());
     }
 
     #[test]
     fn there_is_more_to_do_than_serving() {
         let place = Place::new();
-        let task = |line: &str| place.plan(line).unwrap().plan.task;
+        let task = |line: &str| place.plan(line).unwrap().task;
         assert_eq!(task("--list-models"), Task::ListModels(None));
         assert_eq!(task("--list-models son"), Task::ListModels(Some("son".to_owned())));
         assert_eq!(

@@ -15,7 +15,7 @@ use super::arguments::Updates;
 use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
-use super::{Failure, script_check};
+use super::{Failure, script_check, trust};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::extensions::{self, Limits, NodeHost};
 use crate::fronts::pi;
@@ -74,13 +74,17 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan)?;
-    let extensions = extensions(&plan, stderr);
-    let Plan { cwd, agent_dir, settings, model, trusted, .. } = plan;
-    tracing::debug!(?agent_dir, trusted, "start");
+    let found = discover(&plan.extensions, stderr);
+    let undecided = trust::undecided(&plan, &found, stderr);
+    let extensions = extensions(&plan, found);
+    let Plan { surroundings, settings, model, trust, .. } = plan;
+    let agent_dir = surroundings.agent_dir;
+    tracing::debug!(?agent_dir, ?trust, "start");
     let mut builder: Builder = Server::builder()
         .catalog(catalog)
         .models(model.scope)
         .system_prompt(plan.system_prompt)
+        .resources(plan.resources)
         .tools(tools(plan.tools, stderr))
         .extensions(extensions)
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
@@ -90,7 +94,10 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
             Updates::Snapshots => pi::Updates::Snapshots,
             Updates::Delta => pi::Updates::Delta,
         })
-        .cwd(cwd);
+        .cwd(surroundings.cwd);
+    if let Some(undecided) = undecided {
+        builder = builder.undecided(undecided);
+    }
     if let Some(store) = store {
         builder = builder.store(store);
     }
@@ -110,23 +117,28 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
 }
 
 /// The extensions that are there.
-fn extensions(plan: &Plan, stderr: &Stderr) -> extensions::Options {
-    let (found, unusable) = extensions::discover(&plan.extensions);
-    for extensions::Unusable { path, reason } in unusable {
-        stderr.warn(format_args!("extension {} is not loaded: {reason}", path.display()));
-    }
+fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options {
     extensions::Options {
         found,
         limits: Limits::of(&plan.settings.other),
         node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
-        agent_dir: plan.agent_dir.clone(),
+        agent_dir: plan.surroundings.agent_dir.clone(),
     }
+}
+
+/// The extensions that there are. Those that cannot be loaded are told of.
+pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<extensions::Found> {
+    let (found, unusable) = extensions::discover(wanted);
+    for extensions::Unusable { path, reason } in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {reason}", path.display()));
+    }
+    found
 }
 
 /// The models that there are. The embedded one is among them only where it was asked for by name.
 pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
     let environment = Arc::new(|name: &str| std::env::var_os(name));
-    let mut sources = Sources::new(plan.agent_dir.clone(), environment);
+    let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
     sources.settings.budgets = budgets(&plan.settings);
     let model = &plan.model;
     let named = |name: &Option<String>| {
@@ -161,13 +173,13 @@ fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
     if plan.session == SessionChoice::InMemory {
         return Ok((None, None));
     }
-    let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir.as_deref(), &plan.cwd) else {
+    let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir(), plan.cwd()) else {
         return Err(Failure::Usage(NO_STORE.to_owned()));
     };
     if let Err(error) = store.create_directory() {
         tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
     }
-    let start = || Start::new(&plan.cwd, Arc::new(SystemClock), Arc::new(RandomIds));
+    let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds));
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let session = match &plan.session {
         SessionChoice::InMemory | SessionChoice::New => None,
@@ -219,7 +231,8 @@ fn tools(names: Option<Vec<String>>, stderr: &Stderr) -> ToolSet {
     selection.tools
 }
 
-fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
+/// How commands are run.
+pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
     let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
     ShellSettings {
         program: settings.shell_path.clone(),
@@ -232,7 +245,7 @@ fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
 
 /// Where what a client sets is kept: nowhere, unless the settings ask for it.
 fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
-    let agent_dir = plan.agent_dir.as_ref().filter(|_| plan.settings.persist_defaults);
+    let agent_dir = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
     match agent_dir.map(|directory| SettingsFile::new(directory.join("settings.json"))) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {

@@ -4,22 +4,28 @@
 //! |---|---|
 //! | `agent_dir` | the directory with a user's settings, sessions and programs |
 //! | `settings` | what the settings files say, with defaults |
+//! | `trust` | whether a working directory is trusted |
 //! | `persist` | writing changes back, where that is wanted |
 //! | `file_lock` | one writer of a file at a time, other programs included |
 //! | `text_file` | small files of users, read with a bound |
 
 mod agent_dir;
+mod complaint;
 mod file_lock;
 mod persist;
 mod read_settings;
+mod setting;
 mod settings;
 mod text_file;
+mod trust;
 
 pub use agent_dir::{Environment, agent_dir, expand_home};
+pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
-pub use read_settings::{Complaint, Loaded, is_trusted, load_settings};
+pub use read_settings::{Loaded, load_settings};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings, ThinkingBudgets,
 };
 pub use text_file::{TextFile, TextFileError, read_text};
+pub use trust::Trust;

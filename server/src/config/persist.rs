@@ -37,6 +37,8 @@ pub enum Change {
     RetryEnabled(bool),
     /// Whether long conversations are made shorter.
     CompactionEnabled(bool),
+    /// One more directory that is trusted, as the system resolves its path.
+    TrustedDirectory(String),
 }
 
 impl Change {
@@ -51,6 +53,23 @@ impl Change {
             Self::FollowUpMode(mode) => vec![(&["followUpMode"], mode.as_str().into())],
             Self::RetryEnabled(on) => vec![(&["retry", "enabled"], (*on).into())],
             Self::CompactionEnabled(on) => vec![(&["compaction", "enabled"], (*on).into())],
+            Self::TrustedDirectory(_) => Vec::new(),
+        }
+    }
+
+    /// Changes the object of a settings file.
+    fn apply(&self, object: &mut Map<String, Value>) {
+        if let Self::TrustedDirectory(directory) = self {
+            let listed = object.entry("trustedDirectories").or_insert_with(|| Value::Array(Vec::new()));
+            match listed {
+                Value::Array(listed) if listed.iter().any(|known| known == directory) => {}
+                Value::Array(listed) => listed.push(directory.clone().into()),
+                // What is no list there has been complained of, and has no effect.
+                other => *other = vec![directory.clone()].into(),
+            }
+        }
+        for (keys, value) in self.members() {
+            set(object, keys, value);
         }
     }
 }
@@ -177,8 +196,8 @@ pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistErro
         }
         Err(error) => return Err(error.into()),
     };
-    for (keys, value) in changes.iter().flat_map(Change::members) {
-        set(&mut object, keys, value);
+    for change in changes {
+        change.apply(&mut object);
     }
     let mut text = serde_json::to_vec_pretty(&object).map_err(io::Error::from)?;
     text.push(b'\n');
@@ -260,6 +279,22 @@ mod tests {
         let names: Vec<_> =
             std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["settings.json"], "nothing else is left behind");
+    }
+
+    #[test]
+    fn trusted_directories_are_added_once() {
+        let (_directory, path) = file(r#"{"trustedDirectories":["/a"]}"#);
+        for directory in ["/b", "/a", "/b"] {
+            write_settings(&path, &[Change::TrustedDirectory(directory.to_owned())]).unwrap();
+        }
+        let object: Value = serde_json::from_str(&read(&path)).unwrap();
+        assert_eq!(object.to_string(), r#"{"trustedDirectories":["/a","/b"]}"#);
+        std::fs::write(&path, r#"{"trustedDirectories":7}"#).unwrap();
+        write_settings(&path, &[Change::TrustedDirectory("/b".to_owned())]).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&read(&path)).unwrap().to_string(),
+            r#"{"trustedDirectories":["/b"]}"#
+        );
     }
 
     #[test]

@@ -2,54 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::{Map, Value};
 
-use super::text_file::{TextFileError, read_text};
-use super::{Settings, expand_home};
-
-/// The longest settings file that is read, in bytes.
-const LIMIT: u64 = 1 << 20;
-
-/// Something in a settings file that does not count.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Complaint {
-    /// The file is there and cannot be read. It is left alone.
-    #[error("{path}: {source}; the file is ignored", path = path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: TextFileError,
-    },
-    /// It is too long to be one that somebody wrote.
-    #[error("{path}: it is longer than {LIMIT} bytes; the file is ignored", path = path.display())]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is no JSON. It is left alone, so that its author can mend it.
-    #[error("{path}: it is no JSON: {reason}; the file is ignored", path = path.display())]
-    NotJson {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and where.
-        reason: String,
-    },
-    /// One value has the wrong form; the one before it counts.
-    #[error("{path}: {key} is to be {expected}, but is {found}; it is ignored", path = path.display())]
-    WrongType {
-        /// The file.
-        path: PathBuf,
-        /// The key, with dots between levels.
-        key: String,
-        /// What would count.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-}
+use super::complaint::{Complaint, LIMIT};
+use super::setting::{Setting, describe, kind};
+use super::text_file::read_text;
+use super::{Settings, Trust, expand_home};
 
 /// What the files gave.
 #[derive(Debug, Default)]
@@ -59,57 +17,51 @@ pub struct Loaded {
     /// What does not count, for the user.
     pub complaints: Vec<Complaint>,
     /// Whether the working directory is trusted.
-    pub trusted: bool,
-    /// The working directory's file, where it exists and was not read for lack of trust.
+    pub trust: Trust,
+    /// The working directory's file, where it would change something and does not for lack of trust.
     pub left_out: Option<PathBuf>,
 }
 
 /// Reads `settings.json` of the agent directory, and over it `.pi/settings.json` of a trusted working
-/// directory. `trust` is what the command line says about it, if anything. Never fails: what cannot be read becomes a
-/// complaint, and the default counts.
+/// directory. `trust` is what has been decided about it already, if anything. Never fails: what cannot be read becomes
+/// a complaint, and the default counts.
 ///
-/// Trust also comes from the user's own file: `defaultProjectTrust` is `always`, or
-/// `trustedDirectories` names the working directory or one above it. The working directory's file has
-/// no say in it.
+/// Trust also comes from the user's own file, see [`Trust::of`]. The working directory's file has no say in it.
 pub fn load_settings(
     agent_dir: Option<&Path>,
     cwd: &Path,
     home: Option<&Path>,
     trust: Option<bool>,
 ) -> Loaded {
-    let mut loaded = Loaded { trusted: trust == Some(true), ..Loaded::default() };
-    let user = agent_dir.map(|directory| directory.join("settings.json"));
-    if let Some((path, object)) =
-        user.and_then(|path| Some((path.clone(), object(&path, &mut loaded.complaints)?)))
+    let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
+    let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
+    if let Some(path) = agent_dir.map(|directory| directory.join("settings.json"))
+        && let Some(object) = object(&path, complaints)
     {
-        loaded.trusted = trust.unwrap_or_else(|| is_trusted(&object, cwd, home));
-        apply(&mut loaded, &path, object, home);
-    }
-    let project = cwd.join(".pi/settings.json");
-    if loaded.trusted {
-        if let Some(object) = object(&project, &mut loaded.complaints) {
-            apply(&mut loaded, &project, object, home);
+        if trust.is_none() {
+            *decided = Trust::of(&object, cwd, home);
         }
-    } else if project.exists() {
-        loaded.left_out = Some(project);
+        apply(settings, complaints, &path, object, home);
+    }
+    let path = cwd.join(".pi/settings.json");
+    if *decided == Trust::Granted {
+        if let Some(object) = object(&path, complaints) {
+            apply(settings, complaints, &path, object, home);
+        }
+    } else if would_count(settings, &path, home) {
+        *left_out = Some(path);
     }
     loaded
 }
 
-/// Whether a user's own settings trust a directory. Paths are compared as the system resolves them.
-pub fn is_trusted(user: &Map<String, Value>, directory: &Path, home: Option<&Path>) -> bool {
-    if user.get("defaultProjectTrust").and_then(Value::as_str) == Some("always") {
-        return true;
-    }
-    let resolved = |path: &Path| path.canonicalize().ok();
-    let Some(directory) = resolved(directory) else { return false };
-    let listed = user.get("trustedDirectories").and_then(Value::as_array).into_iter().flatten();
-    let listed = listed.filter_map(Value::as_str).map(|path| expand_home(Path::new(path), home));
-    // A relative path would trust whatever the agent is started in.
-    listed
-        .filter(|path| path.is_absolute())
-        .filter_map(|path| resolved(&path))
-        .any(|path| directory.starts_with(path))
+/// Whether a file would change anything. Reading is not obeying.
+fn would_count(settings: &Settings, path: &Path, home: Option<&Path>) -> bool {
+    let mut ignored = Vec::new();
+    let Some(object) = object(path, &mut ignored) else { return !ignored.is_empty() };
+    let mut changed = settings.clone();
+    apply(&mut changed, &mut ignored, path, object, home);
+    changed.other.clone_from(&settings.other);
+    changed != *settings || !ignored.is_empty()
 }
 
 /// The object in a file; none where there is no file, or none that can be used.
@@ -135,8 +87,13 @@ fn object(path: &Path, complaints: &mut Vec<Complaint>) -> Option<Map<String, Va
 }
 
 /// Lays what a file says over the settings.
-fn apply(loaded: &mut Loaded, path: &Path, object: Map<String, Value>, home: Option<&Path>) {
-    let Loaded { settings, complaints, .. } = loaded;
+fn apply(
+    settings: &mut Settings,
+    complaints: &mut Vec<Complaint>,
+    path: &Path,
+    object: Map<String, Value>,
+    home: Option<&Path>,
+) {
     let mut file = File { path, object, complaints };
     file.set("defaultProvider", &mut settings.default_provider);
     file.set("defaultModel", &mut settings.default_model);
@@ -161,11 +118,12 @@ fn apply(loaded: &mut Loaded, path: &Path, object: Map<String, Value>, home: Opt
     file.set("shellCommandPrefix", &mut settings.shell_command_prefix);
     file.set("images.autoResize", &mut settings.images.auto_resize);
     file.set("images.blockImages", &mut settings.images.block_images);
-    file.set("extensions", &mut settings.extensions);
-    file.set("skills", &mut settings.skills);
-    file.set("prompts", &mut settings.prompts);
+    file.paths("extensions", &mut settings.extensions, home);
+    file.paths("skills", &mut settings.skills, home);
+    file.paths("prompts", &mut settings.prompts, home);
     file.set("rpc.persistDefaults", &mut settings.persist_defaults);
     file.set("rpc.hideKeys", &mut settings.hide_keys);
+    file.set("rpc.trustDialogMs", &mut settings.trust_dialog_ms);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);
     }
@@ -197,6 +155,15 @@ impl File<'_> {
         }
     }
 
+    /// Adds the paths that the file lists; relative ones begin where the file is.
+    fn paths(&mut self, key: &str, field: &mut Vec<PathBuf>, home: Option<&Path>) {
+        let mut listed: Vec<String> = Vec::new();
+        self.set(key, &mut listed);
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        let listed = listed.iter().filter(|path| !path.is_empty());
+        field.extend(listed.map(|path| directory.join(expand_home(Path::new(path), home))));
+    }
+
     fn take(&mut self, key: &str) -> Option<Value> {
         let Some((outer, inner)) = key.split_once('.') else { return self.object.shift_remove(key) };
         let value = match self.object.get_mut(outer)? {
@@ -224,111 +191,12 @@ impl File<'_> {
     }
 }
 
-/// A value that a setting can have.
-trait Setting: Sized {
-    /// What is expected, with its article.
-    const EXPECTED: &'static str;
-    /// Whether it is one of a few names, so that a wrong one may be shown.
-    const IS_NAME: bool = false;
-    fn read(value: &Value) -> Option<Self>;
-}
-
-impl Setting for bool {
-    const EXPECTED: &'static str = "true or false";
-    fn read(value: &Value) -> Option<Self> {
-        value.as_bool()
-    }
-}
-
-impl Setting for u64 {
-    const EXPECTED: &'static str = "a whole number";
-    fn read(value: &Value) -> Option<Self> {
-        // `2e3` and `2000.0` are whole numbers too; more than a double holds exactly is none.
-        const EXACT: f64 = 9_007_199_254_740_992.0;
-        let whole = |number: &f64| number.fract() == 0.0 && (0.0..=EXACT).contains(number);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
-    }
-}
-
-impl Setting for u32 {
-    const EXPECTED: &'static str = u64::EXPECTED;
-    fn read(value: &Value) -> Option<Self> {
-        u64::read(value)?.try_into().ok()
-    }
-}
-
-impl Setting for String {
-    const EXPECTED: &'static str = "a text";
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str().map(str::to_owned)
-    }
-}
-
-impl Setting for PathBuf {
-    const EXPECTED: &'static str = "a path";
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str().filter(|path| !path.is_empty()).map(Self::from)
-    }
-}
-
-impl Setting for Vec<String> {
-    const EXPECTED: &'static str = "a list of texts";
-    fn read(value: &Value) -> Option<Self> {
-        value.as_array()?.iter().map(String::read).collect()
-    }
-}
-
-impl Setting for ThinkingLevel {
-    const EXPECTED: &'static str = "one of off, minimal, low, medium, high, xhigh";
-    const IS_NAME: bool = true;
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str()?.parse().ok()
-    }
-}
-
-impl Setting for QueueMode {
-    const EXPECTED: &'static str = "all or one-at-a-time";
-    const IS_NAME: bool = true;
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str()?.parse().ok()
-    }
-}
-
-impl<T: Setting> Setting for Option<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
-    const IS_NAME: bool = T::IS_NAME;
-    fn read(value: &Value) -> Option<Self> {
-        T::read(value).map(Some)
-    }
-}
-
-/// What a value is, without its content where that may be a secret in the wrong place.
-fn describe(value: &Value, is_name: bool) -> String {
-    match value {
-        Value::Number(number) => number.to_string(),
-        Value::String(name) if is_name && name.len() <= 32 => format!("\"{name}\""),
-        other => kind(other).to_owned(),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(true) => "true",
-        Value::Bool(false) => "false",
-        Value::Number(_) => "a number",
-        Value::String(text) if text.is_empty() => "an empty text",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use agentese::types::{QueueMode, ThinkingLevel};
     use serde_json::json;
+
+    use super::*;
 
     /// An agent directory and a working directory with such settings, not trusted otherwise.
     struct Place(tempfile::TempDir);
@@ -387,7 +255,7 @@ mod tests {
             "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
             "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
             "images": {"autoResize": false, "blockImages": true},
-            "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true},
+            "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true, "trustDialogMs": 11},
         });
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
         let page = std::fs::read_to_string(page).unwrap();
@@ -398,7 +266,8 @@ mod tests {
                 assert!(page.contains(&format!("`{key}`")), "{key} is missing in docs/configuration.md");
             }
         }
-        let loaded = Place::new(&user.to_string(), "").load(false);
+        let place = Place::new(&user.to_string(), "");
+        let loaded = place.load(false);
         let text = |text: &str| Some(text.to_owned());
         let list = |text: &str| vec![text.to_owned()];
         let expected = Settings {
@@ -429,11 +298,12 @@ mod tests {
             shell_path: Some("/home/me/bin/sh".into()),
             shell_command_prefix: text("set -e"),
             images: crate::config::ImageSettings { auto_resize: false, block_images: true },
-            extensions: list("e"),
-            skills: list("s"),
-            prompts: list("p"),
+            extensions: vec![place.agent_dir().join("e")],
+            skills: vec![place.agent_dir().join("s")],
+            prompts: vec![place.agent_dir().join("p")],
             persist_defaults: true,
             hide_keys: true,
+            trust_dialog_ms: 11,
             other: Map::new(),
         };
         assert_eq!(loaded.settings, expected);
@@ -462,30 +332,33 @@ mod tests {
         });
         let place = Place::new("{}", &hostile.to_string());
         let loaded = place.load(false);
-        assert!(!loaded.trusted);
+        assert_eq!(loaded.trust, Trust::Undecided);
         assert_eq!(loaded.settings, Settings::default());
         assert_eq!(loaded.left_out, Some(place.cwd().join(".pi/settings.json")));
     }
 
     #[test]
-    fn a_users_own_file_may_trust() {
-        let place = Place::new("{}", r#"{"defaultModel":"its"}"#);
-        let root = place.0.path().to_str().unwrap();
-        let cases = [
-            (json!({"defaultProjectTrust": "always"}), true),
-            (json!({"defaultProjectTrust": "ask"}), false),
-            (json!({"trustedDirectories": [root]}), true),
-            (json!({"trustedDirectories": [format!("{root}/./work")]}), true),
-            (json!({"trustedDirectories": [format!("{root}/wo"), ".", "", 7]}), false),
-        ];
-        for (user, trusted) in cases {
-            std::fs::write(place.agent_dir().join("settings.json"), user.to_string()).unwrap();
-            let loaded = place.load(false);
-            assert_eq!(
-                (loaded.trusted, loaded.settings.default_model.is_some()),
-                (trusted, trusted),
-                "{user}"
-            );
+    fn paths_begin_where_their_file_is_and_add_up() {
+        let place = Place::new(r#"{"skills":["a","~/b","/c",""]}"#, r#"{"skills":["d"],"prompts":["../e"]}"#);
+        let mine = vec![place.agent_dir().join("a"), "/home/me/b".into(), "/c".into()];
+        assert_eq!(place.load(false).settings.skills, mine);
+        let settings = place.load(true).settings;
+        assert_eq!(settings.skills, [mine, vec![place.cwd().join(".pi/d")]].concat());
+        assert_eq!(settings.prompts, [place.cwd().join(".pi/../e")]);
+    }
+
+    #[test]
+    fn what_would_change_nothing_is_not_missed() {
+        for (project, missed) in [
+            (r#"{"theme":"dark","steeringMode":"one-at-a-time"}"#, false),
+            ("", false),
+            ("{}", false),
+            (r#"{"steeringMode":"all"}"#, true),
+            (r#"{"extensions":["x"]}"#, true),
+            (r#"{"retry":{"enabled":"no"}}"#, true),
+            ("{broken", true),
+        ] {
+            assert_eq!(Place::new("{}", project).load(false).left_out.is_some(), missed, "{project}");
         }
     }
 

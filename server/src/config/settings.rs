@@ -36,16 +36,19 @@ pub struct Settings {
     pub shell_command_prefix: Option<String>,
     /// What becomes of images.
     pub images: ImageSettings,
-    /// Extensions, as paths.
-    pub extensions: Vec<String>,
-    /// Skills, as paths.
-    pub skills: Vec<String>,
-    /// Prompt templates, as paths.
-    pub prompts: Vec<String>,
+    /// Extensions: absolute paths. What several files name adds up.
+    pub extensions: Vec<PathBuf>,
+    /// Skills, likewise.
+    pub skills: Vec<PathBuf>,
+    /// Prompt templates, likewise.
+    pub prompts: Vec<PathBuf>,
     /// Whether what a client sets is written to the user's file (`rpc.persistDefaults`).
     pub persist_defaults: bool,
     /// Whether commands run without the variables that hold keys of providers (`rpc.hideKeys`).
     pub hide_keys: bool,
+    /// How long the question whether a directory is trusted waits for its answer (`rpc.trustDialogMs`); 0: it is not
+    /// asked.
+    pub trust_dialog_ms: u64,
     /// What the files say besides; nobody here knows what it means.
     pub other: Map<String, Value>,
 }
@@ -71,6 +74,7 @@ impl Default for Settings {
             prompts: Vec::new(),
             persist_defaults: false,
             hide_keys: false,
+            trust_dialog_ms: 15_000,
             other: Map::new(),
         }
     }

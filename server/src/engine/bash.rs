@@ -13,7 +13,7 @@ impl Engine {
     /// Runs a command beside everything else. Its output joins the session: at once, or before the
     /// next prompt while a run is going on. Fails where the command did not start or was killed.
     pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, RpcBashError> {
-        let mut context = self.shared.options.context.clone();
+        let mut context = self.shared.context().clone();
         context.abort = self.shared.state().bash.child_token();
         let result = run_rpc_bash(&context, command).await;
         match &result {

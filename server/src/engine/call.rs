@@ -74,7 +74,7 @@ impl Run {
     async fn execute(&self, call: &ToolCall) -> ToolOutput {
         let options = &self.shared.options;
         let latest = Arc::new(Latest::default());
-        let mut context = options.context.clone();
+        let mut context = self.shared.context().clone();
         context.abort = self.abort.child_token();
         context.call_id = Some(call.id.clone());
         context.updates = Updates::to({

@@ -9,7 +9,7 @@
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `extend` | where extensions look in, and what they do |
-//! | `prompt`, `control`, `sessions`, `export`, `bash`, `models` | what an engine is asked to do |
+//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `trust` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -24,6 +24,7 @@ mod event;
 mod export;
 mod extend;
 mod hooks;
+mod invoke;
 mod models;
 mod options;
 mod prompt;
@@ -32,9 +33,10 @@ mod retry;
 mod run;
 mod sessions;
 mod state;
+mod trust;
 mod work;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use call::blocks;
 pub use compact::CompactError;
@@ -46,10 +48,10 @@ pub use extend::{Delivery, Entries, Link};
 pub use hooks::{Compacting, Hooks, NoHooks, Opening, Selection, Switch};
 pub use options::Options;
 pub use prompt::{Begun, Input, StreamingBehavior};
+pub use trust::Granted;
 
 use state::State;
 
-use crate::prompt::Date;
 use crate::session::Session;
 use crate::tools::ToolSet;
 
@@ -65,6 +67,8 @@ struct Shared {
     options: Options,
     sink: Arc<dyn EventSink>,
     state: Mutex<State>,
+    /// What counts in place of the options, once the working directory is trusted.
+    overlay: OnceLock<trust::Overlay>,
 }
 
 impl Shared {
@@ -76,12 +80,6 @@ impl Shared {
     /// The tools that there are now.
     fn tools(&self) -> ToolSet {
         self.options.hooks.tools(&self.options.tools)
-    }
-
-    /// What a model is told beforehand, as of now.
-    fn system_prompt(&self) -> String {
-        let options = &self.options;
-        options.system_prompt.text(&self.tools(), Date::of_ms(options.clock.now_ms()))
     }
 }
 
@@ -95,7 +93,8 @@ impl Engine {
     /// the options; the level that was asked for wins over the one that the session names.
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
-        Self { shared: Arc::new(Shared { options, sink, state }), owner: true }
+        let shared = Shared { options, sink, state, overlay: OnceLock::new() };
+        Self { shared: Arc::new(shared), owner: true }
     }
 }
 

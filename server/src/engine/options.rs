@@ -8,6 +8,7 @@ use super::Hooks;
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
+use crate::resources::{ExtensionCommands, Resources};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
@@ -29,6 +30,10 @@ pub struct Options {
     pub store: Option<Store>,
     /// What models are told beforehand.
     pub system_prompt: SystemPrompt,
+    /// Skills and prompt templates.
+    pub resources: Arc<Resources>,
+    /// The commands that extensions registered.
+    pub extension_commands: Arc<dyn ExtensionCommands>,
     /// What the user has decided beforehand.
     pub settings: Settings,
     /// Keeps what a client sets.

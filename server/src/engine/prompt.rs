@@ -83,10 +83,11 @@ impl std::fmt::Debug for Begun {
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
-    /// Checks the images of an input and makes them small enough for a model. Fails for the first
-    /// one that is none, is damaged, is declared as something else, or is too large.
+    /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
+    /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
     pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
-        let context = &self.shared.options.context;
+        self.expand(&mut input);
+        let context = self.shared.context();
         if input.images.is_empty() {
             return Ok(input);
         }

@@ -7,6 +7,7 @@ use agentese::types::{CommandInfo, CommandSource, HostCommand, HostFrame, Offere
 
 use super::calls::{Asked, Failed};
 use super::host::{Host, Member};
+use crate::resources::{self, ExtensionCommands};
 
 /// After that long a command that says nothing goes on in the background.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -95,5 +96,18 @@ impl Host {
             _ = task => {}
             () = tokio::time::sleep(MOMENT) => {}
         }
+    }
+}
+
+impl ExtensionCommands for Host {
+    fn commands(&self) -> Vec<resources::CommandInfo> {
+        let listed = |(member, command): (Member, OfferedCommand)| resources::CommandInfo {
+            name: command.name,
+            description: command.description,
+            source: resources::CommandSource::Extension,
+            location: None,
+            path: Some(member.path.into()),
+        };
+        self.offered().into_iter().map(listed).collect()
     }
 }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use agentese::pi::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, Event as Wire, ExtensionError, MessageEnd, MessageStart, SessionState,
-    StreamingBehavior as WireBehavior, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput,
-    TurnEnd, TurnStart,
+    BashResult, CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Event as Wire,
+    ExtensionError, MessageEnd, MessageStart, SessionState, StreamingBehavior as WireBehavior,
+    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
 };
 
 use agentese::wire::Maybe;
 
 use crate::engine::{Event, StreamingBehavior, View, blocks};
+use crate::resources::{CommandInfo, CommandSource, Location};
 use crate::tools::RpcBashOutput;
 
 pub(super) fn streaming_behavior(behavior: WireBehavior) -> StreamingBehavior {
@@ -54,6 +55,23 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     result.exit_code = output.exit_code.map(i64::from).into();
     result.full_output_path = output.full_output_path.map(text).into();
     result
+}
+
+pub(super) fn command(command: CommandInfo) -> WireCommand {
+    let source = match command.source {
+        CommandSource::Extension => WireSource::Extension,
+        CommandSource::Template => WireSource::Prompt,
+        CommandSource::Skill => WireSource::Skill,
+    };
+    let mut listed = WireCommand::new(command.name, source);
+    listed.description = command.description;
+    listed.location = command.location.map(|location| match location {
+        Location::User => CommandLocation::User,
+        Location::Project => CommandLocation::Project,
+        Location::Path => CommandLocation::Path,
+    });
+    listed.path = command.path.map(text);
+    listed
 }
 
 /// An event on the wire; none for the growth of a message, which [`super::snapshot`] writes.

@@ -1,5 +1,6 @@
 //! The pi dialect.
 
+mod ask;
 mod convert;
 mod dialogs;
 mod service;

@@ -19,6 +19,7 @@ use agentese::wire::NoParams;
 use super::convert;
 use crate::engine::{Engine, Input};
 use crate::extensions::{Heard, Host};
+use crate::fronts::trust::{Gate, Undecided, Waiting};
 use crate::providers::number;
 
 /// How long commands of extensions may go on after the end of stdin.
@@ -29,13 +30,25 @@ const LAST_COMMANDS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Front {
     engine: Engine,
+    gate: Gate,
     host: Arc<Host>,
 }
 
 impl Front {
     /// A front for that engine, whose events go to a [`super::Sink`], and for the extensions of that host.
     pub fn new(engine: Engine, host: Arc<Host>) -> Self {
-        Self { engine, host }
+        Self { engine, gate: Gate::default(), host }
+    }
+
+    /// Asks the client before the first prompt or command whether the working directory is trusted.
+    pub fn asking(mut self, undecided: Option<Undecided>) -> Self {
+        self.gate = Gate::new(undecided);
+        self
+    }
+
+    /// Waits until it is known whether the working directory is trusted.
+    async fn pass(&self, call: &Call<Pi>, who: Waiting) -> Result<(), Refusal> {
+        self.gate.pass(&self.engine, &self.host, call.emitter(), who).await.map_err(refuse)
     }
 
     /// What is queued cannot be a command of an extension, which runs at once.
@@ -62,6 +75,7 @@ fn input(message: String, images: Option<Vec<ImageContent>>) -> Input {
 impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
         self.host.ready().await;
+        self.pass(&call, Waiting::Prompt).await?;
         if let Some(invoked) = self.host.find(&params.message) {
             let accepted = Box::new(move || call.answer(&Reply::Prompt));
             self.host.invoke(invoked, accepted).await;
@@ -96,6 +110,7 @@ impl agentese::pi::Service for Front {
     }
 
     async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Prompt);
         self.engine.abort().await;
         Ok(())
     }
@@ -136,11 +151,13 @@ impl agentese::pi::Service for Front {
         Ok(())
     }
 
-    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, call: Call<Pi>) -> Result<BashResult, Refusal> {
+        self.pass(&call, Waiting::Bash).await?;
         self.engine.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
     }
 
     async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.gate.stop(Waiting::Bash);
         self.engine.abort_bash();
         Ok(())
     }
@@ -243,7 +260,7 @@ impl agentese::pi::Service for Front {
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
         self.host.ready().await;
-        Ok(Commands::new(self.host.commands()))
+        Ok(Commands::new(self.engine.commands().into_iter().map(convert::command).collect()))
     }
 
     async fn shut_down(&self) {

@@ -1,0 +1,153 @@
+//! What is read from files: settings, system prompt, skills, templates, and where extensions are. Once before the agent serves, and once more
+//! when its directory turns out to be trusted.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use super::arguments::Run;
+use crate::config::{Environment, Settings, Trust, agent_dir, expand_home, load_settings};
+use crate::extensions::{self, project_folder};
+use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
+use crate::resources::{self, Resources, Sources};
+
+/// How many warnings about skills and templates are shown.
+const SHOWN: usize = 20;
+
+/// Where to look, and what the command line says about it.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub cwd: PathBuf,
+    pub home: Option<PathBuf>,
+    /// None without a home directory.
+    pub agent_dir: Option<PathBuf>,
+    prompt: prompt::Wanted,
+    skills: resources::Wanted,
+    templates: resources::Wanted,
+    extensions: extensions::Wanted,
+}
+
+/// What was found there.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub trust: Trust,
+    /// The user's settings, and those of a trusted working directory.
+    pub settings: Settings,
+    pub system_prompt: SystemPrompt,
+    pub resources: Resources,
+    /// Where is looked for extensions.
+    pub extensions: extensions::Wanted,
+    /// Files that would count if the working directory were trusted.
+    pub left_out: Vec<PathBuf>,
+    pub warnings: Vec<String>,
+}
+
+impl Surroundings {
+    pub fn of(run: &Run, environment: &dyn Environment, cwd: PathBuf) -> Self {
+        let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let absolute = |path: &PathBuf| cwd.join(expand_home(path, home.as_deref()));
+        let wanted = |only_given, given: &[PathBuf]| resources::Wanted {
+            only_given,
+            settings: Vec::new(),
+            given: given.iter().map(absolute).collect(),
+        };
+        Self {
+            agent_dir: agent_dir(environment),
+            prompt: prompt::Wanted {
+                base: run.system_prompt.clone(),
+                appended: run.append_system_prompt.clone(),
+            },
+            skills: wanted(run.no_skills, &run.skill),
+            templates: wanted(run.no_prompt_templates, &run.prompt_template),
+            extensions: extensions::Wanted {
+                given: run
+                    .resources
+                    .extension
+                    .iter()
+                    .map(PathBuf::from)
+                    .map(|path| absolute(&path))
+                    .collect(),
+                only_given: run.resources.no_extensions,
+                ..extensions::Wanted::default()
+            },
+            cwd,
+            home,
+        }
+    }
+
+    /// Reads everything. `trust` is what has been decided already. Fails for what the command line names and is not
+    /// there, and for instructions that cannot be read.
+    pub fn read(&self, trust: Option<bool>) -> Result<Found, Failure> {
+        let Self { cwd, home, agent_dir, .. } = self;
+        let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
+        let loaded = load_settings(agent_dir, cwd, home, trust);
+        let mut warnings: Vec<String> = loaded.complaints.iter().map(ToString::to_string).collect();
+        let trusted = loaded.trust == Trust::Granted;
+        let bases = find_bases(&self.prompt, agent_dir, cwd, trusted)?;
+        let (context, complaints) = context_files(agent_dir, cwd);
+        warnings.extend(complaints.iter().map(ToString::to_string));
+        let with = |wanted: &resources::Wanted, settings: &[PathBuf]| resources::Wanted {
+            settings: settings.to_vec(),
+            ..wanted.clone()
+        };
+        let (resources, complaints) = Resources::load(&Sources {
+            cwd: cwd.clone(),
+            home: self.home.clone(),
+            agent_dir: self.agent_dir.clone(),
+            skills: with(&self.skills, &loaded.settings.skills),
+            templates: with(&self.templates, &loaded.settings.prompts),
+        })?;
+        let (skills, hidden) = resources.for_model();
+        warnings.extend(few(complaints.iter().chain(&hidden)));
+        let parts = Parts { base: bases.base, appended: bases.appended, context, skills, cwd: cwd.clone() };
+        let own = Some(project_folder(cwd)).filter(|folder| !trusted && folder.is_dir());
+        let extensions = extensions::Wanted {
+            project: trusted.then(|| cwd.clone()),
+            agent_dir: self.agent_dir.clone(),
+            settings: loaded.settings.extensions.clone(),
+            ..self.extensions.clone()
+        };
+        let left_out = loaded.left_out.into_iter().chain(bases.left_out);
+        Ok(Found {
+            trust: loaded.trust,
+            settings: loaded.settings,
+            system_prompt: parts.into(),
+            resources,
+            extensions,
+            left_out: left_out.chain(own.filter(|_| !self.extensions.only_given)).collect(),
+            warnings,
+        })
+    }
+}
+
+/// Some of them, and how many there are besides.
+fn few(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
+    let mut shown: Vec<String> = complaints.map(|complaint| complaint.to_string()).collect();
+    if shown.len() > SHOWN {
+        let more = shown.len() - SHOWN;
+        shown.truncate(SHOWN);
+        shown.push(format!("{more} more of skills and prompt templates are not shown"));
+    }
+    shown
+}
+
+/// The names of files, the working directory's without its path.
+pub(super) fn names(cwd: &Path, files: &[PathBuf]) -> String {
+    let shown = |file: &PathBuf| file.strip_prefix(cwd).unwrap_or(file).display().to_string();
+    files.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_warnings_are_few() {
+        assert_eq!(few(0..20).len(), 20);
+        let many = few(0..50);
+        assert_eq!(
+            (many.len(), many[20].as_str()),
+            (21, "30 more of skills and prompt templates are not shown")
+        );
+    }
+}

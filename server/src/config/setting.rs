@@ -1,0 +1,107 @@
+//! The forms that the values of settings have.
+
+use std::path::PathBuf;
+
+use agentese::types::{QueueMode, ThinkingLevel};
+use serde_json::Value;
+
+/// A value that a setting can have.
+pub(super) trait Setting: Sized {
+    /// What is expected, with its article.
+    const EXPECTED: &'static str;
+    /// Whether it is one of a few names, so that a wrong one may be shown.
+    const IS_NAME: bool = false;
+    fn read(value: &Value) -> Option<Self>;
+}
+
+impl Setting for bool {
+    const EXPECTED: &'static str = "true or false";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for u64 {
+    const EXPECTED: &'static str = "a whole number";
+    fn read(value: &Value) -> Option<Self> {
+        // `2e3` and `2000.0` are whole numbers too; more than a double holds exactly is none.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let whole = |number: &f64| number.fract() == 0.0 && (0.0..=EXACT).contains(number);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        value.as_u64().or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
+    }
+}
+
+impl Setting for u32 {
+    const EXPECTED: &'static str = u64::EXPECTED;
+    fn read(value: &Value) -> Option<Self> {
+        u64::read(value)?.try_into().ok()
+    }
+}
+
+impl Setting for String {
+    const EXPECTED: &'static str = "a text";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Setting for PathBuf {
+    const EXPECTED: &'static str = "a path";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().filter(|path| !path.is_empty()).map(Self::from)
+    }
+}
+
+impl Setting for Vec<String> {
+    const EXPECTED: &'static str = "a list of texts";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(String::read).collect()
+    }
+}
+
+impl Setting for ThinkingLevel {
+    const EXPECTED: &'static str = "one of off, minimal, low, medium, high, xhigh";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+}
+
+impl Setting for QueueMode {
+    const EXPECTED: &'static str = "all or one-at-a-time";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str()?.parse().ok()
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+    const IS_NAME: bool = T::IS_NAME;
+    fn read(value: &Value) -> Option<Self> {
+        T::read(value).map(Some)
+    }
+}
+
+/// What a value is, without its content where that may be a secret in the wrong place.
+pub(super) fn describe(value: &Value, is_name: bool) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(name) if is_name && name.len() <= 32 => format!("\"{name}\""),
+        other => kind(other).to_owned(),
+    }
+}
+
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Number(_) => "a number",
+        Value::String(text) if text.is_empty() => "an empty text",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,270 @@
+//! Asking whether the working directory is trusted, at the first moment when that matters.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Engine, Granted};
+use crate::extensions::{Found, Host};
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The question, on one line.
+    pub title: String,
+    /// Whether the answer can be kept.
+    pub can_remember: bool,
+    /// How long an answer is waited for. None counts as no.
+    pub timeout: Duration,
+}
+
+/// What a person says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, from now on.
+    Always,
+    /// Yes, as long as this process lives.
+    Once,
+    /// No, or nothing.
+    No,
+}
+
+/// Puts a question to the person behind a client.
+pub trait Ask: Sync {
+    /// Asks, and waits no longer than the question says. Dropping it withdraws the question.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+}
+
+/// What a yes allows.
+#[derive(Debug)]
+pub struct Allowed {
+    /// What the engine uses from then on.
+    pub granted: Granted,
+    /// The extensions that are loaded then, beside those that are there.
+    pub extensions: Vec<Found>,
+}
+
+/// A working directory that brings something that needs trust, and about which nothing is decided.
+#[derive(Clone)]
+pub struct Undecided {
+    question: Question,
+    grant: Arc<Grant>,
+}
+
+type Grant = dyn Fn(bool) -> Result<Allowed, String> + Send + Sync;
+
+impl Undecided {
+    /// With the question, and what gives what counts after a yes; it is told whether to keep that, and may block.
+    pub fn new(
+        question: Question,
+        grant: impl Fn(bool) -> Result<Allowed, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { question, grant: Arc::new(grant) }
+    }
+}
+
+impl fmt::Debug for Undecided {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Undecided").field("question", &self.question).finish_non_exhaustive()
+    }
+}
+
+/// Who waits for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waiting {
+    Prompt,
+    Bash,
+}
+
+/// Why a command does not go on.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(super) enum GateError {
+    #[error("it was aborted before it began")]
+    Aborted,
+    #[error("what the directory brings cannot be used: {0}")]
+    Unusable(String),
+}
+
+/// Where commands wait that need to know whether the directory is trusted.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    undecided: Option<Undecided>,
+    decided: OnceCell<()>,
+    /// Cancelled when those who wait are to give up, by who they are.
+    prompts: Mutex<CancellationToken>,
+    commands: Mutex<CancellationToken>,
+}
+
+impl Gate {
+    pub fn new(undecided: Option<Undecided>) -> Self {
+        Self { undecided, ..Self::default() }
+    }
+
+    /// Lets a command go on once it is known whether the directory is trusted: at once, unless somebody has to be
+    /// asked. One question serves all who wait.
+    pub async fn pass(
+        &self,
+        engine: &Engine,
+        host: &Host,
+        asker: &dyn Ask,
+        who: Waiting,
+    ) -> Result<(), GateError> {
+        let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
+            return Ok(());
+        };
+        let stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner).clone();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Err(GateError::Aborted),
+            decided = self.decided.get_or_try_init(|| decide(undecided, engine, host, asker)) => decided.copied(),
+        }
+    }
+
+    /// Those who wait give up.
+    pub fn stop(&self, who: Waiting) {
+        let mut stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *stop).cancel();
+    }
+
+    fn stop_of(&self, who: Waiting) -> &Mutex<CancellationToken> {
+        match who {
+            Waiting::Prompt => &self.prompts,
+            Waiting::Bash => &self.commands,
+        }
+    }
+}
+
+async fn decide(
+    undecided: &Undecided,
+    engine: &Engine,
+    host: &Host,
+    asker: &dyn Ask,
+) -> Result<(), GateError> {
+    let always = match asker.ask(&undecided.question).await {
+        Answer::Always => true,
+        Answer::Once => false,
+        Answer::No => return Ok(()),
+    };
+    let grant = undecided.grant.clone();
+    let allowed = tokio::task::spawn_blocking(move || grant(always)).await;
+    let allowed = allowed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    let Allowed { granted, extensions } = allowed.map_err(GateError::Unusable)?;
+    engine.grant(granted);
+    host.load(&extensions).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::Server;
+    use crate::engine::{Event, EventSink};
+    use crate::extensions;
+    use crate::tools::LocalSpawner;
+
+    struct Deaf;
+
+    impl EventSink for Deaf {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            async {}.boxed()
+        }
+        fn push(&self, _: Event<'_>) {}
+    }
+
+    /// Says the same to everybody; nothing at all where that is none.
+    struct Says(Option<Answer>, AtomicUsize);
+
+    impl Ask for Says {
+        fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            match self.0 {
+                Some(answer) => async move { answer }.boxed(),
+                None => std::future::pending().boxed(),
+            }
+        }
+    }
+
+    fn engine() -> Engine {
+        Engine::new(Server::builder().cwd("/").parts().0, Arc::new(Deaf))
+    }
+
+    fn host() -> Arc<Host> {
+        let spawner = Arc::new(LocalSpawner::new(None));
+        Host::new(extensions::Options::default(), spawner, "/", Vec::new(), CancellationToken::new())
+    }
+
+    fn gate(granted: Result<(), &'static str>) -> (Gate, Arc<Mutex<Vec<bool>>>) {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let seen = calls.clone();
+        let question =
+            Question { title: "?".to_owned(), can_remember: true, timeout: Duration::from_secs(1) };
+        let undecided = Undecided::new(question, move |always| {
+            seen.lock().unwrap().push(always);
+            granted.map_err(str::to_owned).map(|()| Allowed {
+                granted: Granted {
+                    settings: Default::default(),
+                    shell: Default::default(),
+                    system_prompt: Default::default(),
+                    resources: Default::default(),
+                },
+                extensions: Vec::new(),
+            })
+        });
+        (Gate::new(Some(undecided)), calls)
+    }
+
+    #[tokio::test]
+    async fn one_answer_serves_all() {
+        for (answer, expected) in
+            [(Answer::Always, vec![true]), (Answer::Once, vec![false]), (Answer::No, vec![])]
+        {
+            let ((gate, calls), engine) = (gate(Ok(())), engine());
+            let asker = Says(Some(answer), AtomicUsize::new(0));
+            let host = host();
+            let pass = || gate.pass(&engine, &host, &asker, Waiting::Prompt);
+            let passed = tokio::join!(pass(), pass(), pass());
+            assert_eq!(passed, (Ok(()), Ok(()), Ok(())));
+            assert_eq!(pass().now_or_never(), Some(Ok(())));
+            assert_eq!((asker.1.load(Ordering::Relaxed), &*calls.lock().unwrap()), (1, &expected));
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_where_nothing_is_undecided() {
+        let asker = Says(None, AtomicUsize::new(0));
+        let passed = Gate::new(None).pass(&engine(), &host(), &asker, Waiting::Bash).now_or_never();
+        assert_eq!((passed, asker.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
+    }
+
+    #[tokio::test]
+    async fn an_abort_withdraws_the_question_and_the_next_one_is_asked_again() {
+        let ((gate, _), engine) = (gate(Ok(())), engine());
+        let (mute, host) = (Says(None, AtomicUsize::new(0)), host());
+        let stop = async {
+            gate.stop(Waiting::Bash);
+            tokio::task::yield_now().await;
+            gate.stop(Waiting::Prompt);
+        };
+        let (passed, ()) = tokio::join!(gate.pass(&engine, &host, &mute, Waiting::Prompt), stop);
+        assert_eq!((passed, mute.1.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
+        let asker = Says(Some(Answer::No), AtomicUsize::new(0));
+        assert_eq!(gate.pass(&engine, &host, &asker, Waiting::Prompt).await, Ok(()));
+        assert_eq!(asker.1.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_used_is_told() {
+        let ((gate, _), engine) = (gate(Err("broken")), engine());
+        let asker = Says(Some(Answer::Once), AtomicUsize::new(0));
+        let passed = gate.pass(&engine, &host(), &asker, Waiting::Bash).await;
+        assert_eq!(passed, Err(GateError::Unusable("broken".to_owned())));
+    }
+}

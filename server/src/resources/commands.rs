@@ -1,0 +1,119 @@
+//! What a prompt can invoke, as a list for clients.
+
+use std::path::PathBuf;
+
+use super::expand::SKILL;
+use super::{Location, Resources};
+
+/// Where a command comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandSource {
+    /// An extension registered it.
+    Extension,
+    /// It is a prompt template.
+    Template,
+    /// It is a skill.
+    Skill,
+}
+
+/// Something that a prompt can invoke with `/name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandInfo {
+    /// The name, without the slash.
+    pub name: String,
+    /// What it does; none where nobody says.
+    pub description: Option<String>,
+    /// Where it comes from.
+    pub source: CommandSource,
+    /// Where its file was found; extensions have none.
+    pub location: Option<Location>,
+    /// Its file.
+    pub path: Option<PathBuf>,
+}
+
+/// Knows the commands that extensions registered.
+pub trait ExtensionCommands: Send + Sync {
+    /// All of them, in the order of registration. Must not block.
+    fn commands(&self) -> Vec<CommandInfo>;
+}
+
+/// No extensions, no commands.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoExtensions;
+
+impl ExtensionCommands for NoExtensions {
+    fn commands(&self) -> Vec<CommandInfo> {
+        Vec::new()
+    }
+}
+
+impl Resources {
+    /// Everything that a prompt can invoke: commands of extensions, templates, skills. What an extension's command
+    /// stands before is left out, since no prompt reaches it.
+    pub fn commands(&self, extensions: &dyn ExtensionCommands) -> Vec<CommandInfo> {
+        let mut commands = extensions.commands();
+        let own = commands.len();
+        let templates = self.templates().iter().map(|template| CommandInfo {
+            name: template.name.clone(),
+            description: Some(template.description.clone()).filter(|description| !description.is_empty()),
+            source: CommandSource::Template,
+            location: Some(template.location),
+            path: Some(template.path.clone()),
+        });
+        let skills = self.skills().iter().map(|skill| CommandInfo {
+            name: format!("{SKILL}{}", skill.name),
+            description: Some(skill.description.clone()),
+            source: CommandSource::Skill,
+            location: Some(skill.location),
+            path: Some(skill.path.clone()),
+        });
+        for command in templates.chain(skills) {
+            if !commands[..own].iter().any(|known| known.name == command.name) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::{Sources, Wanted};
+
+    struct Fixed;
+
+    impl ExtensionCommands for Fixed {
+        fn commands(&self) -> Vec<CommandInfo> {
+            let command = |name: &str| CommandInfo {
+                name: name.to_owned(),
+                description: None,
+                source: CommandSource::Extension,
+                location: None,
+                path: Some("/e.ts".into()),
+            };
+            vec![command("zeta"), command("both")]
+        }
+    }
+
+    #[test]
+    fn extensions_come_first_then_templates_then_skills() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir(at("prompts")).unwrap();
+        std::fs::write(at("prompts/both.md"), "x").unwrap();
+        std::fs::write(at("prompts/empty.md"), "").unwrap();
+        std::fs::write(at("a.md"), "---\ndescription: d\n---\n").unwrap();
+        let given = |path: &str| Wanted { given: vec![at(path)], ..Wanted::default() };
+        let sources = Sources { skills: given("a.md"), templates: given("prompts"), ..Sources::default() };
+        let (resources, _) = Resources::load(&sources).unwrap();
+        let names = |extensions: &dyn ExtensionCommands| -> Vec<String> {
+            resources.commands(extensions).into_iter().map(|command| command.name).collect()
+        };
+        assert_eq!(names(&Fixed), ["zeta", "both", "empty", "skill:a"]);
+        assert_eq!(names(&NoExtensions), ["both", "empty", "skill:a"]);
+        let listed = resources.commands(&NoExtensions);
+        assert_eq!((listed[0].description.as_deref(), listed[1].description.clone()), (Some("x"), None));
+        assert_eq!((listed[2].location, listed[2].path.clone()), (Some(Location::Path), Some(at("a.md"))));
+    }
+}

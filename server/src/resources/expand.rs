@@ -1,0 +1,70 @@
+//! From `/name words` to the text for a model.
+
+use std::path::PathBuf;
+
+use super::Resources;
+use crate::config::TextFileError;
+
+/// What a skill's name begins with in a prompt.
+pub(super) const SKILL: &str = "skill:";
+
+/// A skill that was invoked and cannot be read any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the skill cannot be read: {source}")]
+pub struct ExpandError {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why.
+    source: TextFileError,
+}
+
+impl Resources {
+    /// The text that a prompt stands for: `/skill:name words` for a skill, `/name words` for a template. None for
+    /// everything else, unknown names among it: that is text as it is. Reads the skill's file, and fails where that
+    /// cannot be done.
+    pub fn expand(&self, prompt: &str) -> Result<Option<String>, ExpandError> {
+        let Some(invoked) = prompt.strip_prefix('/') else { return Ok(None) };
+        let (name, words) = invoked.split_once(char::is_whitespace).unwrap_or((invoked, ""));
+        let skill = name.strip_prefix(SKILL);
+        if let Some(skill) = skill.and_then(|name| self.skills().iter().find(|skill| skill.name == name)) {
+            let text = skill.text(words.trim());
+            return text.map(Some).map_err(|source| ExpandError { path: skill.path.clone(), source });
+        }
+        let template = self.templates().iter().find(|template| template.name == name);
+        Ok(template.map(|template| template.text(words)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::{Sources, Wanted};
+
+    #[test]
+    fn names_that_are_known_are_expanded() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::write(at("cats.md"), "---\ndescription: d\n---\nFind.\n").unwrap();
+        std::fs::create_dir(at("prompts")).unwrap();
+        std::fs::write(at("prompts/say.md"), "Say $1, $@").unwrap();
+        std::fs::write(at("prompts/skill:cats.md"), "a template").unwrap();
+        std::fs::write(at("prompts/skill:dogs.md"), "another template").unwrap();
+        let given = |path: &str| Wanted { given: vec![at(path)], ..Wanted::default() };
+        let sources = Sources { skills: given("cats.md"), templates: given("prompts"), ..Sources::default() };
+        let (resources, _) = Resources::load(&sources).unwrap();
+        let expand = |prompt: &str| resources.expand(prompt).unwrap();
+        assert_eq!(expand("/say hi 'to you'").as_deref(), Some("Say hi, hi to you"));
+        assert_eq!(expand("/say").as_deref(), Some("Say , "));
+        assert_eq!(expand("/say\nhi").as_deref(), Some("Say hi, hi"));
+        assert!(expand("/skill:cats  now \n").unwrap().ends_with("\n\nFind.\n</skill>\n\nnow"));
+        assert!(expand("/skill:cats").unwrap().ends_with("\n\nFind.\n</skill>"));
+        assert_eq!(expand("/skill:dogs").as_deref(), Some("another template"));
+        for text in ["say hi", " /say hi", "/nosuch x", "/skill:nosuch", "/", "/quit", "//say", "/SAY", ""] {
+            assert_eq!(expand(text), None, "{text}");
+        }
+        std::fs::remove_file(at("cats.md")).unwrap();
+        let error = resources.expand("/skill:cats").unwrap_err();
+        assert_eq!(error.path, at("cats.md"));
+        assert!(error.to_string().starts_with("the skill cannot be read: "), "{error}");
+    }
+}

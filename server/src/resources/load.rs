@@ -1,0 +1,222 @@
+//! All skills and templates, each name once.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::complaint::Complaint;
+use super::place::{Location, Place, Sources};
+use super::skill::SkillFile;
+use super::template::Template;
+use super::walk::{skill_files, template_files};
+use crate::prompt::Skill;
+
+/// The skills and prompt templates that there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resources {
+    skills: Vec<SkillFile>,
+    templates: Vec<Template>,
+}
+
+/// The command line names a path where nothing is.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{option} {path}: there is no such file or directory", path = path.display())]
+pub struct MissingPath {
+    /// The option.
+    pub option: &'static str,
+    /// The path.
+    pub path: PathBuf,
+}
+
+impl Resources {
+    /// Reads all of them. Of several with one name the first counts: the user's, the project's, those of settings,
+    /// those of the command line. Blocks. Fails where the command line names a path where nothing is; everything else
+    /// that is wrong becomes a complaint.
+    pub fn load(sources: &Sources) -> Result<(Self, Vec<Complaint>), MissingPath> {
+        let given = |option, paths: &[PathBuf]| match paths.iter().find(|path| !path.exists()) {
+            Some(path) => Err(MissingPath { option, path: path.clone() }),
+            None => Ok(()),
+        };
+        given("--skill", &sources.skills.given)?;
+        given("--prompt-template", &sources.templates.given)?;
+        let mut complaints = Vec::new();
+        let skills = load(sources.skill_places(), skill_files, SkillFile::read, &mut complaints);
+        let templates = load(sources.template_places(), template_files, Template::read, &mut complaints);
+        Ok((Self { skills, templates }, complaints))
+    }
+
+    /// The skills, as clients see them listed: those of the project, those of the user, then those that were named.
+    pub fn skills(&self) -> &[SkillFile] {
+        &self.skills
+    }
+
+    /// The prompt templates, in the same order.
+    pub fn templates(&self) -> &[Template] {
+        &self.templates
+    }
+
+    /// The skills that models are told of, and why they are not told of some.
+    pub fn for_model(&self) -> (Vec<Skill>, Vec<Complaint>) {
+        let mut complaints = Vec::new();
+        let told = self.skills.iter().filter_map(|skill| match skill.for_model()? {
+            Ok(skill) => Some(skill),
+            Err(complaint) => {
+                complaints.push(complaint);
+                None
+            }
+        });
+        (told.collect(), complaints)
+    }
+}
+
+/// What skills and templates have in common.
+trait Resource {
+    fn name(&self) -> &str;
+    fn path(&self) -> &Path;
+    fn location(&self) -> Location;
+}
+
+impl Resource for SkillFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn location(&self) -> Location {
+        self.location
+    }
+}
+
+impl Resource for Template {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn location(&self) -> Location {
+        self.location
+    }
+}
+
+fn load<R: Resource>(
+    places: Vec<Place>,
+    files: impl Fn(&Place, &mut Vec<Complaint>) -> Vec<PathBuf>,
+    read: impl Fn(PathBuf, Location, &mut Vec<Complaint>) -> Option<R>,
+    complaints: &mut Vec<Complaint>,
+) -> Vec<R> {
+    let mut seen = HashSet::new();
+    let mut names: HashMap<String, PathBuf> = HashMap::new();
+    let mut all: Vec<R> = Vec::new();
+    for place in places {
+        if place.location == Location::Path && !place.path.exists() {
+            complaints.push(Complaint::Nothing(place.path));
+            continue;
+        }
+        for path in files(&place, complaints) {
+            // One file that is found in two ways is one.
+            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                continue;
+            }
+            let Some(resource) = read(path, place.location, complaints) else { continue };
+            match names.get(resource.name()) {
+                Some(kept) => complaints.push(Complaint::Collision {
+                    name: resource.name().to_owned(),
+                    kept: kept.clone(),
+                    path: resource.path().to_owned(),
+                }),
+                None => {
+                    names.insert(resource.name().to_owned(), resource.path().to_owned());
+                    all.push(resource);
+                }
+            }
+        }
+    }
+    // The order in which pi lists them.
+    all.sort_by_key(Resource::location);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::Wanted;
+
+    fn write(path: PathBuf, content: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    const SKILL: &str = "---\ndescription: d\n---\n";
+
+    #[test]
+    fn the_first_of_a_name_counts_and_the_project_is_listed_first() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().join(path);
+        for path in [
+            "agent/skills/both",
+            "agent/skills/mine",
+            "work/.pi/skills/both",
+            "work/.pi/skills/its",
+            "extra/given",
+        ] {
+            write(at(path).join("SKILL.md"), SKILL);
+        }
+        for path in [
+            "agent/prompts/p.md",
+            "agent/prompts/q.md",
+            "work/.pi/prompts/p.md",
+            "work/.pi/agent/prompts/r.md",
+        ] {
+            write(at(path), "text");
+        }
+        let wanted = |settings: &[&str], given: &[&str]| Wanted {
+            only_given: false,
+            settings: settings.iter().map(|path| at(path)).collect(),
+            given: given.iter().map(|path| at(path)).collect(),
+        };
+        let sources = Sources {
+            cwd: at("work"),
+            home: Some(at("home")),
+            agent_dir: Some(at("agent")),
+            // The same directory is named twice, once through the user's own.
+            skills: wanted(&["extra", "lost"], &["extra/given/SKILL.md", "agent/skills"]),
+            templates: Wanted::default(),
+        };
+        let (resources, complaints) = Resources::load(&sources).unwrap();
+        let skills: Vec<_> =
+            resources.skills().iter().map(|skill| (skill.location, skill.name.as_str())).collect();
+        assert_eq!(
+            skills,
+            [
+                (Location::Project, "its"),
+                (Location::User, "both"),
+                (Location::User, "mine"),
+                (Location::Path, "given")
+            ]
+        );
+        let templates: Vec<_> =
+            resources.templates().iter().map(|found| (found.location, found.name.as_str())).collect();
+        assert_eq!(templates, [(Location::Project, "r"), (Location::User, "p"), (Location::User, "q")]);
+        let root = place.path().display().to_string();
+        let complaints: Vec<_> =
+            complaints.iter().map(|complaint| complaint.to_string().replace(&root, "")).collect();
+        assert_eq!(
+            complaints,
+            [
+                "/work/.pi/skills/both/SKILL.md: /agent/skills/both/SKILL.md has the same name, \"both\", and comes first; this one is left out",
+                "/lost: the settings name it, and there is nothing",
+                "/work/.pi/prompts/p.md: /agent/prompts/p.md has the same name, \"p\", and comes first; this one is left out",
+            ]
+        );
+        let mut only = sources.clone();
+        only.skills.only_given = true;
+        only.templates.only_given = true;
+        let (resources, _) = Resources::load(&only).unwrap();
+        let skills: Vec<_> = resources.skills().iter().map(|skill| skill.name.as_str()).collect();
+        assert_eq!((skills, resources.templates().len()), (vec!["given", "both", "mine"], 0));
+        only.templates.given = vec![at("nothing.md")];
+        let error = Resources::load(&only).unwrap_err().to_string().replace(&root, "");
+        assert_eq!(error, "--prompt-template /nothing.md: there is no such file or directory");
+    }
+}

@@ -1,0 +1,171 @@
+//! Where skills and templates are looked for.
+
+use std::path::{Path, PathBuf};
+
+/// Who put a file where it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Location {
+    /// The working directory brings it.
+    Project,
+    /// It is among the user's own files.
+    User,
+    /// The command line or a setting points at it.
+    Path,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// The directory with the user's settings.
+    pub agent_dir: Option<PathBuf>,
+    /// Which skills.
+    pub skills: Wanted,
+    /// Which prompt templates.
+    pub templates: Wanted,
+}
+
+/// What is wanted of one kind.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Whether nothing counts but what the command line names.
+    pub only_given: bool,
+    /// What settings name: absolute paths.
+    pub settings: Vec<PathBuf>,
+    /// What the command line names: absolute paths, which have to exist.
+    pub given: Vec<PathBuf>,
+}
+
+/// One file or directory to look in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub path: PathBuf,
+    pub location: Location,
+    /// Whether Markdown files count that stand in it directly and are not called SKILL.md.
+    pub loose_files: bool,
+    /// The directory that links may not leave.
+    pub inside: Option<PathBuf>,
+}
+
+impl Sources {
+    /// Where skills are, those that win over others first.
+    pub(super) fn skill_places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        if !self.skills.only_given {
+            let root = project_root(&self.cwd);
+            let project = |path: PathBuf, loose_files| Place {
+                path,
+                location: Location::Project,
+                loose_files,
+                inside: Some(root.to_owned()),
+            };
+            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), true)));
+            places.extend(self.home.iter().map(|home| user(home.join(".agents/skills"), false)));
+            places.extend(DIRECTORIES.map(|name| project(self.cwd.join(name).join("skills"), true)));
+            let above = self.cwd.ancestors().take_while(|directory| directory.starts_with(root));
+            places.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
+        }
+        places.extend(self.skills.named());
+        places
+    }
+
+    /// Where templates are, those that win over others first.
+    pub(super) fn template_places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        if !self.templates.only_given {
+            let root = project_root(&self.cwd);
+            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("prompts"), true)));
+            places.extend(DIRECTORIES.map(|name| Place {
+                path: self.cwd.join(name).join("prompts"),
+                location: Location::Project,
+                loose_files: true,
+                inside: Some(root.to_owned()),
+            }));
+        }
+        places.extend(self.templates.named());
+        places
+    }
+}
+
+/// Where a project keeps what is for agents: as pi has it, and as its document says.
+const DIRECTORIES: [&str; 2] = [".pi", ".pi/agent"];
+
+impl Wanted {
+    /// What settings and the command line name.
+    fn named(&self) -> impl Iterator<Item = Place> {
+        let settings = if self.only_given { &[] } else { self.settings.as_slice() };
+        settings.iter().chain(&self.given).map(|path| Place {
+            path: path.clone(),
+            location: Location::Path,
+            loose_files: true,
+            inside: None,
+        })
+    }
+}
+
+fn user(path: PathBuf, loose_files: bool) -> Place {
+    Place { path, location: Location::User, loose_files, inside: None }
+}
+
+/// The repository that a directory is in; the directory itself where it is in none.
+fn project_root(cwd: &Path) -> &Path {
+    cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_has_comes_first_and_the_command_line_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        std::fs::create_dir_all(root.join("repo/.git")).unwrap();
+        std::fs::create_dir_all(root.join("repo/a/b")).unwrap();
+        let mut sources = Sources {
+            cwd: root.join("repo/a/b"),
+            home: Some(root.join("home")),
+            agent_dir: Some(root.join("home/.pi/agent")),
+            skills: Wanted { settings: vec!["/s".into()], given: vec!["/g".into()], ..Wanted::default() },
+            templates: Wanted::default(),
+        };
+        let shown = |places: Vec<Place>| -> Vec<String> {
+            let shown = |place: Place| {
+                let path = place.path.strip_prefix(root).unwrap_or(&place.path).display().to_string();
+                format!("{:?} {path}{}", place.location, if place.loose_files { "" } else { " strict" })
+            };
+            places.into_iter().map(shown).collect()
+        };
+        assert_eq!(
+            shown(sources.skill_places()),
+            [
+                "User home/.pi/agent/skills",
+                "User home/.agents/skills strict",
+                "Project repo/a/b/.pi/skills",
+                "Project repo/a/b/.pi/agent/skills",
+                "Project repo/a/b/.agents/skills strict",
+                "Project repo/a/.agents/skills strict",
+                "Project repo/.agents/skills strict",
+                "Path /s",
+                "Path /g",
+            ]
+        );
+        assert_eq!(
+            shown(sources.template_places()),
+            [
+                "User home/.pi/agent/prompts",
+                "Project repo/a/b/.pi/prompts",
+                "Project repo/a/b/.pi/agent/prompts"
+            ]
+        );
+        let inside = |sources: &Sources| sources.skill_places()[2].inside.clone();
+        assert_eq!(inside(&sources), Some(root.join("repo")));
+        std::fs::remove_dir(root.join("repo/.git")).unwrap();
+        assert_eq!(inside(&sources), Some(sources.cwd.clone()));
+        sources.skills.only_given = true;
+        assert_eq!(shown(sources.skill_places()), ["Path /g"]);
+    }
+}

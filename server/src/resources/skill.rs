@@ -1,0 +1,223 @@
+//! One skill: a file with instructions for one kind of task.
+
+use std::path::{Path, PathBuf};
+
+use super::complaint::Complaint;
+use super::front_matter::{Document, parse};
+use super::place::Location;
+use crate::config::{TextFileError, read_text};
+use crate::prompt::Skill;
+
+/// The file that makes a directory a skill.
+pub(super) const FILE: &str = "SKILL.md";
+
+/// The longest file that counts, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// The longest name and description that the standard allows, in characters.
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// A skill that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    /// What it is called, as in `/skill:name`.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Where that was found.
+    pub location: Location,
+    /// Whether models are told of it.
+    pub is_for_models: bool,
+}
+
+impl SkillFile {
+    /// Reads and checks a file; none where it cannot be used.
+    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+        let text = match read_text(&path, LIMIT) {
+            Ok(file) => file.text,
+            Err(source) => {
+                complaints.push(Complaint::Unreadable { path, source });
+                return None;
+            }
+        };
+        let front_matter = match parse(&text) {
+            Ok(document) => document.front_matter.unwrap_or_default(),
+            Err(source) => {
+                complaints.push(Complaint::FrontMatter { path, source });
+                return None;
+            }
+        };
+        let description = front_matter.description.unwrap_or_default().trim().to_owned();
+        if description.is_empty() {
+            complaints.push(Complaint::NoDescription(path));
+            return None;
+        }
+        let length = description.chars().count();
+        if length > LONGEST_DESCRIPTION {
+            let limit = LONGEST_DESCRIPTION;
+            complaints.push(Complaint::LongDescription { path: path.clone(), length, limit });
+        }
+        let usual = usual_name(&path);
+        let name = front_matter.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| usual.clone());
+        let is_directory = path.file_name().is_some_and(|name| name == FILE);
+        let broken = broken_rules(&name, is_directory.then_some(usual.as_str()));
+        complaints.extend(broken.into_iter().map(|rule| Complaint::Name {
+            path: path.clone(),
+            name: name.clone(),
+            rule,
+        }));
+        let is_for_models = !front_matter.disable_model_invocation.unwrap_or(false);
+        Some(Self { name, description, path, location, is_for_models })
+    }
+
+    /// As a model is told of it; none where it is not.
+    pub(super) fn for_model(&self) -> Option<Result<Skill, Complaint>> {
+        self.is_for_models
+            .then(|| Skill::new(&self.name, &self.description, &self.path).map_err(Complaint::Hidden))
+    }
+
+    /// The instructions, for a prompt that invokes the skill with those words: the form is pi's. Reads the file, which
+    /// may have changed.
+    pub(super) fn text(&self, words: &str) -> Result<String, TextFileError> {
+        let file = read_text(&self.path, LIMIT)?;
+        if file.cut {
+            let reason = format!("it is longer than {LIMIT} bytes");
+            return Err(std::io::Error::other(reason).into());
+        }
+        let body = match parse(&file.text) {
+            Ok(Document { body, .. }) => body,
+            Err(error) => return Err(std::io::Error::other(error.to_string()).into()),
+        };
+        let directory = self.path.parent().unwrap_or(Path::new("/")).display();
+        let (name, location) = (attribute(&self.name), attribute(&self.path.to_string_lossy()));
+        let body = body.trim();
+        let element = format!(
+            "<skill name=\"{name}\" location=\"{location}\">\nReferences are relative to {directory}.\n\n{body}\n</skill>"
+        );
+        Ok(if words.is_empty() { element } else { format!("{element}\n\n{words}") })
+    }
+}
+
+/// The name of the directory that is the skill, or of the file that stands for itself.
+fn usual_name(path: &Path) -> String {
+    let name = match path.file_name() {
+        Some(name) if name == FILE => path.parent().and_then(Path::file_name),
+        _ => path.file_stem(),
+    };
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The rules of the standard that a name breaks. Such a skill is used all the same.
+fn broken_rules(name: &str, directory: Option<&str>) -> Vec<String> {
+    let length = name.chars().count();
+    let is_allowed = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-');
+    let directory = directory.filter(|directory| *directory != name);
+    let rules = [
+        directory.map(|directory| format!("is not that of its directory, {directory:?}")),
+        (length > LONGEST_NAME)
+            .then(|| format!("has {length} characters; a skill's name has at most {LONGEST_NAME}")),
+        (!name.chars().all(is_allowed)).then(|| "has other characters than a-z, 0-9 and -".to_owned()),
+        (name.starts_with('-') || name.ends_with('-')).then(|| "begins or ends with -".to_owned()),
+        name.contains("--").then(|| "has -- in it".to_owned()),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+/// A value that cannot end its attribute.
+fn attribute(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The skill of a file in the directory `named`, and the complaints without the file's path.
+    fn read(content: &str) -> (Option<SkillFile>, Vec<String>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("named").join(FILE);
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        let mut complaints = Vec::new();
+        let skill = SkillFile::read(path.clone(), Location::User, &mut complaints);
+        let prefix = format!("{}: ", path.display());
+        let complaints = complaints.iter().map(|complaint| {
+            complaint.to_string().strip_prefix(&prefix).expect("the path is named").to_owned()
+        });
+        (skill, complaints.collect())
+    }
+
+    #[test]
+    fn names_have_rules_and_count_all_the_same() {
+        let long = "a".repeat(65);
+        let cases: [(&str, &[&str]); 6] = [
+            ("named", &[]),
+            ("other", &["the name \"other\" is not that of its directory, \"named\""]),
+            ("-named", &["is not that of", "begins or ends with -"]),
+            ("a--b", &["is not that of", "has -- in it"]),
+            ("Named Skill", &["is not that of", "has other characters than a-z, 0-9 and -"]),
+            (&long, &["is not that of", "has 65 characters; a skill's name has at most 64"]),
+        ];
+        for (name, expected) in cases {
+            let (skill, complaints) = read(&format!("---\nname: {name}\ndescription: d\n---\n"));
+            assert_eq!(skill.unwrap().name, name);
+            assert_eq!(complaints.len(), expected.len(), "{complaints:?}");
+            for (complaint, part) in complaints.iter().zip(expected) {
+                assert!(complaint.contains(part), "{complaint}");
+            }
+        }
+        let (skill, complaints) = read("---\ndescription: d\n---\n");
+        assert_eq!((skill.unwrap().name.as_str(), complaints.len()), ("named", 0));
+    }
+
+    #[test]
+    fn a_description_is_needed() {
+        for content in ["# No front matter", "---\nname: named\n---\n", "---\ndescription: ' '\n---\n", ""] {
+            let (skill, complaints) = read(content);
+            assert_eq!(skill, None);
+            assert_eq!(complaints, ["the skill has no description; it is left out"], "{content}");
+        }
+        let (skill, complaints) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1024)));
+        assert_eq!((skill.is_some(), complaints.len()), (true, 0));
+        let (skill, complaints) = read(&format!("---\ndescription: {}\n---\n", "é".repeat(1025)));
+        assert!(skill.is_some());
+        assert_eq!(complaints, ["its description has 1025 characters; a skill should have at most 1024"]);
+        let (skill, complaints) = read("---\ndescription: use when: always\n---\n");
+        assert!(
+            skill.is_none() && complaints[0].starts_with("its front matter cannot be read"),
+            "{complaints:?}"
+        );
+    }
+
+    #[test]
+    fn a_model_is_told_unless_the_skill_says_no() {
+        let told = |more: &str| {
+            let (skill, _) = read(&format!("---\ndescription: d\n{more}\n---\n"));
+            skill.unwrap().for_model().is_some()
+        };
+        assert!(told("") && told("disable-model-invocation: false"));
+        assert!(!told("disable-model-invocation: true"));
+    }
+
+    #[test]
+    fn the_text_is_the_body_in_an_element() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a\"b.md");
+        std::fs::write(&path, "---\ndescription: d\n---\n\n# Do\n\nit\n").unwrap();
+        let skill = SkillFile::read(path.clone(), Location::Path, &mut Vec::new()).unwrap();
+        let at = directory.path().display();
+        let element = format!(
+            "<skill name=\"a&quot;b\" location=\"{at}/a&quot;b.md\">\nReferences are relative to {at}.\n\n# Do\n\nit\n</skill>"
+        );
+        assert_eq!(skill.text("").unwrap(), element);
+        assert_eq!(skill.text("now\nplease").unwrap(), format!("{element}\n\nnow\nplease"));
+        std::fs::write(&path, "x".repeat(2 << 20)).unwrap();
+        assert!(skill.text("").unwrap_err().to_string().contains("longer than"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(skill.text("").unwrap_err().is_not_found());
+    }
+}

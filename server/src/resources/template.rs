@@ -1,0 +1,121 @@
+//! One prompt template: a text with places for arguments.
+
+use std::path::PathBuf;
+
+use super::arguments;
+use super::complaint::Complaint;
+use super::front_matter::parse;
+use super::place::Location;
+use crate::config::read_text;
+
+/// The longest file that counts, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// How much of its first line describes a template that does not describe itself, in characters.
+const SHOWN: usize = 60;
+
+/// A template that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// What it is called, as in `/name`.
+    pub name: String,
+    /// What it is for; empty where its file says nothing.
+    pub description: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Where that was found.
+    pub location: Location,
+    text: String,
+}
+
+impl Template {
+    /// Reads a file; none where it cannot be used.
+    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name.is_empty()
+            || name.contains(|character: char| character.is_whitespace() || character.is_control())
+        {
+            complaints.push(Complaint::NoName(path));
+            return None;
+        }
+        let text = match read_text(&path, LIMIT) {
+            Ok(file) if file.cut => {
+                let reason = std::io::Error::other(format!("it is longer than {LIMIT} bytes"));
+                complaints.push(Complaint::Unreadable { path, source: reason.into() });
+                return None;
+            }
+            Ok(file) => file.text,
+            Err(source) => {
+                complaints.push(Complaint::Unreadable { path, source });
+                return None;
+            }
+        };
+        let document = match parse(&text) {
+            Ok(document) => document,
+            Err(source) => {
+                complaints.push(Complaint::FrontMatter { path, source });
+                return None;
+            }
+        };
+        let said = document.front_matter.and_then(|front_matter| front_matter.description);
+        let said = said.map(|description| description.trim().to_owned()).filter(|said| !said.is_empty());
+        let description = said.unwrap_or_else(|| first_line(&document.body));
+        Some(Self { name, description, path, location, text: document.body })
+    }
+
+    /// The text with arguments in their places.
+    pub(super) fn text(&self, words: &str) -> String {
+        arguments::substitute(&self.text, &arguments::split(words))
+    }
+}
+
+/// The first line that says something, cut.
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, content: &str) -> Result<Template, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let mut complaints = Vec::new();
+        let template = Template::read(path, Location::User, &mut complaints);
+        assert_eq!(template.is_none(), complaints.len() == 1, "{complaints:?}");
+        template.ok_or_else(|| complaints[0].to_string())
+    }
+
+    #[test]
+    fn a_template_describes_itself_or_its_first_line_does() {
+        let description = |content: &str| read("t.md", content).unwrap().description;
+        assert_eq!(description("---\ndescription: Said\n---\nBody"), "Said");
+        assert_eq!(description("---\ndescription: ''\n---\n\nBody\n"), "Body");
+        assert_eq!(description("\n  \n Plain. \nSecond."), "Plain.");
+        assert_eq!(description(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!(description(&"é".repeat(61)), format!("{}...", "é".repeat(60)));
+        assert_eq!(description(""), "");
+    }
+
+    #[test]
+    fn the_text_keeps_its_end_where_there_is_no_front_matter() {
+        // As recorded from pi.
+        assert_eq!(read("t.md", "Plain.\nSecond.\n").unwrap().text(""), "Plain.\nSecond.\n");
+        let template = read("t.md", "---\ndescription: d\n---\nReview $1. Rest: ${@:2}\n").unwrap();
+        assert_eq!(template.text("steered"), "Review steered. Rest: ");
+        assert_eq!(template.text("a 'b c' d"), "Review a. Rest: b c d");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told() {
+        assert!(read("two words.md", "x").unwrap_err().contains("name has no spaces"));
+        assert!(read("t.md", "---\nopen").unwrap_err().contains("does not end"));
+        assert!(read("t.md", &"x".repeat(2 << 20)).unwrap_err().contains("longer than"));
+    }
+}
