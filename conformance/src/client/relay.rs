@@ -1,0 +1,113 @@
+//! The agent's process in client mode: it passes bytes between the client's pipes and the suite, and
+//! ends as the suite says. What the agent says is decided on the other side of the socket.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+
+/// The name of the program's command that is the agent.
+pub const COMMAND: &str = "client-agent";
+
+/// How the agent ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ending {
+    /// The exit code.
+    pub(super) code: i32,
+    /// The signal that it ends itself with, in place of the code.
+    pub(super) signal: Option<i32>,
+    /// What it writes to stderr before that.
+    pub(super) stderr: String,
+}
+
+/// Is the agent: passes bytes until the suite says how it ends, and then ends the process that way.
+///
+/// # Errors
+/// Where the suite cannot be reached, or went away without a word.
+pub async fn relay(socket: &Path) -> io::Result<i32> {
+    let data = UnixStream::connect(socket).await?;
+    let mut control = UnixStream::connect(socket).await?;
+    let (mut from_suite, mut to_suite) = data.into_split();
+    tokio::spawn(async move {
+        // The end of stdin is told to the suite; so is its failure, in the same way.
+        let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut to_suite).await;
+        let _ = to_suite.shutdown().await;
+    });
+    let mut stdout = tokio::io::stdout();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let count = from_suite.read(&mut buffer).await?;
+        if count == 0 {
+            break;
+        }
+        // A client that is gone reads no more; how the agent ends is still the suite's to say.
+        if stdout.write_all(&buffer[..count]).await.is_err() || stdout.flush().await.is_err() {
+            break;
+        }
+    }
+    let mut said = String::new();
+    control.read_to_string(&mut said).await?;
+    let ending: Ending = serde_json::from_str(&said)
+        .map_err(|_| io::Error::new(io::ErrorKind::UnexpectedEof, "the suite is gone"))?;
+    let mut stderr = tokio::io::stderr();
+    stderr.write_all(ending.stderr.as_bytes()).await?;
+    stderr.flush().await?;
+    if let Some(signal) = ending.signal.and_then(rustix::process::Signal::from_named_raw) {
+        rustix::process::kill_process(rustix::process::getpid(), signal)?;
+        // Only a signal that is ignored comes here.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    Ok(ending.code)
+}
+
+/// Where the agent's process calls the suite.
+pub(super) struct Door {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Door {
+    /// Opens a socket in a directory that nobody else can enter.
+    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join("agent.sock");
+        let listener = UnixListener::bind(&path)?;
+        Ok(Self { listener, path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits for the agent's process.
+    pub(super) async fn enter(&self) -> io::Result<(OwnedReadHalf, Mouth)> {
+        let (data, _) = self.listener.accept().await?;
+        let (control, _) = self.listener.accept().await?;
+        let (ears, mouth) = data.into_split();
+        Ok((ears, Mouth { data: mouth, control }))
+    }
+}
+
+/// What the suite says as the agent.
+pub(super) struct Mouth {
+    data: OwnedWriteHalf,
+    control: UnixStream,
+}
+
+impl Mouth {
+    /// Writes bytes to the client.
+    pub(super) async fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.data.write_all(bytes).await
+    }
+
+    /// Ends the agent, once everything that was said is on its way to the client.
+    pub(super) async fn end(mut self, ending: &Ending) -> io::Result<()> {
+        self.data.shutdown().await?;
+        let text = serde_json::to_string(ending).map_err(io::Error::other)?;
+        self.control.write_all(text.as_bytes()).await?;
+        self.control.shutdown().await
+    }
+}
