@@ -32,12 +32,12 @@ pub async fn relay(socket: &Path) -> io::Result<i32> {
     let data = UnixStream::connect(socket).await?;
     let mut control = UnixStream::connect(socket).await?;
     let (mut from_suite, mut to_suite) = data.into_split();
+    let (mut stdin, mut stdout, _) = agentese::transport::stdio()?.into_parts();
     tokio::spawn(async move {
         // The end of stdin is told to the suite; so is its failure, in the same way.
-        let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut to_suite).await;
+        let _ = tokio::io::copy(&mut stdin, &mut to_suite).await;
         let _ = to_suite.shutdown().await;
     });
-    let mut stdout = tokio::io::stdout();
     let mut buffer = vec![0; 64 << 10];
     loop {
         let count = from_suite.read(&mut buffer).await?;
@@ -53,9 +53,7 @@ pub async fn relay(socket: &Path) -> io::Result<i32> {
     control.read_to_string(&mut said).await?;
     let ending: Ending = serde_json::from_str(&said)
         .map_err(|_| io::Error::new(io::ErrorKind::UnexpectedEof, "the suite is gone"))?;
-    let mut stderr = tokio::io::stderr();
-    stderr.write_all(ending.stderr.as_bytes()).await?;
-    stderr.flush().await?;
+    io::Write::write_all(&mut io::stderr(), ending.stderr.as_bytes())?;
     if let Some(signal) = ending.signal.and_then(rustix::process::Signal::from_named_raw) {
         rustix::process::kill_process(rustix::process::getpid(), signal)?;
         // Only a signal that is ignored comes here.
