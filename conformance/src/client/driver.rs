@@ -35,9 +35,20 @@ impl Driver {
     /// Tells the driver to do something.
     pub(super) async fn tell(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
         let mut line = serde_json::to_string(instruction).map_err(io::Error::other)?;
+        // Some readers take these for the ends of lines.
+        for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
+            line = line.replace(character, escape);
+        }
         line.push('\n');
         self.stdin.write_all(line.as_bytes()).await?;
         self.stdin.flush().await
+    }
+
+    /// Closes its stdin: there are no more instructions.
+    pub(super) async fn hang_up(&mut self) {
+        // A driver that is gone already is seen where its reports end.
+        let _ = self.stdin.shutdown().await;
+        self.process.close_stdin();
     }
 
     /// The last line that it wrote to stderr.

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::ledger::{Answered, Asked, Failure, Said, Stray, Told};
 use super::stage::{Stage, Stop};
 
+/// What stands around the parameters of a dialog, in flat dialects.
+pub(super) const ENVELOPE: [&str; 3] = ["type", "id", "method"];
+
 impl Stage<'_> {
     /// Says a line of the transcript, and notes what the client owes for it.
     pub(super) async fn say(&mut self, line: &FrameText) -> Result<(), Stop> {
@@ -63,9 +66,7 @@ impl Stage<'_> {
         };
         let mut params: Value = agentese::wire::decode(params.as_str()).unwrap_or_default();
         if let Some(members) = params.as_object_mut().filter(|_| self.spec.framing_is_flat()) {
-            for name in ["type", "id", "method"] {
-                members.shift_remove(name);
-            }
+            ENVELOPE.iter().for_each(|name| drop(members.shift_remove(*name)));
         }
         let id = agentese::wire::decode(id.as_str()).unwrap_or_default();
         self.ledger.asked.push(Asked { said, id, method, params, answered: dialog.answered, reported: None });

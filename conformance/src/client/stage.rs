@@ -201,7 +201,9 @@ impl Stage<'_> {
 
     async fn close(&mut self) -> Result<(), Stop> {
         self.closing = true;
-        self.tell(&DriverInstruction::Close(DriverClose::new())).await
+        self.tell(&DriverInstruction::Close(DriverClose::new())).await?;
+        self.driver.hang_up().await;
+        Ok(())
     }
 
     /// Waits until everything that the agent said has been reported.

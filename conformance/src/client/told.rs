@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::compare::{Difference, brief, difference};
 use super::heard::shown;
 use super::ledger::{Failure, Said};
+use super::spoken::ENVELOPE;
 use super::stage::{Stage, Stop};
 use crate::verdict::Mismatch;
 
@@ -185,8 +186,17 @@ impl Stage<'_> {
     }
 
     fn told_dialog(&mut self, dialog: DriverDialog) -> Result<(), Stop> {
-        let params = Value::Object(dialog.params);
-        let open = |asked: &&mut super::ledger::Asked| asked.reported.is_none() && asked.method == dialog.method;
+        let mut params = dialog.params;
+        // Libraries that hand over the frame as a whole show its id, too.
+        let id = if self.spec.framing_is_flat() { params.get("id").cloned() } else { None };
+        if self.spec.framing_is_flat() {
+            ENVELOPE.iter().for_each(|name| drop(params.shift_remove(*name)));
+        }
+        let params = Value::Object(params);
+        let open = |asked: &&mut super::ledger::Asked| {
+            let right = id.as_ref().is_none_or(|id| *id == asked.id);
+            right && asked.reported.is_none() && asked.method == dialog.method
+        };
         let mut closest: Option<(Difference, Said)> = None;
         for asked in self.ledger.asked.iter_mut().filter(|asked| open(&asked)) {
             match difference(&asked.params, &params).filter(|found| !found.only_null) {

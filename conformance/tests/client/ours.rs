@@ -6,7 +6,8 @@ use crate::support::{example, judge_all, told};
 
 /// `counts`: cases that passed, and cases that no client can play.
 async fn passes(dialect: &str, counts: (usize, usize)) {
-    let judged = judge_all(dialect, &[example("rust_driver")]).await;
+    let driver = std::env::var("DRIVER").map_or_else(|_| vec![example("rust_driver")], |it| it.split(' ').map(str::to_owned).collect());
+    let judged = judge_all(dialect, &driver).await;
     let wrong: Vec<String> = judged
         .iter()
         .filter(|(_, judged)| !matches!(judged.verdict, Verdict::Pass | Verdict::NotApplicable))

@@ -18,7 +18,7 @@ pub fn example(name: &str) -> String {
 }
 
 pub fn options() -> ClientOptions {
-    ClientOptions { program: PathBuf::from(PROGRAM), patience: 3.0 }
+    ClientOptions { program: PathBuf::from(PROGRAM), patience: std::env::var("PATIENCE").map_or(3.0, |it| it.parse().unwrap()) }
 }
 
 /// Plays a case to a driver.
