@@ -4,7 +4,10 @@
 //! * [`suite`] has the cases, profiles and golden transcripts.
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
+//! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
+//! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
+//! * [`run`] plays and judges many cases, [`report`] tells of it.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
@@ -12,14 +15,22 @@
 
 pub mod client;
 pub mod detect;
+pub mod expectations;
 pub mod file;
+#[rustfmt::skip]
+mod generated;
+pub mod judge;
 pub mod leaks;
+pub mod matching;
 pub mod model;
+mod path;
 pub mod pattern;
 pub mod player;
 pub mod record;
 pub mod recording;
 pub mod replay;
+pub mod report;
+pub mod run;
 pub mod suite;
 pub mod transcript;
 pub mod variables;

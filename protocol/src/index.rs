@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
-use crate::types::{driver, formats, suite};
+use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
 #[derive(Debug)]
@@ -149,7 +149,18 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
         }
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    formats::ROWS.iter().chain(suite::ROWS).chain(driver::ROWS).for_each(&mut add);
+    let files = [
+        formats::ROWS,
+        suite::ROWS,
+        steps::ROWS,
+        profile::ROWS,
+        report::ROWS,
+        model_log::ROWS,
+        driver::ROWS,
+    ];
+    for rows in files {
+        rows.iter().for_each(&mut add);
+    }
     types
 }
 

@@ -18,6 +18,7 @@ pub const FORMATS: &[&str] = &[
     "Profile",
     "ExpectedFailures",
     "ModelRequest",
+    "SuiteReport",
     "DriverInstruction",
     "DriverReport",
 ];

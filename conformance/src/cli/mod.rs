@@ -5,8 +5,10 @@ mod detect;
 mod list;
 mod model;
 mod play;
+mod progress;
 mod record;
 mod replay;
+mod run;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -29,6 +31,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<run::Run>),
     #[command(name = agentese_conformance::client::COMMAND, hide = true)]
     ClientAgent(client_agent::ClientAgent),
     Detect(detect::Detect),
@@ -44,6 +47,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Run(run) => run.run(&suite).await,
         Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),

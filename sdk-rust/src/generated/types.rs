@@ -871,12 +871,19 @@ impl CancelledAnswer {
 }
 
 record! {
-    /// A difference from the golden transcript that is no failure in this case.
+    /// A difference from the golden transcript that is no failure in this case. It holds within the bounds that
+    /// are set, and never for an answer that is missing.
     pub struct CaseAllowance() {
-        /// The allowance's name, as the comparison knows it.
+        /// The allowance's name, as the dialect has it.
         required allow: String = "allow",
         /// Why.
         required reason: String = "reason",
+        /// The command with whose first sending it begins to hold; from the beginning by default.
+        optional from: String = "from",
+        /// The checks that it holds for; all of them by default.
+        optional checks: Vec<String> = "checks",
+        /// A regular expression that paths within frames match; all of them by default.
+        optional path: String = "path",
     }
 }
 
@@ -886,16 +893,51 @@ impl CaseAllowance {
         Self {
             allow: allow.into(),
             reason: reason.into(),
+            from: None,
+            checks: None,
+            path: None,
             extra: crate::wire::Extra::default(),
         }
     }
 }
 
 strings! {
-    /// A way of playing a case that an agent may not have.
+    /// What a case may need and an agent may not have. All but extensions are seen from the case.
     pub enum CaseNeed open {
         /// Extensions written for the agent that the dialect comes from.
         Extensions = "extensions",
+        /// A model to ask: the case has answers for it.
+        Model = "model",
+        /// Tools that the agent runs itself: the model calls some.
+        Tools = "tools",
+        /// Reasoning that is shown: the model thinks aloud.
+        Thinking = "thinking",
+        /// Images in prompts.
+        Images = "images",
+        /// Models that fail: an answer is an error, breaks off, or does not come.
+        ModelFailures = "model_failures",
+        /// Arguments of the command line of the agent that the dialect comes from.
+        Arguments = "arguments",
+        /// A settings file, a models file or other files in the agent's own directory.
+        Configuration = "configuration",
+        /// A way of the client into the middle of a run: a second prompt while one is answered.
+        Queues = "queues",
+    }
+}
+
+strings! {
+    /// What is said of a case as a whole.
+    pub enum CaseVerdict closed {
+        /// Every check that counts holds.
+        Pass = "pass",
+        /// Every check that counts holds, some only by an allowance that is named.
+        Lenient = "lenient",
+        /// A check that counts does not hold.
+        Fail = "fail",
+        /// The case could not be judged: the agent did not start, or the suite itself failed.
+        Inconclusive = "inconclusive",
+        /// The profile says that the agent does not have what the case is about.
+        NotApplicable = "not_applicable",
     }
 }
 
@@ -908,6 +950,20 @@ strings! {
         Should = "should",
         /// Worth knowing, never a failure.
         Info = "info",
+    }
+}
+
+strings! {
+    /// What came of a check.
+    pub enum CheckOutcome closed {
+        /// It holds.
+        Held = "held",
+        /// It holds by an allowance.
+        Allowed = "allowed",
+        /// It does not hold.
+        Failed = "failed",
+        /// It could not be made.
+        Unclear = "unclear",
     }
 }
 
@@ -1700,6 +1756,33 @@ strings! {
 }
 
 record! {
+    /// How the agent's process ends.
+    pub struct ExitExpectation() {
+        /// The check's name, as in the other expectations.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The exit code; of a process that a signal ended, the signal's number, negative.
+        required exit: i64 = "exit",
+    }
+}
+
+impl ExitExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, exit: i64) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            exit,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Waits for the end of the agent. The transcript says whether it came.
     pub struct ExitStep() {
         /// How long it may take, in milliseconds.
@@ -1714,6 +1797,15 @@ impl ExitStep {
             wait_exit_ms,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+choice! {
+    /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
+    pub enum Expectation {
+        Frames(FramesExpectation) Members,
+        Text(TextExpectation) Members,
+        Exit(ExitExpectation) Members,
     }
 }
 
@@ -1996,6 +2088,59 @@ impl ForkResult {
             cancelled,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
+    /// JSON counts as a string.
+    pub struct FramesExpectation() {
+        /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The pattern that says which frames are looked at.
+        required of: serde_json::Value = "of",
+        /// A pattern for each of them.
+        required frames: Vec<serde_json::Value> = "frames",
+    }
+}
+
+impl FramesExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, of: serde_json::Value, frames: Vec<serde_json::Value>) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            of,
+            frames,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Stops reading what the agent writes, as a client does that is busy. What is waited for does not come
+    /// until reading goes on, which it does at the end of the scenario in any case.
+    pub struct HoldStep("hold_reading" = true) {
+    }
+}
+
+impl HoldStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HoldStep {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -4278,6 +4423,9 @@ record! {
         optional exit_grace_ms: u64 = "exit_grace_ms",
         /// What of the dialect it has.
         optional claims: ProfileClaims = "claims",
+        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
+        /// ends in .json, from the folder of the profile.
+        optional expected_failures: String = "expected_failures",
     }
 }
 
@@ -4302,6 +4450,7 @@ impl Profile {
             ready: None,
             exit_grace_ms: None,
             claims: None,
+            expected_failures: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4310,6 +4459,10 @@ impl Profile {
 record! {
     /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
     pub struct ProfileClaims() {
+        /// The commands that it has. Where this stands, a case that sends another one is none for it.
+        optional commands: Vec<String> = "commands",
+        /// The events that it sends. Where this stands, a case that covers another one is none for it.
+        optional events: Vec<String> = "events",
         /// Commands that it does not have.
         optional without_commands: Vec<String> = "without_commands",
         /// Events that it never sends.
@@ -4325,6 +4478,8 @@ impl ProfileClaims {
     /// A value without its optional members.
     pub fn new() -> Self {
         Self {
+            commands: None,
+            events: None,
             without_commands: None,
             without_events: None,
             without: None,
@@ -4473,6 +4628,10 @@ record! {
         optional eol: String = "eol",
         /// A long run in it.
         optional repeat: RawRepeat = "repeat",
+        /// How many bytes go with one write, wherever that cuts a character; all of them by default.
+        optional piece_bytes: u64 = "piece_bytes",
+        /// A pause between two writes, in milliseconds.
+        optional pause_ms: u64 = "pause_ms",
     }
 }
 
@@ -4483,6 +4642,8 @@ impl RawStep {
             raw: raw.into(),
             eol: None,
             repeat: None,
+            piece_bytes: None,
+            pause_ms: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4528,6 +4689,157 @@ impl Redaction {
         Self {
             from: from.into(),
             to: to.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What came of a case.
+    pub struct ReportCase() {
+        /// The case.
+        required name: String = "name",
+        /// What it shows.
+        required title: String = "title",
+        /// How much a failure weighs.
+        required level: CheckLevel = "level",
+        /// What is said of it.
+        required verdict: CaseVerdict = "verdict",
+        /// Whether all that fails in it is known to fail.
+        optional expected: bool = "expected",
+        /// Why it is inconclusive or not applicable.
+        optional reason: String = "reason",
+        /// How long it took, in milliseconds; missing where it was not played.
+        optional ms: u64 = "ms",
+        /// How many frames of the agent were compared.
+        required frames: u64 = "frames",
+        /// How many of them are as expected.
+        required agreed: u64 = "agreed",
+        /// What of the dialect it covers.
+        required covers: Vec<String> = "covers",
+        /// The checks that were made. Those that hold say nothing more.
+        required checks: Vec<ReportCheck> = "checks",
+    }
+}
+
+impl ReportCase {
+    /// A value of the required members; the others can be set on it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, level: CheckLevel, verdict: CaseVerdict, frames: u64, agreed: u64, covers: Vec<String>, checks: Vec<ReportCheck>) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            level,
+            verdict,
+            expected: None,
+            reason: None,
+            ms: None,
+            frames,
+            agreed,
+            covers,
+            checks,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What came of a check in a case.
+    pub struct ReportCheck() {
+        /// The check.
+        required check: String = "check",
+        /// How much it weighs.
+        required level: CheckLevel = "level",
+        /// What came of it.
+        required outcome: CheckOutcome = "outcome",
+        /// What differs, in words; missing where it holds.
+        optional says: String = "says",
+        /// The name of the allowance by which it holds.
+        optional allowance: String = "allowance",
+        /// Where in the frame it differs; missing where it is the frame as a whole.
+        optional path: String = "path",
+        /// The frame that was expected, of the golden transcript.
+        optional expected: ReportFrame = "expected",
+        /// The frame that came.
+        optional found: ReportFrame = "found",
+        /// The frames that came before it, oldest first.
+        optional before: Vec<ReportFrame> = "before",
+        /// Why it is known to fail, where the file of expected failures has it.
+        optional known: String = "known",
+    }
+}
+
+impl ReportCheck {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, level: CheckLevel, outcome: CheckOutcome) -> Self {
+        Self {
+            check: check.into(),
+            level,
+            outcome,
+            says: None,
+            allowance: None,
+            path: None,
+            expected: None,
+            found: None,
+            before: None,
+            known: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A line of a transcript, as a report shows it.
+    pub struct ReportFrame() {
+        /// Its place among the lines and events of its transcript, from 0.
+        required record: u64 = "record",
+        /// Which way it went.
+        required dir: Direction = "dir",
+        /// The line.
+        required line: String = "line",
+    }
+}
+
+impl ReportFrame {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(record: u64, dir: Direction, line: impl Into<String>) -> Self {
+        Self {
+            record,
+            dir,
+            line: line.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How many cases came to which verdict.
+    pub struct ReportTotals() {
+        /// Every check that counts holds.
+        required pass: u64 = "pass",
+        /// As `pass`, by allowances.
+        required lenient: u64 = "lenient",
+        /// Failures that were not expected.
+        required fail: u64 = "fail",
+        /// Failures that are known.
+        required expected_failure: u64 = "expected_failure",
+        /// Cases that could not be judged.
+        required inconclusive: u64 = "inconclusive",
+        /// Cases that are none for this agent.
+        required not_applicable: u64 = "not_applicable",
+    }
+}
+
+impl ReportTotals {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(pass: u64, lenient: u64, fail: u64, expected_failure: u64, inconclusive: u64, not_applicable: u64) -> Self {
+        Self {
+            pass,
+            lenient,
+            fail,
+            expected_failure,
+            inconclusive,
+            not_applicable,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4654,6 +4966,27 @@ strings! {
 }
 
 record! {
+    /// Goes on reading what the agent writes.
+    pub struct ResumeStep("resume_reading" = true) {
+    }
+}
+
+impl ResumeStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ResumeStep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A case: what a client does, what the model answers, and what is expected of the agent.
     pub struct Scenario() {
         /// The format's version, 1.
@@ -4692,8 +5025,12 @@ record! {
         optional requests: Vec<RequestCheck> = "requests",
         /// How many requests the model has to receive.
         optional request_count: u64 = "request_count",
+        /// What the agent has to do. Paths of the run stand in it as transcripts have them, such as `/work-dir`.
+        optional expect: Vec<Expectation> = "expect",
         /// Differences that are no failures here.
         optional allow: Vec<CaseAllowance> = "allow",
+        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        optional alone: bool = "alone",
     }
 }
 
@@ -4719,7 +5056,9 @@ impl Scenario {
             exit_grace_ms: None,
             requests: None,
             request_count: None,
+            expect: None,
             allow: None,
+            alone: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4735,6 +5074,8 @@ choice! {
         Wait(WaitStep) Members,
         Pause(PauseStep) Members,
         Quiet(QuietStep) Members,
+        Hold(HoldStep) Members,
+        Resume(ResumeStep) Members,
         Shell(ShellStep) Members,
         Close(CloseStep) Members,
         Exit(ExitStep) Members,
@@ -6128,6 +6469,61 @@ impl SubagentVerificationStart {
 }
 
 record! {
+    /// What the suite says of an agent.
+    pub struct SuiteReport() {
+        /// The format's version, 1.
+        required report: u64 = "report",
+        /// The suite's version.
+        required suite: String = "suite",
+        /// The dialect, with its revision.
+        required dialect: String = "dialect",
+        /// The profile.
+        required profile: String = "profile",
+        /// The agent.
+        required agent: String = "agent",
+        /// The command line of the agent, without what a case adds.
+        required command: Vec<String> = "command",
+        /// The least level of the checks that count.
+        required level: CheckLevel = "level",
+        /// How long the run took, in milliseconds.
+        required ms: u64 = "ms",
+        /// The program's exit code.
+        required exit_code: u64 = "exit_code",
+        /// Whether the run was interrupted.
+        optional interrupted: bool = "interrupted",
+        /// How many cases came to which verdict.
+        required totals: ReportTotals = "totals",
+        /// What is wrong with the run as a whole, lines of the file of expected failures among it.
+        required problems: Vec<String> = "problems",
+        /// The cases, in order of their names.
+        required cases: Vec<ReportCase> = "cases",
+    }
+}
+
+impl SuiteReport {
+    /// A value of the required members; the others can be set on it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(report: u64, suite: impl Into<String>, dialect: impl Into<String>, profile: impl Into<String>, agent: impl Into<String>, command: Vec<String>, level: CheckLevel, ms: u64, exit_code: u64, totals: ReportTotals, problems: Vec<String>, cases: Vec<ReportCase>) -> Self {
+        Self {
+            report,
+            suite: suite.into(),
+            dialect: dialect.into(),
+            profile: profile.into(),
+            agent: agent.into(),
+            command,
+            level,
+            ms,
+            exit_code,
+            interrupted: None,
+            totals,
+            problems,
+            cases,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `switch_session`.
     ///
     /// Opens another session. An extension can stop it.
@@ -6267,6 +6663,39 @@ impl TextEnd {
             content_index,
             content: content.into(),
             partial: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the frames of the agent that fit a pattern say at a path, one after the other, is a text.
+    pub struct TextExpectation() {
+        /// The check's name, as in the other expectations.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The pattern that says which frames are looked at.
+        required of: serde_json::Value = "of",
+        /// Where in the frame, as in `message.content.0.text`.
+        required path: String = "path",
+        /// The text as a whole.
+        required text: String = "text",
+    }
+}
+
+impl TextExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, of: serde_json::Value, path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            of,
+            path: path.into(),
+            text: text.into(),
             extra: crate::wire::Extra::default(),
         }
     }
