@@ -104,6 +104,15 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// How many frames of the agent had to be reported, and how many were.
+    pub(super) fn count(&self) -> (usize, usize) {
+        let answers = || self.calls.iter().filter(|call| call.answered.as_ref().is_some_and(|it| !it.late));
+        let frames = self.required + answers().count() + self.asked.len();
+        let settled = answers().filter(|call| call.settled).count();
+        let asked = self.asked.iter().filter(|asked| asked.reported.is_some()).count();
+        (frames, self.reported.min(self.required) + settled + asked)
+    }
+
     pub(super) fn call(&mut self, name: &str) -> Option<&mut Call> {
         self.calls.iter_mut().find(|call| call.name == name)
     }

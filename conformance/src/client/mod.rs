@@ -13,7 +13,9 @@ mod compare;
 mod driver;
 mod heard;
 mod ledger;
+mod many;
 mod plan;
+mod probes;
 mod relay;
 mod spoken;
 mod stage;
@@ -26,6 +28,8 @@ use agentese::types::{CheckLevel, DriverStart, Scenario};
 use tokio::sync::mpsc::unbounded_channel;
 
 pub use self::checks::CHECKS;
+pub use self::many::{ClientRun, run_client};
+pub use self::probes::{Probe, probes};
 use self::checks::Checks;
 use self::driver::Driver;
 use self::ledger::Ledger;
@@ -33,14 +37,17 @@ use self::plan::plan;
 pub use self::relay::{COMMAND, relay};
 use self::relay::Door;
 use self::stage::{Input, Stage, Stop};
+use crate::judge::Judged;
 use crate::recording::{Recorder, Recording};
 use crate::replay::ends_at_work;
 use crate::transcript::{Record, Transcript};
-use crate::verdict::{Finding, Outcome, Verdict};
+use crate::verdict::Verdict;
 
-/// How cases are played to a client.
+/// A client that is judged.
 #[derive(Debug, Clone)]
-pub struct ClientOptions {
+pub struct Client {
+    /// The driver's program and its arguments.
+    pub driver: Vec<String>,
     /// The program whose command `client-agent` is the agent: this one.
     pub program: PathBuf,
     /// Factor on all time limits, for slow machines.
@@ -50,67 +57,42 @@ pub struct ClientOptions {
 /// What came of a case.
 #[derive(Debug, Clone)]
 pub struct ClientJudged {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The checks that were made.
-    pub findings: Vec<Finding>,
-    /// Why it is not applicable, or could not be judged.
-    pub reason: Option<String>,
-    /// What the client and the suite said to each other.
-    pub recording: Recording,
+    /// What is said of it.
+    pub judged: Judged,
     /// The library that was judged, as its driver calls it.
     pub library: Option<String>,
 }
 
 /// Plays a case to a client and judges it.
 ///
-/// Where the driver cannot be started or never gets as far as the agent, the verdict is
-/// [`Verdict::Inconclusive`] with a reason.
-pub async fn judge_client(
-    case: &Scenario,
-    golden: &Transcript,
-    driver: &[String],
-    options: &ClientOptions,
-) -> ClientJudged {
+/// A case that no client library can play is not applicable, with the reason; so is one that the driver's
+/// library has no way for. Where the driver cannot be started or never gets as far as the agent, the verdict
+/// is [`Verdict::Inconclusive`].
+pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudged {
     let recorder = Recorder::default();
-    let mut judged = ClientJudged {
-        verdict: Verdict::Inconclusive,
+    let judged = Judged {
+        case: case.clone(),
         findings: Vec::new(),
-        reason: None,
-        recording: Recording { header: golden.header.clone(), records: Vec::new() },
-        library: None,
+        frames: 0,
+        agreed: 0,
+        recording: None,
+        set_aside: None,
     };
-    let outcome = play(case, golden, driver, options, &recorder, &mut judged).await;
-    judged.recording.records = recorder.records();
-    judged.reason = outcome.as_ref().err().and_then(|stop| match stop {
-        Stop::Judged => None,
-        Stop::Unsupported(reason) | Stop::Unclear(reason) => Some(reason.clone()),
-    });
-    judged.verdict = match outcome {
-        Err(Stop::Unsupported(_)) => Verdict::NotApplicable,
-        Err(Stop::Unclear(_)) => Verdict::Inconclusive,
-        Ok(()) | Err(Stop::Judged) => verdict(&judged.findings),
+    let mut judged = ClientJudged { judged, library: None };
+    let outcome = play(case, golden, client, &recorder, &mut judged).await;
+    judged.judged.recording = Some(Recording { header: golden.header.clone(), records: recorder.records() });
+    judged.judged.set_aside = match outcome {
+        Ok(()) | Err(Stop::Judged) => None,
+        Err(Stop::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),
+        Err(Stop::Unclear(reason)) => Some((Verdict::Inconclusive, reason)),
     };
     judged
-}
-
-/// The verdict that findings add up to.
-fn verdict(findings: &[Finding]) -> Verdict {
-    let any = |is: fn(&Finding) -> bool| findings.iter().any(is);
-    if any(|it| matches!(it.outcome, Outcome::Failed(_)) && it.level != CheckLevel::Info) {
-        Verdict::Fail
-    } else if any(|it| matches!(it.outcome, Outcome::Allowed { .. })) {
-        Verdict::Lenient
-    } else {
-        Verdict::Pass
-    }
 }
 
 async fn play(
     case: &Scenario,
     golden: &Transcript,
-    command: &[String],
-    options: &ClientOptions,
+    client: &Client,
     recorder: &Recorder,
     judged: &mut ClientJudged,
 ) -> Result<(), Stop> {
@@ -120,9 +102,9 @@ async fn play(
     let directory = tempfile::Builder::new().prefix("agentese-client-").tempdir();
     let directory = directory.map_err(|error| unclear("cannot make a directory for the run", &error))?;
     let door = Door::open(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
-    let start = DriverStart::new(&case.dialect, agent(options, &door));
+    let start = DriverStart::new(&case.dialect, agent(client, &door));
     let (readers, inbox) = unbounded_channel();
-    let driver = Driver::start(command, readers.clone()).map_err(|error| unclear("the driver", &error))?;
+    let driver = Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
     let entered = readers.clone();
     let door = tokio::spawn(async move {
         if let Ok((ears, mouth)) = door.enter().await {
@@ -135,7 +117,7 @@ async fn play(
         driver,
         inbox,
         readers,
-        patience: options.patience,
+        patience: client.patience,
         cut: ends_at_work(spec, &before_close(golden)),
         checks: Checks::default(),
         ledger: Ledger::default(),
@@ -155,7 +137,8 @@ async fn play(
     let outcome = stage.play(start, &moves).await;
     door.abort();
     judged.library = stage.ready.take().map(|ready| ready.library);
-    judged.findings = stage.checks.findings(case.level.clone().unwrap_or(CheckLevel::Should));
+    (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();
+    judged.judged.findings = stage.checks.findings(case.level.unwrap_or(CheckLevel::Should));
     stage.driver.end().await;
     outcome
 }
@@ -168,7 +151,7 @@ fn before_close(golden: &Transcript) -> Transcript {
 }
 
 /// The command line of the agent.
-fn agent(options: &ClientOptions, door: &Door) -> Vec<String> {
+fn agent(client: &Client, door: &Door) -> Vec<String> {
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    vec![text(&options.program), COMMAND.to_owned(), text(door.path())]
+    vec![text(&client.program), COMMAND.to_owned(), text(door.path())]
 }

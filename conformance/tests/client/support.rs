@@ -1,11 +1,13 @@
 //! What the tests share: the drivers' programs, and playing many cases at once.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use agentese_conformance::Suite;
-use agentese_conformance::client::{ClientJudged, ClientOptions, judge_client};
+use agentese::types::{CheckLevel, Scenario};
+use agentese_conformance::client::{Client, Probe, probes, run_client};
+use agentese_conformance::judge::Judged;
+use agentese_conformance::run::{Ran, RunOptions};
 use agentese_conformance::verdict::{Outcome, Verdict};
+use agentese_conformance::Suite;
 
 /// The suite's program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
@@ -17,52 +19,41 @@ pub fn example(name: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-pub fn options() -> ClientOptions {
-    ClientOptions { program: PathBuf::from(PROGRAM), patience: std::env::var("PATIENCE").map_or(3.0, |it| it.parse().unwrap()) }
+/// A client that is judged; `patience` is for waits that come to their end.
+pub fn client(driver: &[&str], patience: f64) -> Client {
+    let driver = driver.iter().map(|word| (*word).to_owned()).collect();
+    Client { driver, program: PathBuf::from(PROGRAM), patience }
 }
 
-/// Plays a case to a driver.
-pub async fn judge(dialect: &str, name: &str, driver: &[String]) -> ClientJudged {
+/// All cases for clients of a dialect, and those of them that are made for clients.
+pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<Probe>) {
     let suite = Suite::embedded();
-    let case = suite.case(dialect, name).unwrap();
-    let golden = suite.golden(dialect, name).unwrap().unwrap_or_else(|| panic!("{name} has no transcript"));
-    judge_client(&case, &golden, driver, &options()).await
+    let extra = probes(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
+    let mut cases = suite.cases(dialect).unwrap();
+    cases.extend(extra.iter().map(|(case, _)| case.clone()));
+    (cases, extra)
 }
 
-/// Plays all cases of a dialect to a driver, a few at a time, in order of their names.
-pub async fn judge_all(dialect: &str, driver: &[String]) -> Vec<(String, ClientJudged)> {
-    let suite = Suite::embedded();
-    let places = Arc::new(tokio::sync::Semaphore::new(4));
-    let mut playing = tokio::task::JoinSet::new();
-    for case in suite.cases(dialect).unwrap() {
-        let Some(golden) = suite.golden(dialect, &case.name).unwrap() else { continue };
-        let (driver, places) = (driver.to_vec(), places.clone());
-        playing.spawn(async move {
-            let _place = places.acquire().await.unwrap();
-            let judged = judge_client(&case, &golden, &driver, &options()).await;
-            (case.name, judged)
-        });
-    }
-    let mut judged = playing.join_all().await;
-    judged.sort_by(|one, other| one.0.cmp(&other.0));
-    judged
+/// Plays cases to a client, four at a time.
+pub async fn judge(cases: &[Scenario], extra: &[Probe], client: &Client) -> Vec<Judged> {
+    let options = RunOptions { jobs: 4, ..RunOptions::default() };
+    let run = run_client(&Suite::embedded(), cases, extra, client, &options, &mut |_| {}).await.unwrap();
+    run.ran.into_iter().map(|Ran { judged, .. }| judged).collect()
 }
 
-/// What is wrong, in words; nothing where a case passed or is not applicable.
-pub fn told(judged: &ClientJudged) -> Vec<String> {
-    let mut told: Vec<String> = judged
-        .findings
-        .iter()
-        .filter_map(|finding| match &finding.outcome {
-            Outcome::Failed(mismatch) => Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.says)),
-            Outcome::Allowed { allowance, mismatch } => {
-                Some(format!("{} allowed by {allowance} {}: {}", finding.check, mismatch.path, mismatch.says))
-            }
-            _ => None,
-        })
-        .collect();
-    if judged.verdict == Verdict::Inconclusive {
-        told.extend(judged.reason.clone());
-    }
-    told
+/// The verdict on a case where all checks of weight count.
+pub fn verdict(judged: &Judged) -> Verdict {
+    judged.verdict(CheckLevel::Should)
+}
+
+/// What is wrong, in words; nothing where a case passed.
+pub fn told(judged: &Judged) -> Vec<String> {
+    let findings = judged.findings.iter().filter_map(|finding| match &finding.outcome {
+        Outcome::Failed(mismatch) => Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.says)),
+        Outcome::Allowed { allowance, mismatch } => {
+            Some(format!("{} by {allowance} {}: {}", finding.check, mismatch.path, mismatch.says))
+        }
+        _ => None,
+    });
+    findings.chain(judged.set_aside.iter().map(|(_, reason)| reason.clone())).collect()
 }
