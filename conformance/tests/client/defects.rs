@@ -2,6 +2,7 @@
 
 use agentese_conformance::judge::Judged;
 use agentese_conformance::verdict::{Outcome, Verdict};
+use futures::StreamExt as _;
 
 use crate::support::{cases, client, example, judge, told, verdict};
 
@@ -71,21 +72,14 @@ async fn play(arguments: &[&str], name: &str) -> Judged {
 
 #[tokio::test]
 async fn each_defect_is_caught() {
-    let places = std::sync::Arc::new(tokio::sync::Semaphore::new(4));
-    let mut playing = tokio::task::JoinSet::new();
-    for (defect, name, check) in DEFECTS {
-        let places = places.clone();
-        playing.spawn(async move {
-            let _place = places.acquire().await.unwrap();
-            let judged = play(&["--break", defect], name).await;
-            let failed = |check: &str| {
-                let mut findings = judged.findings.iter().filter(|finding| finding.check == check);
-                findings.any(|finding| matches!(finding.outcome, Outcome::Failed(_)))
-            };
-            (!failed(check)).then(|| format!("{defect}: {:?} {}", verdict(&judged), told(&judged).join("; ")))
-        });
-    }
-    let missed: Vec<String> = playing.join_all().await.into_iter().flatten().collect();
+    let playing = DEFECTS.iter().map(|(defect, name, check)| async move {
+        let judged = play(&["--break", defect], name).await;
+        let mut findings = judged.findings.iter().filter(|finding| finding.check == *check);
+        let caught = findings.any(|finding| matches!(finding.outcome, Outcome::Failed(_)));
+        (!caught).then(|| format!("{defect}: {:?} {}", verdict(&judged), told(&judged).join("; ")))
+    });
+    let missed: Vec<_> = futures::stream::iter(playing).buffer_unordered(4).collect().await;
+    let missed: Vec<String> = missed.into_iter().flatten().collect();
     assert!(missed.is_empty(), "{} of {} are not caught:\n{}", missed.len(), DEFECTS.len(), missed.join("\n"));
 }
 
