@@ -98,3 +98,55 @@ fn the_runtime_knows_no_vocabulary() {
         }
     }
 }
+
+/// The layers of the server: what each folder of it may use of the others.
+#[test]
+fn the_layers_of_the_server_know_only_those_below_them() {
+    let below = [
+        "config",
+        "export",
+        "extensions",
+        "prompt",
+        "providers",
+        "session",
+        "skills",
+        "templates",
+        "tools",
+        "world",
+    ];
+    let engine: Vec<&str> = below.to_vec();
+    let fronts: Vec<&str> = below.iter().copied().chain(["engine"]).collect();
+    let layers: BTreeMap<&str, Vec<&str>> = BTreeMap::from([
+        ("world", vec![]),
+        ("config", vec![]),
+        ("session", vec!["world"]),
+        ("tools", vec!["world"]),
+        ("prompt", vec!["config", "tools"]),
+        ("export", vec!["tools"]),
+        ("providers", vec!["config", "world"]),
+        ("engine", engine),
+        ("fronts", fronts),
+    ]);
+    let source = root().join("server/src");
+    for (layer, allowed) in layers {
+        let mut files = Vec::new();
+        sources(&source.join(layer), &mut files);
+        assert!(!files.is_empty(), "there is no layer {layer}");
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                assert!(!line.contains("crate::{"), "{}: one `use` for each layer", file.display());
+                for used in line.split("crate::").skip(1) {
+                    let end = used.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(used.len());
+                    let used = &used[..end];
+                    // Names that begin with a capital are re-exports of the crate's root.
+                    if used.is_empty() || used == layer {
+                        continue;
+                    }
+                    assert!(allowed.contains(&used), "{} uses crate::{used}", file.display());
+                }
+            }
+        }
+    }
+}
