@@ -149,15 +149,8 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
         }
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    let files = [
-        formats::ROWS,
-        suite::ROWS,
-        steps::ROWS,
-        profile::ROWS,
-        report::ROWS,
-        model_log::ROWS,
-        driver::ROWS,
-    ];
+    let files =
+        [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS, driver::ROWS];
     for rows in files {
         rows.iter().for_each(&mut add);
     }

@@ -16,8 +16,6 @@ pub(super) struct ClientAgent {
 
 impl ClientAgent {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
-        let code = relay(&self.socket).await.context("the suite cannot be reached")?;
-        // What still waits for stdin is of no interest, and would hold the process up.
-        std::process::exit(code)
+        match relay(&self.socket).await.context("the suite cannot be reached")? {}
     }
 }

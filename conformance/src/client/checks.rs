@@ -12,7 +12,11 @@ pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
     ("framing", CheckLevel::Must, "each line is one JSON object in UTF-8 and ends with a line feed"),
     ("commands", CheckLevel::Must, "what was called is sent, with its members, and nothing else"),
     ("answers", CheckLevel::Must, "each call gets its own answer, once, with everything that is in it"),
-    ("attribution", CheckLevel::Should, "a failure without an id goes to the oldest call that it can belong to"),
+    (
+        "attribution",
+        CheckLevel::Should,
+        "a failure without an id goes to the oldest call that it can belong to",
+    ),
     ("events", CheckLevel::Must, "each event is reported once, in order, with everything that is in it"),
     ("dialogs", CheckLevel::Must, "each question is reported, and its own answer goes out"),
     ("notices", CheckLevel::Should, "each notice is reported"),
@@ -57,7 +61,8 @@ impl Checks {
         let made = CHECKS.iter().filter_map(|(check, level, _)| {
             let outcome = self.0.remove(check)?;
             // A case that is only worth knowing is so for clients too.
-            let level = if case == CheckLevel::Info && weight(level) > 0 { case.clone() } else { level.clone() };
+            let level =
+                if case == CheckLevel::Info && weight(level) > 0 { case.clone() } else { level.clone() };
             Some(Finding { check: (*check).to_owned(), level, outcome })
         });
         made.collect()

@@ -35,13 +35,15 @@ fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Differenc
         }
         (Value::Array(ours), Value::Array(theirs)) => {
             let pairs = ours.iter().zip(theirs).enumerate();
-            let first = pairs.into_iter().find_map(|(at, (ours, theirs))| {
-                walk(ours, theirs, &format!("{path}[{at}]"), soft)
-            });
+            let first = pairs
+                .into_iter()
+                .find_map(|(at, (ours, theirs))| walk(ours, theirs, &format!("{path}[{at}]"), soft));
             let lengths = (ours.len(), theirs.len());
             first.or_else(|| match lengths.0 == lengths.1 {
                 true => None,
-                false => differs(format!("{} elements were expected, and there are {}", lengths.0, lengths.1)),
+                false => {
+                    differs(format!("{} elements were expected, and there are {}", lengths.0, lengths.1))
+                }
             })
         }
         (Value::Number(ours), Value::Number(theirs)) if same_number(ours, theirs) => None,
@@ -95,7 +97,11 @@ mod tests {
     fn differences_are_named_with_their_path() {
         let table = [
             (json!({"a": 1, "b": [0]}), json!({"b": [0.0], "a": 1}), None),
-            (json!({"a": [{"b": 1}]}), json!({"a": [{"b": 2}]}), Some(("a[0].b", "1 was expected, and it is 2"))),
+            (
+                json!({"a": [{"b": 1}]}),
+                json!({"a": [{"b": 2}]}),
+                Some(("a[0].b", "1 was expected, and it is 2")),
+            ),
             (json!({"a": 1}), json!({}), Some(("a", "it is missing; 1 was expected"))),
             (json!({}), json!({"b": 2}), Some(("b", "nobody expected it, and it is 2"))),
             (json!([1]), json!([1, 2]), Some(("", "1 elements were expected, and there are 2"))),

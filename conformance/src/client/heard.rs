@@ -51,7 +51,8 @@ impl Stage<'_> {
             Err(says) => return Err(self.failed("framing", self.found(says, "", &said))),
         };
         if heard.bytes.ends_with(b"\r") {
-            let mismatch = self.found("the line ends with a carriage return and a line feed".to_owned(), "", &said);
+            let mismatch =
+                self.found("the line ends with a carriage return and a line feed".to_owned(), "", &said);
             self.checks.allow("framing", "carriage-return", mismatch);
         }
         self.checks.hold("framing");
@@ -78,7 +79,12 @@ impl Stage<'_> {
             }
             awaited => {
                 self.awaited = awaited;
-                if self.ready.as_ref().and_then(|ready| ready.sends.as_ref()).is_some_and(|own| own.contains(&name)) {
+                if self
+                    .ready
+                    .as_ref()
+                    .and_then(|ready| ready.sends.as_ref())
+                    .is_some_and(|own| own.contains(&name))
+                {
                     return self.owe(&name, id).await;
                 }
                 let says = match &self.awaited {
@@ -86,7 +92,9 @@ impl Stage<'_> {
                         let wanted = &self.ledger.calls[*at].planned.command;
                         format!("`{wanted}` was called, and the client sends `{name}`")
                     }
-                    _ => format!("nobody called `{name}`, and the client does not say that it sends it by itself"),
+                    _ => format!(
+                        "nobody called `{name}`, and the client does not say that it sends it by itself"
+                    ),
                 };
                 Err(self.failed("commands", self.found(says, "", said)))
             }
@@ -118,7 +126,8 @@ impl Stage<'_> {
 
     fn heard_answer(&mut self, frame: &Value, said: &Said) -> Result<(), Stop> {
         let id = frame.get("id").cloned().unwrap_or(Value::Null);
-        let Some(Awaited::Answer(planned)) = self.awaited.take_if(|it| matches!(it, Awaited::Answer(_))) else {
+        let Some(Awaited::Answer(planned)) = self.awaited.take_if(|it| matches!(it, Awaited::Answer(_)))
+        else {
             let asked = self.ledger.asked.iter().find(|asked| asked.id == id);
             // Dialogs that no handler knows, and those that are open when the connection is closed, are
             // answered by the library itself.
@@ -133,7 +142,9 @@ impl Stage<'_> {
         };
         let expected: Value = agentese::wire::decode(planned.line.as_str()).unwrap_or_default();
         let difference = match id == planned.id {
-            true => difference(&answer_of(self.spec, &expected).unwrap_or_default(), &said_answer(self, frame)),
+            true => {
+                difference(&answer_of(self.spec, &expected).unwrap_or_default(), &said_answer(self, frame))
+            }
             false => Some(Difference {
                 path: "id".to_owned(),
                 says: format!("the answer is for {}, and carries {}", brief(&planned.id), brief(&id)),
@@ -179,7 +190,8 @@ fn framed(heard: &Heard) -> Result<Value, String> {
     if !heard.whole {
         return Err("the last line does not end with a line feed".to_owned());
     }
-    let frame: Value = agentese::wire::decode(text).map_err(|error| format!("the line is no JSON: {error}"))?;
+    let frame: Value =
+        agentese::wire::decode(text).map_err(|error| format!("the line is no JSON: {error}"))?;
     if !frame.is_object() {
         return Err("the line is no JSON object".to_owned());
     }

@@ -39,7 +39,9 @@ pub async fn run_client(
     let mut golden: BTreeMap<String, Transcript> = BTreeMap::new();
     for case in cases {
         let own = extra.get(case.name.as_str()).map(|transcript| Transcript::clone(transcript));
-        if let Some(transcript) = own.map_or_else(|| suite.golden(&case.dialect, &case.name), |own| Ok(Some(own)))? {
+        if let Some(transcript) =
+            own.map_or_else(|| suite.golden(&case.dialect, &case.name), |own| Ok(Some(own)))?
+        {
             golden.insert(case.name.clone(), transcript);
         }
     }

@@ -28,14 +28,14 @@ use agentese::types::{CheckLevel, DriverStart, Scenario};
 use tokio::sync::mpsc::unbounded_channel;
 
 pub use self::checks::CHECKS;
-pub use self::many::{ClientRun, run_client};
-pub use self::probes::{Probe, probes};
 use self::checks::Checks;
 use self::driver::Driver;
 use self::ledger::Ledger;
+pub use self::many::{ClientRun, run_client};
 use self::plan::plan;
-pub use self::relay::{COMMAND, relay};
+pub use self::probes::{Probe, probes};
 use self::relay::Door;
+pub use self::relay::{COMMAND, relay};
 use self::stage::{Input, Stage, Stop};
 use crate::judge::Judged;
 use crate::recording::{Recorder, Recording};
@@ -104,7 +104,8 @@ async fn play(
     let door = Door::open(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
     let start = DriverStart::new(&case.dialect, agent(client, &door));
     let (readers, inbox) = unbounded_channel();
-    let driver = Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
+    let driver =
+        Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
     let entered = readers.clone();
     let door = tokio::spawn(async move {
         if let Ok((ears, mouth)) = door.enter().await {
@@ -145,7 +146,8 @@ async fn play(
 
 /// What was said before the client closed the connection.
 fn before_close(golden: &Transcript) -> Transcript {
-    let closes = |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");
+    let closes =
+        |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");
     let records = golden.records.iter().take_while(|record| !closes(record)).cloned().collect();
     Transcript { header: golden.header.clone(), records }
 }

@@ -54,11 +54,7 @@ pub(super) struct PlannedAnswer {
 ///
 /// # Errors
 /// Says why no client library can play it.
-pub(super) fn plan(
-    spec: &'static Spec,
-    case: &Scenario,
-    golden: &Transcript,
-) -> Result<Vec<Move>, String> {
+pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) -> Result<Vec<Move>, String> {
     written_by_hand(&case.steps)?;
     let mut planner = Planner { spec, asked: Vec::new(), moves: Vec::new() };
     for record in &golden.records {
@@ -115,8 +111,9 @@ impl Planner {
         if self.spec.command(&command).is_none() {
             return Err(format!("it sends `{command}`, which is no command of the dialect"));
         }
-        fits(self.spec, line)
-            .map_err(|error| format!("it sends `{command}` with parameters that no library sends: {error}"))?;
+        fits(self.spec, line).map_err(|error| {
+            format!("it sends `{command}` with parameters that no library sends: {error}")
+        })?;
         let id = frame.get("id").map(Value::to_string);
         let params = params_of(self.spec, frame);
         self.moves.push(Move::Call(PlannedCall { command, params, line: line.clone(), id }));
@@ -137,7 +134,8 @@ impl Planner {
         let fallback = self.spec.dialog(&method).and_then(|dialog| dialog.fallback);
         let fallback: Option<Value> = fallback.and_then(|text| serde_json::from_str(text).ok());
         let dismisses = fallback.as_ref().is_some_and(|fallback| *fallback == Value::Object(members.clone()));
-        let sound = members.len() == 1 && members.values().all(|value| value.is_string() || value.is_boolean());
+        let sound =
+            members.len() == 1 && members.values().all(|value| value.is_string() || value.is_boolean());
         if !dismisses && !sound {
             let shown = Value::Object(members);
             return Err(format!("it answers a dialog with {shown}; a client library has no way to say that"));
@@ -158,7 +156,9 @@ pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
     match spec.dialog_frames {
         Some(frames) => name_of(spec, frame) == Some(frames.answer),
         None if spec.framing_is_flat() => false,
-        None => frame.get("method").is_none() && (frame.get("result").is_some() || frame.get("error").is_some()),
+        None => {
+            frame.get("method").is_none() && (frame.get("result").is_some() || frame.get("error").is_some())
+        }
     }
 }
 

@@ -131,7 +131,8 @@ fn later(spec: &Spec, golden: &Transcript) -> Transcript {
                 lines.push(FrameText::from(frame.to_string()));
                 if std::mem::take(&mut first) {
                     if let Some(body) = body(spec, &mut frame) {
-                        let session = spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
+                        let session =
+                            spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
                         *body = json!({"type": "x_later_event", "text": "nobody knows it"});
                         session.into_iter().for_each(|(name, session)| body[name] = session);
                     }
@@ -140,7 +141,9 @@ fn later(spec: &Spec, golden: &Transcript) -> Transcript {
             }
             Ok(Routed::Answer { success: true, .. }) => {
                 let name = if spec.framing_is_flat() { "data" } else { "result" };
-                if let Some(data) = frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty()) {
+                if let Some(data) =
+                    frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
+                {
                     data.insert("x_later".to_owned(), extra.clone());
                 }
                 lines.push(FrameText::from(frame.to_string()));

@@ -1,6 +1,7 @@
 //! The agent's process in client mode: it passes bytes between the client's pipes and the suite, and
 //! ends as the suite says. What the agent says is decided on the other side of the socket.
 
+use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,11 +25,12 @@ pub(super) struct Ending {
     pub(super) stderr: String,
 }
 
-/// Is the agent: passes bytes until the suite says how it ends, and then ends the process that way.
+/// Is the agent: passes bytes until the suite says how it ends, and then ends the process that way. Stdout
+/// is open until the process is over: the end of its output and its exit code reach a client at once.
 ///
 /// # Errors
 /// Where the suite cannot be reached, or went away without a word.
-pub async fn relay(socket: &Path) -> io::Result<i32> {
+pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let mut control = UnixStream::connect(socket).await?;
     let (mut from_suite, mut to_suite) = data.into_split();
@@ -59,7 +61,8 @@ pub async fn relay(socket: &Path) -> io::Result<i32> {
         // Only a signal that is ignored comes here.
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
-    Ok(ending.code)
+    // What still waits for stdin is of no interest, and would hold the process up.
+    std::process::exit(ending.code)
 }
 
 /// Where the agent's process calls the suite.

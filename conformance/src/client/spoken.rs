@@ -34,11 +34,11 @@ impl Stage<'_> {
                     text.and_then(|text| agentese::wire::decode(text.as_str()).ok()).unwrap_or(Value::Null)
                 };
                 let outcome = if success { Ok(value(data)) } else { Err(Failure::of(&value(error))) };
-                self.answered(call, id.is_none().then_some(command).flatten(), Answered {
-                    said,
-                    outcome,
-                    late: self.closing,
-                });
+                self.answered(
+                    call,
+                    id.is_none().then_some(command).flatten(),
+                    Answered { said, outcome, late: self.closing },
+                );
                 self.pay(&line).await?;
             }
             Ok(Routed::Event { body, .. }) => {
@@ -88,7 +88,8 @@ impl Stage<'_> {
                 let parse = names(self.spec.edges.parse_command);
                 let strays = &self.ledger.strays;
                 let open = self.ledger.calls.iter().enumerate().position(|(at, call)| {
-                    let waits = call.answered.is_none() && !call.settled && !strays.iter().any(|it| it.call == at);
+                    let waits =
+                        call.answered.is_none() && !call.settled && !strays.iter().any(|it| it.call == at);
                     waits && (parse || names(&call.planned.command))
                 });
                 if let Some(call) = open.filter(|_| !answered.late) {
@@ -103,9 +104,9 @@ impl Stage<'_> {
     pub(super) async fn owe(&mut self, command: &str, id: Option<Value>) -> Result<(), Stop> {
         self.owed.push((command.to_owned(), id));
         let calls = &self.ledger.calls;
-        let soon = calls.iter().any(|call| {
-            call.sent.is_some() && call.answered.is_none() && call.planned.command == command
-        });
+        let soon = calls
+            .iter()
+            .any(|call| call.sent.is_some() && call.answered.is_none() && call.planned.command == command);
         if soon { Ok(()) } else { self.pay_all(Some(command)).await }
     }
 

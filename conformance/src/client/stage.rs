@@ -30,6 +30,9 @@ const START: Duration = Duration::from_secs(30);
 /// How long the driver may say nothing while something of it is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the driver has to say why the client closed the agent's stdin: it may have crashed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// What reaches the suite.
 pub(super) enum Input {
     /// The agent's process is there.
@@ -163,7 +166,9 @@ impl Stage<'_> {
         self.settle_rest().await?;
         self.close().await?;
         if !self.wait(self.limit(), |stage| stage.client_closed).await? {
-            return Err(self.off("end", "the connection was closed, and the agent's stdin was not".to_owned()));
+            return Err(
+                self.off("end", "the connection was closed, and the agent's stdin was not".to_owned())
+            );
         }
         Ok(())
     }
@@ -171,6 +176,9 @@ impl Stage<'_> {
     async fn ends(&mut self, code: i64) -> Result<(), Stop> {
         if !self.closing {
             self.settle().await?;
+            if self.client_closed {
+                return Err(self.hung_up());
+            }
         }
         self.pay_all(None).await?;
         let signal = i32::try_from(-code).ok().filter(|signal| *signal > 0);
@@ -192,7 +200,11 @@ impl Stage<'_> {
             self.close().await?;
         }
         if !self.wait(self.limit(), |stage| stage.closed && stage.driver_ended).await? {
-            let says = if self.closed { "`closed` was reported, and the driver did not end" } else { "`closed` was not reported" };
+            let says = if self.closed {
+                "`closed` was reported, and the driver did not end"
+            } else {
+                "`closed` was not reported"
+            };
             return Err(self.off("end", says.to_owned()));
         }
         self.judge_pending();
@@ -216,7 +228,9 @@ impl Stage<'_> {
             let ledger = &self.ledger;
             let (check, what, said) = if let Some(told) = ledger.event_owed() {
                 ("events", "the event was not reported".to_owned(), told.said.clone())
-            } else if let Some((call, answered)) = ledger.answer_owed().and_then(|it| Some((it, it.answered.as_ref()?))) {
+            } else if let Some((call, answered)) =
+                ledger.answer_owed().and_then(|it| Some((it, it.answered.as_ref()?)))
+            {
                 let says = format!("the end of `{}` was not reported", call.planned.command);
                 ("answers", says, answered.said.clone())
             } else {
@@ -261,7 +275,8 @@ impl Stage<'_> {
             true => self.checks.hold("exit-code"),
             false => {
                 let told = told.map_or("none".to_owned(), |told| told.to_string());
-                let says = format!("the agent ended with {code} (negative: a signal), and {told} was reported");
+                let says =
+                    format!("the agent ended with {code} (negative: a signal), and {told} was reported");
                 self.checks.fail("exit-code", self.plain(says));
             }
         }
@@ -270,7 +285,10 @@ impl Stage<'_> {
     /// Calls that nobody answered have to have failed.
     fn judge_pending(&mut self) {
         if let Some(call) = self.ledger.calls.iter().find(|call| !call.settled) {
-            let says = format!("`{}` waited when the connection ended, and nothing was reported", call.planned.command);
+            let says = format!(
+                "`{}` waited when the connection ended, and nothing was reported",
+                call.planned.command
+            );
             self.checks.fail("end", self.plain(says));
         }
         self.checks.hold("end");
@@ -280,9 +298,10 @@ impl Stage<'_> {
         match self.driver.tell(instruction).await {
             Ok(()) => Ok(()),
             // Why it reads no more is on its way.
-            Err(_) => self.wait(self.limit(), |_| false).await.and_then(|_| {
-                Err(Stop::Unclear("the driver does not read its instructions".to_owned()))
-            }),
+            Err(_) => self
+                .wait(self.limit(), |_| false)
+                .await
+                .and_then(|_| Err(Stop::Unclear("the driver does not read its instructions".to_owned()))),
         }
     }
 
@@ -297,12 +316,19 @@ impl Stage<'_> {
             if until(self) {
                 return Ok(true);
             }
-            let deadline = last.min(Instant::now() + limit);
+            let hung_up = self.client_closed && !self.closing && !self.agent_ended;
+            let deadline = last.min(Instant::now() + if hung_up { limit.min(LAST_WORDS) } else { limit });
             match timeout_at(deadline, self.inbox.recv()).await {
                 Ok(Some(input)) => self.take(input).await?,
+                Ok(None) | Err(_) if hung_up => return Err(self.hung_up()),
                 Ok(None) | Err(_) => return Ok(false),
             }
         }
+    }
+
+    /// The client closed the agent's stdin before it was told to, and the driver is still there.
+    fn hung_up(&mut self) -> Stop {
+        self.off("end", "the client closed the agent's stdin, and nobody asked it to".to_owned())
     }
 
     async fn take(&mut self, input: Input) -> Result<(), Stop> {
@@ -312,19 +338,17 @@ impl Stage<'_> {
                 tokio::spawn(listen(ears, self.readers.clone()));
             }
             Input::Heard(heard) => return self.heard(heard).await,
-            Input::HeardEnd => {
-                self.client_closed = true;
-                if !self.closing && !self.agent_ended {
-                    return Err(self.off("end", "the client closed the agent's stdin, and nobody asked it to".to_owned()));
-                }
-            }
+            Input::HeardEnd => self.client_closed = true,
             Input::Report(line) => return self.told(&line),
-            Input::BadReport(reason) => return Err(self.off("driver", format!("a report cannot be read: {reason}"))),
+            Input::BadReport(reason) => {
+                return Err(self.off("driver", format!("a report cannot be read: {reason}")));
+            }
             Input::DriverEnd => {
                 self.driver_ended = true;
                 if !self.closed {
                     let last = self.driver.last_words().map(|line| format!(", last on its stderr: {line}"));
-                    let says = format!("the driver ended before it reported `closed`{}", last.unwrap_or_default());
+                    let says =
+                        format!("the driver ended before it reported `closed`{}", last.unwrap_or_default());
                     if self.ready.is_none() {
                         return Err(Stop::Unclear(says));
                     }

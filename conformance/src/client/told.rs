@@ -20,7 +20,9 @@ impl Stage<'_> {
             Ok(report) => report,
             Err(error) => {
                 let shown: String = line.as_str().chars().take(200).collect();
-                return Err(self.off("driver", format!("what the driver reports is no report: {error}: {shown}")));
+                return Err(
+                    self.off("driver", format!("what the driver reports is no report: {error}: {shown}"))
+                );
             }
         };
         if self.closed {
@@ -28,8 +30,12 @@ impl Stage<'_> {
         }
         self.checks.hold("driver");
         match report {
-            DriverReport::Ready(ready) if self.ready.is_none() && ready.driver == 1 => self.ready = Some(ready),
-            DriverReport::Ready(_) => return Err(self.off("driver", "`ready` comes once, with `driver` 1".to_owned())),
+            DriverReport::Ready(ready) if self.ready.is_none() && ready.driver == 1 => {
+                self.ready = Some(ready)
+            }
+            DriverReport::Ready(_) => {
+                return Err(self.off("driver", "`ready` comes once, with `driver` 1".to_owned()));
+            }
             DriverReport::Unsupported(what) => return Err(Stop::Unsupported(what.reason)),
             DriverReport::Event(event) => self.told_event(&Value::Object(event.event))?,
             DriverReport::Result(result) => self.told_result(&result)?,
@@ -38,14 +44,18 @@ impl Stage<'_> {
             DriverReport::RunEnd(end) => self.told_run_end(&end)?,
             DriverReport::Terminated(end) => {
                 if !self.agent_ended {
-                    return Err(self.off("end", "the end of the agent is reported, and it is there".to_owned()));
+                    return Err(
+                        self.off("end", "the end of the agent is reported, and it is there".to_owned())
+                    );
                 }
                 self.checks.hold("end");
                 self.ledger.terminated = Some(end);
             }
             DriverReport::Closed(_) if self.closing => self.closed = true,
             DriverReport::Closed(_) => {
-                return Err(self.off("driver", "`closed` is reported, and nobody closed the connection".to_owned()));
+                return Err(
+                    self.off("driver", "`closed` is reported, and nobody closed the connection".to_owned())
+                );
             }
         }
         Ok(())
@@ -125,10 +135,17 @@ impl Stage<'_> {
             return Ok(());
         }
         self.unsettled(&error.call)?;
-        let Some(at) = self.ledger.calls.iter().position(|call| call.name == error.call) else { return Ok(()) };
+        let Some(at) = self.ledger.calls.iter().position(|call| call.name == error.call) else {
+            return Ok(());
+        };
         self.ledger.calls[at].settled = true;
         let command = self.ledger.calls[at].planned.command.clone();
+        let stray = self.ledger.strays.iter().any(|it| !it.settled && same_failure(&it.failure, &failure));
         match self.ledger.calls[at].answered.clone() {
+            // It was given a failure that is another's.
+            Some(answered) if stray && answered.outcome.is_ok() => {
+                self.failed_without_answer(at, &command, &failure, &error.kind)
+            }
             Some(answered) => match &answered.outcome {
                 Err(expected) if same_failure(expected, &failure) && error.kind == DriverFailure::Refused => {
                     self.checks.hold("answers");
@@ -172,7 +189,10 @@ impl Stage<'_> {
             return Ok(());
         }
         if !self.agent_ended && !self.closing {
-            let says = format!("`{command}` is reported as failed, and the agent has not answered: {}", failure.message);
+            let says = format!(
+                "`{command}` is reported as failed, and the agent has not answered: {}",
+                failure.message
+            );
             return Err(self.off("answers", says));
         }
         match kind {
@@ -222,7 +242,9 @@ impl Stage<'_> {
     fn told_run_end(&mut self, end: &DriverRunEnd) -> Result<(), Stop> {
         let over = self.agent_ended || self.closing;
         let Some(call) = self.ledger.call(&end.call) else {
-            return Err(self.off("driver", format!("the driver reports of a call that there is not: {}", end.call)));
+            return Err(
+                self.off("driver", format!("the driver reports of a call that there is not: {}", end.call))
+            );
         };
         let again = std::mem::replace(&mut call.run_over, true);
         let command = call.planned.command.clone();
@@ -244,7 +266,9 @@ impl Stage<'_> {
     /// Whether a call is there and has not been reported yet.
     fn unsettled(&mut self, name: &str) -> Result<(), Stop> {
         match self.ledger.call(name) {
-            None => Err(self.off("driver", format!("the driver reports of a call that there is not: {name}"))),
+            None => {
+                Err(self.off("driver", format!("the driver reports of a call that there is not: {name}")))
+            }
             Some(call) if call.settled => {
                 let says = format!("the end of `{}` is reported once more", call.planned.command);
                 Err(self.off("answers", says))

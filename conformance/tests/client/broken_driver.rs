@@ -227,7 +227,8 @@ fn main() {
         let told: Value = serde_json::from_str(&line.unwrap()).unwrap();
         match told["instruction"].as_str().unwrap() {
             "start" => {
-                let words: Vec<&str> = told["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+                let words: Vec<&str> =
+                    told["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
                 let mut command = Command::new(words[0]);
                 command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
                 let mut child = command.spawn().unwrap();
@@ -244,7 +245,11 @@ fn main() {
             }
             "call" => {
                 let params = told["params"].as_object().unwrap();
-                locked(&shared).call(told["call"].as_str().unwrap(), told["command"].as_str().unwrap(), params);
+                locked(&shared).call(
+                    told["call"].as_str().unwrap(),
+                    told["command"].as_str().unwrap(),
+                    params,
+                );
             }
             "answer" => locked(&shared).answer(told["dialog"].as_str().unwrap(), &told["answer"]),
             _ => {

@@ -67,7 +67,10 @@ async fn play(arguments: &[&str], name: &str) -> Judged {
     cases.retain(|case| case.name == name);
     let program = example("broken_driver");
     let driver: Vec<&str> = std::iter::once(program.as_str()).chain(arguments.iter().copied()).collect();
-    judge(&cases, &extra, &client(&driver, 0.5)).await.pop().unwrap_or_else(|| panic!("there is no case {name}"))
+    judge(&cases, &extra, &client(&driver, 0.5))
+        .await
+        .pop()
+        .unwrap_or_else(|| panic!("there is no case {name}"))
 }
 
 #[tokio::test]
@@ -78,9 +81,15 @@ async fn each_defect_is_caught() {
         let caught = findings.any(|finding| matches!(finding.outcome, Outcome::Failed(_)));
         (!caught).then(|| format!("{defect}: {:?} {}", verdict(&judged), told(&judged).join("; ")))
     });
-    let missed: Vec<_> = futures::stream::iter(playing).buffer_unordered(4).collect().await;
+    let missed: Vec<_> = futures::stream::iter(playing).buffer_unordered(8).collect().await;
     let missed: Vec<String> = missed.into_iter().flatten().collect();
-    assert!(missed.is_empty(), "{} of {} are not caught:\n{}", missed.len(), DEFECTS.len(), missed.join("\n"));
+    assert!(
+        missed.is_empty(),
+        "{} of {} are not caught:\n{}",
+        missed.len(),
+        DEFECTS.len(),
+        missed.join("\n")
+    );
 }
 
 /// The same client without a defect passes, so that it is the defects that are caught.
@@ -96,7 +105,10 @@ async fn without_a_defect_the_same_client_passes() {
 async fn a_carriage_return_is_told_and_let_through() {
     let judged = play(&["--break", "crlf"], TEXT).await;
     assert_eq!(verdict(&judged), Verdict::Lenient);
-    assert_eq!(told(&judged), ["framing by carriage-return : the line ends with a carriage return and a line feed"]);
+    assert_eq!(
+        told(&judged),
+        ["framing by carriage-return : the line ends with a carriage return and a line feed"]
+    );
 }
 
 #[tokio::test]

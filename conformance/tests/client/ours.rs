@@ -40,7 +40,7 @@ async fn pisces() {
 
 #[tokio::test]
 async fn operator() {
-    passes("operator", 3, 6).await;
+    passes("operator", 2, 5).await;
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use agentese::types::{CheckLevel, Scenario};
+use agentese_conformance::Suite;
 use agentese_conformance::client::{Client, Probe, probes, run_client};
 use agentese_conformance::judge::Judged;
 use agentese_conformance::run::{Ran, RunOptions};
 use agentese_conformance::verdict::{Outcome, Verdict};
-use agentese_conformance::Suite;
 
 /// The suite's program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");

@@ -19,7 +19,10 @@ impl Run {
         anyhow::ensure!(self.profile.is_none(), "with --client there is no agent to start, so no --profile");
         let dialect = self.dialect.as_deref().context("with --client, give a --dialect")?;
         let spec = agentese::dynamic::spec(dialect)?;
-        anyhow::ensure!(!self.command.is_empty(), "name the driver: run --client --dialect {dialect} -- DRIVER");
+        anyhow::ensure!(
+            !self.command.is_empty(),
+            "name the driver: run --client --dialect {dialect} -- DRIVER"
+        );
         let extra = probes(suite, spec)?;
         let mut all = suite.cases(&spec.id())?;
         all.extend(extra.iter().map(|(case, _)| case.clone()));
