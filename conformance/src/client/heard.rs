@@ -169,7 +169,7 @@ impl Stage<'_> {
             path: path.to_owned(),
             expected: None,
             found: Some(shown(said.record, Direction::C2s, said.line.as_str())),
-            before: self.before(),
+            before: self.before(said.record),
         }
     }
 }

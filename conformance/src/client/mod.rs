@@ -17,11 +17,12 @@ mod many;
 mod plan;
 mod probes;
 mod relay;
+mod settle;
 mod spoken;
 mod stage;
 mod told;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use agentese::types::{CheckLevel, DriverStart, Scenario};
@@ -128,7 +129,7 @@ async fn play(
         owed: Vec::new(),
         last: HashMap::new(),
         records: 0,
-        recent: VecDeque::new(),
+        lines: Vec::new(),
         closing: false,
         client_closed: false,
         agent_ended: false,
@@ -140,6 +141,8 @@ async fn play(
     judged.library = stage.ready.take().map(|ready| ready.library);
     (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();
     judged.judged.findings = stage.checks.findings(case.level.unwrap_or(CheckLevel::Should));
+    // The agent's process ends with this, so that the driver need not wait for it.
+    drop(stage.mouth.take());
     stage.driver.end().await;
     outcome
 }

@@ -1,6 +1,6 @@
 //! Playing a case with the sides swapped, move by move.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use agentese::framing::FrameText;
@@ -17,14 +17,14 @@ use tokio::time::{Instant, timeout_at};
 use super::checks::Checks;
 use super::driver::Driver;
 use super::heard::{Heard, listen, shown};
-use super::ledger::{Asked, Call, Ledger, Said};
+use super::ledger::{Call, Ledger, Said};
 use super::plan::{Move, PlannedAnswer, PlannedCall};
 use super::relay::{Ending, Mouth};
 use crate::recording::Recorder;
 use crate::verdict::{Mismatch, Shown};
 
 /// How many frames before a mismatch are shown.
-const BEFORE: usize = 4;
+const BEFORE: usize = 3;
 /// How long the driver may take to start the agent.
 const START: Duration = Duration::from_secs(30);
 /// How long the driver may say nothing while something of it is waited for.
@@ -89,7 +89,8 @@ pub(super) struct Stage<'a> {
     pub(super) last: HashMap<String, Value>,
     /// How many records there are.
     pub(super) records: usize,
-    pub(super) recent: VecDeque<(Direction, Said)>,
+    /// Every line, in order.
+    pub(super) lines: Vec<(Direction, Said)>,
     /// The driver was told to close.
     pub(super) closing: bool,
     pub(super) client_closed: bool,
@@ -218,82 +219,6 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Waits until everything that the agent said has been reported.
-    async fn settle(&mut self) -> Result<(), Stop> {
-        let done = |stage: &Self| {
-            let ledger = &stage.ledger;
-            ledger.event_owed().is_none() && ledger.answer_owed().is_none() && ledger.dialog_owed().is_none()
-        };
-        if !self.wait(self.limit(), done).await? {
-            let ledger = &self.ledger;
-            let (check, what, said) = if let Some(told) = ledger.event_owed() {
-                ("events", "the event was not reported".to_owned(), told.said.clone())
-            } else if let Some((call, answered)) =
-                ledger.answer_owed().and_then(|it| Some((it, it.answered.as_ref()?)))
-            {
-                let says = format!("the end of `{}` was not reported", call.planned.command);
-                ("answers", says, answered.said.clone())
-            } else {
-                let asked = ledger.dialog_owed().map(|asked| asked.said.clone());
-                ("dialogs", "the dialog was not reported".to_owned(), asked.unwrap_or(self.nothing()))
-            };
-            return Err(self.failed(check, self.owes(what, &said)));
-        }
-        if !self.agent_ended && !self.wait(self.limit(), |stage| stage.ledger.stray_owed().is_none()).await? {
-            let says = "the failure has no id, and no call failed with it".to_owned();
-            let said = self.ledger.stray_owed().map(|stray| stray.said.clone());
-            self.checks.fail("attribution", self.owes(says, &said.unwrap_or(self.nothing())));
-            self.ledger.strays.iter_mut().for_each(|stray| stray.settled = true);
-        }
-        Ok(())
-    }
-
-    /// Waits for what need not come at once: notices, and the ends of runs.
-    async fn settle_rest(&mut self) -> Result<(), Stop> {
-        self.settle_notices().await?;
-        let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.cut;
-        if runs && !self.wait(self.limit(), |stage| stage.ledger.run_owed().is_none()).await? {
-            let owed = self.ledger.run_owed().map(|call| call.planned.command.clone()).unwrap_or_default();
-            self.checks.fail("runs", self.plain(format!("the end of the run of `{owed}` was not reported")));
-        }
-        Ok(())
-    }
-
-    async fn settle_notices(&mut self) -> Result<(), Stop> {
-        if !self.wait(self.limit(), |stage| stage.ledger.notice_owed().is_none()).await? {
-            let said = self.ledger.notice_owed().map(|asked: &Asked| asked.said.clone());
-            let says = "the notice was not reported".to_owned();
-            self.checks.fail("notices", self.owes(says, &said.unwrap_or(self.nothing())));
-        }
-        Ok(())
-    }
-
-    fn judge_exit(&mut self, code: i64) {
-        let Some(end) = &self.ledger.terminated else { return };
-        let told = end.code.as_option().copied().or(end.signal.as_option().map(|signal| -signal));
-        match told == Some(code) {
-            true => self.checks.hold("exit-code"),
-            false => {
-                let told = told.map_or("none".to_owned(), |told| told.to_string());
-                let says =
-                    format!("the agent ended with {code} (negative: a signal), and {told} was reported");
-                self.checks.fail("exit-code", self.plain(says));
-            }
-        }
-    }
-
-    /// Calls that nobody answered have to have failed.
-    fn judge_pending(&mut self) {
-        if let Some(call) = self.ledger.calls.iter().find(|call| !call.settled) {
-            let says = format!(
-                "`{}` waited when the connection ended, and nothing was reported",
-                call.planned.command
-            );
-            self.checks.fail("end", self.plain(says));
-        }
-        self.checks.hold("end");
-    }
-
     async fn tell(&mut self, instruction: &DriverInstruction) -> Result<(), Stop> {
         match self.driver.tell(instruction).await {
             Ok(()) => Ok(()),
@@ -305,12 +230,12 @@ impl Stage<'_> {
         }
     }
 
-    fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         PATIENCE.mul_f64(self.patience)
     }
 
     /// Takes what comes until something is true; false where nothing came for the limit.
-    async fn wait(&mut self, limit: Duration, until: impl Fn(&Self) -> bool) -> Result<bool, Stop> {
+    pub(super) async fn wait(&mut self, limit: Duration, until: impl Fn(&Self) -> bool) -> Result<bool, Stop> {
         let last = Instant::now() + limit * 10;
         loop {
             if until(self) {
@@ -363,15 +288,15 @@ impl Stage<'_> {
     pub(super) fn record(&mut self, dir: Direction, line: FrameText) -> Said {
         let said = Said { record: self.records, line };
         self.records += 1;
-        if self.recent.len() == BEFORE {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((dir, said.clone()));
+        self.lines.push((dir, said.clone()));
         said
     }
 
-    pub(super) fn before(&self) -> Vec<Shown> {
-        self.recent.iter().map(|(dir, said)| shown(said.record, dir.clone(), said.line.as_str())).collect()
+    /// The few lines before a record.
+    pub(super) fn before(&self, record: usize) -> Vec<Shown> {
+        let end = self.lines.partition_point(|(_, said)| said.record < record);
+        let lines = &self.lines[end.saturating_sub(BEFORE)..end];
+        lines.iter().map(|(dir, said)| shown(said.record, *dir, said.line.as_str())).collect()
     }
 
     /// A check failed, and nothing later can be judged.
@@ -393,16 +318,16 @@ impl Stage<'_> {
     }
 
     pub(super) fn plain(&self, says: String) -> Mismatch {
-        Mismatch { says, before: self.before(), ..Mismatch::default() }
+        Mismatch { says, before: self.before(self.records), ..Mismatch::default() }
     }
 
     /// A mismatch about a line of the agent.
     pub(super) fn owes(&self, says: String, said: &Said) -> Mismatch {
         let expected = Some(shown(said.record, Direction::S2c, said.line.as_str()));
-        Mismatch { says, expected, before: self.before(), ..Mismatch::default() }
+        Mismatch { says, expected, before: self.before(said.record), ..Mismatch::default() }
     }
 
-    fn nothing(&self) -> Said {
+    pub(super) fn nothing(&self) -> Said {
         Said { record: self.records, line: FrameText::from("") }
     }
 }

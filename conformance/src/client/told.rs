@@ -302,7 +302,7 @@ impl Stage<'_> {
             path: found.path,
             expected: Some(shown(said.record, Direction::S2c, said.line.as_str())),
             found: Some(shown(said.record, Direction::S2c, &value.to_string())),
-            before: self.before(),
+            before: self.before(said.record),
         }
     }
 }
