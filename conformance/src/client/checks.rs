@@ -61,8 +61,7 @@ impl Checks {
         let made = CHECKS.iter().filter_map(|(check, level, _)| {
             let outcome = self.0.remove(check)?;
             // A case that is only worth knowing is so for clients too.
-            let level =
-                if case == CheckLevel::Info && weight(level) > 0 { case.clone() } else { level.clone() };
+            let level = if case == CheckLevel::Info && weight(level) > 0 { case } else { *level };
             Some(Finding { check: (*check).to_owned(), level, outcome })
         });
         made.collect()

@@ -235,7 +235,11 @@ impl Stage<'_> {
     }
 
     /// Takes what comes until something is true; false where nothing came for the limit.
-    pub(super) async fn wait(&mut self, limit: Duration, until: impl Fn(&Self) -> bool) -> Result<bool, Stop> {
+    pub(super) async fn wait(
+        &mut self,
+        limit: Duration,
+        until: impl Fn(&Self) -> bool,
+    ) -> Result<bool, Stop> {
         let last = Instant::now() + limit * 10;
         loop {
             if until(self) {

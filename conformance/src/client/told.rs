@@ -98,7 +98,7 @@ impl Stage<'_> {
         let command = call.planned.command.clone();
         let Some(answered) = call.answered.clone() else {
             // The answer went to the same command of the library, or the other way around.
-            if self.last.get(&command).is_some() && self.is_own(&command) {
+            if self.last.contains_key(&command) && self.is_own(&command) {
                 return Ok(());
             }
             let says = format!("a result of `{command}` is reported, and the agent has not answered it");
@@ -213,12 +213,12 @@ impl Stage<'_> {
             ENVELOPE.iter().for_each(|name| drop(params.shift_remove(*name)));
         }
         let params = Value::Object(params);
-        let open = |asked: &&mut super::ledger::Asked| {
+        let open = |asked: &super::ledger::Asked| {
             let right = id.as_ref().is_none_or(|id| *id == asked.id);
             right && asked.reported.is_none() && asked.method == dialog.method
         };
         let mut closest: Option<(Difference, Said)> = None;
-        for asked in self.ledger.asked.iter_mut().filter(|asked| open(&asked)) {
+        for asked in self.ledger.asked.iter_mut().filter(|asked| open(asked)) {
             match difference(&asked.params, &params).filter(|found| !found.only_null) {
                 None => {
                     asked.reported = Some(dialog.dialog);
