@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-drivers test-quick-starts test-pages lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,7 +13,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
+test: lint test-rust test-python test-typescript test-drivers test-quick-starts test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
@@ -26,6 +26,18 @@ test-python: ## Python: the wheel from the source distribution, stubs, mypy, pyr
 
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test
+
+DRIVERS := "$(BUILT)/examples/conformance_driver" \
+	"sdk-python/.venv/bin/python sdk-python/examples/conformance_driver.py" \
+	"node sdk-ts/build/examples/conformance_driver.js"
+
+test-drivers: test-python test-typescript ## The recorded agents, played to the client libraries; see docs/conformance-clients.md.
+	$(CARGO) build --quiet -p agentese-conformance --bin agentese-conformance
+	$(CARGO) build --quiet -p agentese --example conformance_driver
+	@for driver in $(DRIVERS); do for dialect in pi omp pisces operator opal; do \
+		echo "$$dialect: $$driver"; \
+		$(BUILT)/agentese-conformance run --client --patience 3 --dialect $$dialect -- $$driver || exit 1; \
+	done; done
 
 test-quick-starts: test-typescript ## The quick starts of the READMEs against the reference agent.
 	./interop/quick-starts agentese

@@ -13,6 +13,7 @@
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
+pub mod client;
 pub mod detect;
 pub mod expectations;
 pub mod file;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dialect::Dialect;
 use crate::extension;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
-use crate::types::{formats, model_log, profile, report, steps, suite};
+use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
 #[derive(Debug)]
@@ -150,7 +150,9 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
         }
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    for rows in [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS] {
+    let files =
+        [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS, driver::ROWS];
+    for rows in files {
         rows.iter().for_each(&mut add);
     }
     extension::ROWS.iter().copied().flatten().for_each(&mut add);

@@ -24,6 +24,8 @@ pub const FORMATS: &[&str] = &[
     "HostAnswers",
     "HookAnswers",
     "ExtensionAnswers",
+    "DriverInstruction",
+    "DriverReport",
 ];
 
 /// Those that the TypeScript package has too: what stands in between a client and its tests.

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod client_agent;
 mod detect;
 mod list;
 mod model;
@@ -31,6 +32,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    #[command(name = agentese_conformance::client::COMMAND, hide = true)]
+    ClientAgent(client_agent::ClientAgent),
     Detect(detect::Detect),
     List(list::List),
     Play(play::Play),
@@ -45,6 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
         Command::Run(run) => run.run(&suite).await,
+        Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,

@@ -1,5 +1,7 @@
 //! `run`: many cases against one agent, and a report.
 
+mod client;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -37,6 +39,10 @@ pub(super) struct Run {
     /// default the one for this program and dialect, else that of the dialect itself.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
+    /// Swaps the sides: plays the agents of the transcripts, and judges the client library behind a driver,
+    /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
+    #[arg(long)]
+    client: bool,
     /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.
     /// May be given several times.
     #[arg(long, value_name = "PATTERN")]
@@ -69,7 +75,7 @@ pub(super) struct Run {
     /// Writes the transcript of each case into this folder.
     #[arg(long, value_name = "FOLDER")]
     transcripts: Option<PathBuf>,
-    /// The agent, in place of the profile's command.
+    /// The agent, in place of the profile's command; with --client, the driver.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -85,20 +91,16 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl Run {
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        if self.client {
+            return self.run_client(suite).await;
+        }
         let profile = self.find_profile(suite)?;
         let all = suite.cases(&profile.dialect)?;
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = Selection::new(&self.only)?.of(all)?;
         let expected = self.find_expected(&profile, suite)?;
         let stop = interrupted()?;
-        let options = RunOptions {
-            jobs: self.jobs.map_or_else(default_jobs, usize::from),
-            level: self.level,
-            limit: Duration::from_secs_f64(self.timeout),
-            patience: self.patience,
-            command: (!self.command.is_empty()).then(|| self.command.clone()),
-            stop: stop.clone(),
-        };
+        let options = self.options(&stop);
         let begin = Instant::now();
         let ran = self.play(suite, &profile, &cases, &options).await;
         let facts = Facts {
@@ -113,6 +115,17 @@ impl Run {
         self.write(&report)?;
         super::print(&text(&report.data))?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
+    }
+
+    fn options(&self, stop: &CancellationToken) -> RunOptions {
+        RunOptions {
+            jobs: self.jobs.map_or_else(default_jobs, usize::from),
+            level: self.level,
+            limit: Duration::from_secs_f64(self.timeout),
+            patience: self.patience,
+            command: (!self.command.is_empty()).then(|| self.command.clone()),
+            stop: stop.clone(),
+        }
     }
 
     async fn play(

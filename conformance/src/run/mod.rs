@@ -82,24 +82,38 @@ pub async fn run(
     options: &RunOptions,
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Vec<Ran> {
-    let mut outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
+    let outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
     for ran in outcome.iter().flatten() {
         tell(Progress::Judged(ran));
     }
-    let jobs = options.jobs.max(1);
+    let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
+    let play = |case: Scenario| {
+        let shared = shared.clone();
+        async move { run_case(&case, &shared).await }
+    };
+    play_all(cases, outcome, options.jobs, play, tell).await
+}
+
+/// Plays the cases that have no outcome yet, as many side by side as there are jobs.
+pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
+    cases: &[Scenario],
+    mut outcome: Vec<Option<Ran>>,
+    jobs: usize,
+    play: impl Fn(Scenario) -> F,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Vec<Ran> {
+    let jobs = jobs.max(1);
     let places = Arc::new(Semaphore::new(jobs));
     let (began, mut begun) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
-    let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
     for at in order(cases).into_iter().filter(|at| outcome[*at].is_none()) {
-        let (case, shared, places, began) =
-            (cases[at].clone(), shared.clone(), places.clone(), began.clone());
-        let wanted = if case.alone == Some(true) { jobs } else { 1 };
+        let (playing, places, began) = (play(cases[at].clone()), places.clone(), began.clone());
+        let wanted = if cases[at].alone == Some(true) { jobs } else { 1 };
         tasks.spawn(async move {
             // The semaphore is never closed.
             let _place = places.acquire_many(u32::try_from(wanted).unwrap_or(1)).await;
             let _ = began.send(at);
-            (at, run_case(&case, &shared).await)
+            (at, playing.await)
         });
     }
     drop(began);

@@ -17,7 +17,12 @@ fn played(dialect: &str, name: &str) -> Played {
     let mut records: Vec<TranscriptRecord> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let TranscriptRecord::Header(header) = records.remove(0) else { panic!("{name}") };
-    Played { recording: Recording { header, records }, requests: Vec::new(), broke_off: None, directory: None }
+    Played {
+        recording: Recording { header, records },
+        requests: Vec::new(),
+        broke_off: None,
+        directory: None,
+    }
 }
 
 /// The case without what only the model's log could show.
@@ -30,7 +35,9 @@ fn without_requests(mut case: Scenario) -> Scenario {
 fn failures(judged: &Judged) -> Vec<String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
-        Outcome::Failed(mismatch) => Some(format!("{} ({}): {}", finding.check, finding.level, mismatch.says)),
+        Outcome::Failed(mismatch) => {
+            Some(format!("{} ({}): {}", finding.check, finding.level, mismatch.says))
+        }
         Outcome::Unclear(reason) => Some(format!("{} is unclear: {reason}", finding.check)),
     });
     failed.collect()

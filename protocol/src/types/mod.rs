@@ -1,6 +1,7 @@
 //! Types that several dialects share.
 
 pub mod content;
+pub mod driver;
 pub mod formats;
 pub mod message;
 pub mod model;

@@ -12,11 +12,10 @@ from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
 from agentese import options, tap
 from agentese._native import Connection, Decoder, EventTable, Pending, Question, Stream
-from agentese.client import ANY
 from agentese.errors import Termination, TimedOutError, UsageError
 from agentese.members import DEFAULT, Timeout, encode_members, limit
 from agentese.reactor import Reactor
-from agentese.run import RunResult, outcome
+from agentese.run import ANY, RunResult, outcome
 from agentese.values import JsonValue
 
 E = TypeVar("E")
@@ -68,11 +67,13 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     to stop it).
     """
 
-    __slots__ = ("_accepted", "_answer", "_answer_ticket", "client", "command", "session")
+    __slots__ = ("_accepted", "_answer", "_answer_ticket", "answer", "client", "command", "session")
 
     client: C
     command: str
     session: str
+    answer: JsonValue
+    """The data of the answer that accepted the run, once it is awaited and where there is any."""
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         self.client = client
         self.command = command
         self.session = session
+        self.answer = None
         self._answer, self._answer_ticket = answer
         taken = reactor.expect(self._answer_ticket)
         self._accepted: asyncio.Task[None] = reactor.loop.create_task(self._accept(taken))
@@ -95,7 +97,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
 
     async def _accept(self, taken: "asyncio.Future[None]") -> None:
         await self._reactor.wait(self._answer_ticket, taken)
-        self._answer.take()
+        self.answer = self._answer.take(ANY)
 
     def __await__(self) -> "Generator[Any, None, Self]":
         yield from asyncio.shield(self._accepted).__await__()

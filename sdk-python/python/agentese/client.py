@@ -12,13 +12,12 @@ from agentese import lifetime, options, tap
 from agentese._native import Connection, Decoder, EventTable, Pending
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, encode_members, limit
-from agentese.run import SyncRun, accepted
+from agentese.run import ANY, SyncRun, accepted
 from agentese.values import JsonValue
 
 E = TypeVar("E")
 D = TypeVar("D")
 
-ANY = Decoder("any")
 LAST_FRAMES = 1.0
 """How long `close` waits for `on_frame` to have seen the last frames, in seconds."""
 
@@ -165,6 +164,6 @@ class SyncClient(Generic[E, D]):
 
     def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
         stream, answer = self._connection.start(command, encode_members(members), limit(timeout))
-        accepted(answer)
+        data = accepted(answer)
         session = "" if self._session is None else members.get(self._session, "")
-        return self._run(self, command, session, stream)
+        return self._run(self, command, session, stream, data)

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from agentese._native import Pending, Stream
+from agentese._native import Decoder, Pending, Stream
 from agentese.errors import TimedOutError
+from agentese.values import JsonValue
 
 E = TypeVar("E")
 C = TypeVar("C")
+
+ANY = Decoder("any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +32,19 @@ class SyncRun(Generic[E, C]):
     working (use `abort` to stop it).
     """
 
-    __slots__ = ("_stream", "client", "command", "session")
+    __slots__ = ("_stream", "answer", "client", "command", "session")
 
     client: C
     command: str
     session: str
+    answer: JsonValue
+    """The data of the answer that accepted the run, where there is any."""
 
-    def __init__(self, client: C, command: str, session: str, stream: Stream) -> None:
+    def __init__(self, client: C, command: str, session: str, stream: Stream, answer: JsonValue = None) -> None:
         self.client = client
         self.command = command
         self.session = session
+        self.answer = answer
         self._stream = stream
 
     def __iter__(self) -> Iterator[E]:
@@ -67,7 +73,8 @@ def outcome(stream: Stream) -> RunResult[Any]:
     return RunResult(*ended)
 
 
-def accepted(pending: Pending) -> None:
-    """Waits until a run is accepted; raises where it is refused."""
+def accepted(pending: Pending) -> JsonValue:
+    """Waits until a run is accepted and gives what the agent said; raises where it is refused."""
     pending.wait()
-    pending.take()
+    data: JsonValue = pending.take(ANY)
+    return data

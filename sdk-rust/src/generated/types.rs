@@ -2176,6 +2176,352 @@ strings! {
 }
 
 record! {
+    /// Answers a dialog that was reported.
+    pub struct DriverAnswer("instruction" = "answer") {
+        /// The dialog's name, as it was reported.
+        required dialog: String = "dialog",
+        /// The answer's members, with the names of the wire; missing or null dismisses the dialog.
+        maybe answer: serde_json::Map<String, serde_json::Value> = "answer",
+    }
+}
+
+impl DriverAnswer {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(dialog: impl Into<String>) -> Self {
+        Self {
+            dialog: dialog.into(),
+            answer: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Calls a command. Its end is reported whenever it comes; further instructions may come before.
+    pub struct DriverCall("instruction" = "call") {
+        /// The call's name in reports.
+        required call: String = "call",
+        /// The command's name on the wire.
+        required command: String = "command",
+        /// Its parameters, with the names of the wire.
+        required params: serde_json::Map<String, serde_json::Value> = "params",
+    }
+}
+
+impl DriverCall {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(call: impl Into<String>, command: impl Into<String>, params: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            call: call.into(),
+            command: command.into(),
+            params,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
+    pub struct DriverClose("instruction" = "close") {
+    }
+}
+
+impl DriverClose {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DriverClose {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The connection is closed, and everything that came of it has been reported. The last report.
+    pub struct DriverClosed("report" = "closed") {
+    }
+}
+
+impl DriverClosed {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DriverClosed {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A dialog or a notice came.
+    pub struct DriverDialog("report" = "dialog") {
+        /// The driver's name for it.
+        required dialog: String = "dialog",
+        /// Its method.
+        required method: String = "method",
+        /// Its parameters, without what stands around them, as the library decoded them.
+        required params: serde_json::Map<String, serde_json::Value> = "params",
+    }
+}
+
+impl DriverDialog {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(dialog: impl Into<String>, method: impl Into<String>, params: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            dialog: dialog.into(),
+            method: method.into(),
+            params,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A call failed.
+    pub struct DriverError("report" = "error") {
+        /// The call.
+        required call: String = "call",
+        /// Why.
+        required kind: DriverFailure = "kind",
+        /// What the agent said, or else what the library says.
+        required message: String = "message",
+        /// The agent's code, in dialects that have codes.
+        maybe code: i64 = "code",
+    }
+}
+
+impl DriverError {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(call: impl Into<String>, kind: DriverFailure, message: impl Into<String>) -> Self {
+        Self {
+            call: call.into(),
+            kind,
+            message: message.into(),
+            code: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// An event came.
+    pub struct DriverEvent("report" = "event") {
+        /// The event without its envelope, as the library decoded it.
+        required event: serde_json::Map<String, serde_json::Value> = "event",
+    }
+}
+
+impl DriverEvent {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(event: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            event,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// Why a call or a run failed.
+    pub enum DriverFailure open {
+        /// The agent said so.
+        Refused = "refused",
+        /// The connection is over.
+        Terminated = "terminated",
+        /// The library waited too long.
+        TimedOut = "timed_out",
+        /// It failed in another way.
+        Failed = "failed",
+    }
+}
+
+tagged! {
+    /// What the suite tells a client driver to do.
+    pub enum DriverInstruction by "instruction" closed {
+        /// Starts the agent and drives it. The first instruction, answered with `ready`.
+        Start(DriverStart) = "start",
+        /// Calls a command. Its end is reported whenever it comes; further instructions may come before.
+        Call(DriverCall) = "call",
+        /// Answers a dialog that was reported.
+        Answer(DriverAnswer) = "answer",
+        /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
+        Close(DriverClose) = "close",
+    }
+}
+
+record! {
+    /// The agent is started, and events and dialogs are listened to.
+    pub struct DriverReady("report" = "ready") {
+        /// The version of the driver protocol, 1.
+        required driver: u64 = "driver",
+        /// The client library and its version.
+        required library: String = "library",
+        /// Whether the library has handles for runs, so that their ends are reported.
+        optional runs: bool = "runs",
+        /// Commands that the library sends by itself, such as a question for the state when a run ends.
+        optional sends: Vec<String> = "sends",
+    }
+}
+
+impl DriverReady {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(driver: u64, library: impl Into<String>) -> Self {
+        Self {
+            driver,
+            library: library.into(),
+            runs: None,
+            sends: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+tagged! {
+    /// What a client driver tells the suite.
+    pub enum DriverReport by "report" closed {
+        /// The agent is started, and events and dialogs are listened to.
+        Ready(DriverReady) = "ready",
+        /// A call succeeded.
+        Result(DriverResult) = "result",
+        /// A call failed.
+        Error(DriverError) = "error",
+        /// The library has no way to do what was asked. The case is not applicable.
+        Unsupported(DriverUnsupported) = "unsupported",
+        /// An event came.
+        Event(DriverEvent) = "event",
+        /// A dialog or a notice came.
+        Dialog(DriverDialog) = "dialog",
+        /// A run that a call started is over, as its handle says.
+        RunEnd(DriverRunEnd) = "run_end",
+        /// The connection ended without the driver's doing.
+        Terminated(DriverTerminated) = "terminated",
+        /// The connection is closed, and everything that came of it has been reported. The last report.
+        Closed(DriverClosed) = "closed",
+    }
+}
+
+record! {
+    /// A call succeeded.
+    pub struct DriverResult("report" = "result") {
+        /// The call.
+        required call: String = "call",
+        /// The data of the answer as the library decoded it, written as JSON; null or missing where there is none.
+        optional value: serde_json::Value = "value",
+    }
+}
+
+impl DriverResult {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(call: impl Into<String>) -> Self {
+        Self {
+            call: call.into(),
+            value: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A run that a call started is over, as its handle says.
+    pub struct DriverRunEnd("report" = "run_end") {
+        /// The call that started it.
+        required call: String = "call",
+        /// Why it failed, where it did.
+        maybe error: DriverFailure = "error",
+        /// What the agent said, or else what the library says.
+        optional message: String = "message",
+    }
+}
+
+impl DriverRunEnd {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(call: impl Into<String>) -> Self {
+        Self {
+            call: call.into(),
+            error: crate::wire::Maybe::Absent,
+            message: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Starts the agent and drives it. The first instruction, answered with `ready`.
+    pub struct DriverStart("instruction" = "start") {
+        /// The dialect, with its revision.
+        required dialect: String = "dialect",
+        /// The agent's program and its arguments, to be started as a child with pipes.
+        required command: Vec<String> = "command",
+    }
+}
+
+impl DriverStart {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(dialect: impl Into<String>, command: Vec<String>) -> Self {
+        Self {
+            dialect: dialect.into(),
+            command,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The connection ended without the driver's doing.
+    pub struct DriverTerminated("report" = "terminated") {
+        /// The agent's exit code.
+        maybe code: i64 = "code",
+        /// The number of the signal that ended it.
+        maybe signal: i64 = "signal",
+    }
+}
+
+impl DriverTerminated {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            code: crate::wire::Maybe::Absent,
+            signal: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for DriverTerminated {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The library has no way to do what was asked. The case is not applicable.
+    pub struct DriverUnsupported("report" = "unsupported") {
+        /// What it cannot do.
+        required reason: String = "reason",
+    }
+}
+
+impl DriverUnsupported {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Opens an editor for several lines of text.
     pub struct EditorDialog() {
         /// What is edited.

@@ -36,8 +36,9 @@ export async function read(connection: Connection, { readable, child }: Transpor
   } catch (error) {
     cause = error;
   }
-  // A process closes its stdout when it ends: its exit code says more than the end of the stream.
-  if (exited !== undefined) await within(LAST_WORDS * 2, exited);
+  // A process closes its stdout when it ends: its exit code says more than the end of the stream. On a busy machine
+  // the one is heard of well after the other.
+  if (exited !== undefined) await within(LAST_WORDS * 10, exited);
   if (cause === undefined) connection.settle("end_of_stream");
   else connection.settle("io", { cause });
 }

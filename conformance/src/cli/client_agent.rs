@@ -1,0 +1,21 @@
+//! `client-agent`: the agent's process in client mode. A driver starts it; people do not.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentese_conformance::client::relay;
+use anyhow::Context as _;
+use clap::Args;
+
+/// Is the agent of a case in client mode: passes bytes between stdin, stdout and the suite.
+#[derive(Debug, Args)]
+pub(super) struct ClientAgent {
+    /// The suite's socket.
+    socket: PathBuf,
+}
+
+impl ClientAgent {
+    pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        match relay(&self.socket).await.context("the suite cannot be reached")? {}
+    }
+}

@@ -1,0 +1,60 @@
+//! `run --client`: the same cases with the sides swapped.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use agentese::types::Profile;
+use agentese_conformance::Suite;
+use agentese_conformance::client::{Client, probes, run_client};
+use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::run::{Expected, Selection};
+use anyhow::Context as _;
+
+use super::{Run, interrupted};
+use crate::cli::progress::Teller;
+
+impl Run {
+    /// Plays the agent, and judges the client behind a driver.
+    pub(super) async fn run_client(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        anyhow::ensure!(self.profile.is_none(), "with --client there is no agent to start, so no --profile");
+        let dialect = self.dialect.as_deref().context("with --client, give a --dialect")?;
+        let spec = agentese::dynamic::spec(dialect)?;
+        anyhow::ensure!(
+            !self.command.is_empty(),
+            "name the driver: run --client --dialect {dialect} -- DRIVER"
+        );
+        let extra = probes(suite, spec)?;
+        let mut all = suite.cases(&spec.id())?;
+        all.extend(extra.iter().map(|(case, _)| case.clone()));
+        let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
+        let cases = Selection::new(&self.only)?.of(all)?;
+        let expected = match self.expected.as_deref() {
+            None | Some("none") => None,
+            Some(path) => Some(Expected::load(path.as_ref())?),
+        };
+        let stop = interrupted()?;
+        let options = self.options(&stop);
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let client = Client { driver: self.command.clone(), program, patience: self.patience };
+        let begin = Instant::now();
+        let mut teller = Teller::new(cases.len(), self.level);
+        let told = &mut |progress: agentese_conformance::run::Progress<'_>| teller.tell(progress);
+        let run = run_client(suite, &cases, &extra, &client, &options, told).await?;
+        teller.end();
+        // What is judged is the library; the driver says which.
+        let library = run.library.unwrap_or_else(|| "unknown library".to_owned());
+        let profile = Profile::new(1, "client", spec.id(), library);
+        let facts = Facts {
+            profile: &profile,
+            command: self.command.clone(),
+            level: self.level,
+            took: begin.elapsed(),
+            interrupted: stop.is_cancelled(),
+            known: &known,
+        };
+        let report = Report::new(&facts, run.ran, expected.as_ref());
+        self.write(&report)?;
+        crate::cli::print(&text(&report.data))?;
+        Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
+    }
+}

@@ -1,0 +1,69 @@
+//! The checks of client mode, and what came of them.
+
+use std::collections::BTreeMap;
+
+use agentese::types::CheckLevel;
+
+use crate::verdict::{Finding, Mismatch, Outcome};
+
+/// The checks: name, how much it weighs, and what it says.
+pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
+    ("driver", CheckLevel::Must, "the driver keeps to the driver protocol and does not crash"),
+    ("framing", CheckLevel::Must, "each line is one JSON object in UTF-8 and ends with a line feed"),
+    ("commands", CheckLevel::Must, "what was called is sent, with its members, and nothing else"),
+    ("answers", CheckLevel::Must, "each call gets its own answer, once, with everything that is in it"),
+    (
+        "attribution",
+        CheckLevel::Should,
+        "a failure without an id goes to the oldest call that it can belong to",
+    ),
+    ("events", CheckLevel::Must, "each event is reported once, in order, with everything that is in it"),
+    ("dialogs", CheckLevel::Must, "each question is reported, and its own answer goes out"),
+    ("notices", CheckLevel::Should, "each notice is reported"),
+    ("runs", CheckLevel::Should, "each run that was accepted is over once, after its events"),
+    ("end", CheckLevel::Must, "after the agent's end every call that waits fails, and the end is told"),
+    ("exit-code", CheckLevel::Should, "the exit code or signal of the agent is told"),
+];
+
+/// What came of the checks of one case. A check that had nothing to look at is not there.
+#[derive(Debug, Default)]
+pub(super) struct Checks(BTreeMap<&'static str, Outcome>);
+
+impl Checks {
+    /// The check was made, and so far it holds.
+    pub(super) fn hold(&mut self, check: &'static str) {
+        self.0.entry(check).or_insert(Outcome::Held);
+    }
+
+    /// It holds by an allowance. What failed stays failed.
+    pub(super) fn allow(&mut self, check: &'static str, allowance: &str, mismatch: Mismatch) {
+        let outcome = self.0.entry(check).or_insert(Outcome::Held);
+        if *outcome == Outcome::Held {
+            *outcome = Outcome::Allowed { allowance: allowance.to_owned(), mismatch };
+        }
+    }
+
+    /// It does not hold. The first reason counts.
+    pub(super) fn fail(&mut self, check: &'static str, mismatch: Mismatch) {
+        let outcome = self.0.entry(check).or_insert(Outcome::Held);
+        if !matches!(outcome, Outcome::Failed(_)) {
+            *outcome = Outcome::Failed(mismatch);
+        }
+    }
+
+    /// Findings in the order of [`CHECKS`], none heavier than the case itself.
+    pub(super) fn findings(mut self, case: CheckLevel) -> Vec<Finding> {
+        let weight = |level: &CheckLevel| match level {
+            CheckLevel::Must => 2,
+            CheckLevel::Should => 1,
+            CheckLevel::Info => 0,
+        };
+        let made = CHECKS.iter().filter_map(|(check, level, _)| {
+            let outcome = self.0.remove(check)?;
+            // A case that is only worth knowing is so for clients too.
+            let level = if case == CheckLevel::Info && weight(level) > 0 { case } else { *level };
+            Some(Finding { check: (*check).to_owned(), level, outcome })
+        });
+        made.collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! Comparing what was expected of a client with what came: by value.
+
+use serde_json::{Number, Value};
+
+/// How two values differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Where, as in `message.content[0].text`; empty at the root.
+    pub(super) path: String,
+    /// How, in words.
+    pub(super) says: String,
+    /// One has null where the other has nothing.
+    pub(super) only_null: bool,
+}
+
+/// The first difference that counts, or else the first null that stands for nothing. None where both
+/// mean the same: the order of members is nothing, and `1` is `1.0`.
+pub(super) fn difference(expected: &Value, found: &Value) -> Option<Difference> {
+    let mut soft = None;
+    walk(expected, found, "", &mut soft).or(soft)
+}
+
+fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Difference>) -> Option<Difference> {
+    let differs = |says: String| Some(Difference { path: path.to_owned(), says, only_null: false });
+    match (expected, found) {
+        (Value::Object(ours), Value::Object(theirs)) => {
+            let names = ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name)));
+            names.into_iter().find_map(|name| {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                match (ours.get(name), theirs.get(name)) {
+                    (Some(ours), Some(theirs)) => walk(ours, theirs, &path, soft),
+                    (ours, theirs) => one_sided(ours, theirs, path, soft),
+                }
+            })
+        }
+        (Value::Array(ours), Value::Array(theirs)) => {
+            let pairs = ours.iter().zip(theirs).enumerate();
+            let first = pairs
+                .into_iter()
+                .find_map(|(at, (ours, theirs))| walk(ours, theirs, &format!("{path}[{at}]"), soft));
+            let lengths = (ours.len(), theirs.len());
+            first.or_else(|| match lengths.0 == lengths.1 {
+                true => None,
+                false => {
+                    differs(format!("{} elements were expected, and there are {}", lengths.0, lengths.1))
+                }
+            })
+        }
+        (Value::Number(ours), Value::Number(theirs)) if same_number(ours, theirs) => None,
+        (ours, theirs) if ours == theirs => None,
+        (ours, theirs) => differs(format!("{} was expected, and it is {}", brief(ours), brief(theirs))),
+    }
+}
+
+fn one_sided(
+    ours: Option<&Value>,
+    theirs: Option<&Value>,
+    path: String,
+    soft: &mut Option<Difference>,
+) -> Option<Difference> {
+    let (value, says) = match (ours, theirs) {
+        (Some(value), _) => (value, format!("it is missing; {} was expected", brief(value))),
+        (None, value) => {
+            let value = value.unwrap_or(&Value::Null);
+            (value, format!("nobody expected it, and it is {}", brief(value)))
+        }
+    };
+    let difference = Difference { path, says, only_null: value.is_null() };
+    if difference.only_null {
+        soft.get_or_insert(difference);
+        return None;
+    }
+    Some(difference)
+}
+
+fn same_number(ours: &Number, theirs: &Number) -> bool {
+    ours == theirs || (ours.is_f64() || theirs.is_f64()) && ours.as_f64() == theirs.as_f64()
+}
+
+/// A value as a message shows it.
+pub(super) fn brief(value: &Value) -> String {
+    const SHOWN: usize = 120;
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_named_with_their_path() {
+        let table = [
+            (json!({"a": 1, "b": [0]}), json!({"b": [0.0], "a": 1}), None),
+            (
+                json!({"a": [{"b": 1}]}),
+                json!({"a": [{"b": 2}]}),
+                Some(("a[0].b", "1 was expected, and it is 2")),
+            ),
+            (json!({"a": 1}), json!({}), Some(("a", "it is missing; 1 was expected"))),
+            (json!({}), json!({"b": 2}), Some(("b", "nobody expected it, and it is 2"))),
+            (json!([1]), json!([1, 2]), Some(("", "1 elements were expected, and there are 2"))),
+            (json!("x"), json!(null), Some(("", "\"x\" was expected, and it is null"))),
+            (
+                json!(9_007_199_254_740_993_u64),
+                json!(9_007_199_254_740_992_u64),
+                Some(("", "9007199254740993 was expected, and it is 9007199254740992")),
+            ),
+        ];
+        for (expected, found, wanted) in table {
+            let difference = difference(&expected, &found);
+            let told = difference.as_ref().map(|it| (it.path.as_str(), it.says.as_str(), it.only_null));
+            assert_eq!(told, wanted.map(|(path, says)| (path, says, false)), "{expected} {found}");
+        }
+    }
+
+    #[test]
+    fn null_for_nothing_is_told_only_where_nothing_else_differs() {
+        let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 1})).unwrap();
+        assert!(found.only_null && found.path == "a");
+        let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 2})).unwrap();
+        assert!(!found.only_null && found.path == "b");
+    }
+}

@@ -1,0 +1,84 @@
+//! The driver's process: instructions in, reports out.
+
+use std::io;
+use std::time::Duration;
+
+use agentese::framing::{FrameReader, FramerOptions, Incoming};
+use agentese::transport::{BoxReader, BoxWriter, ChildOptions, ChildProcess, SpawnError};
+use agentese::types::DriverInstruction;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::stage::Input;
+
+/// The longest report. It has a frame in it, which may have 64 MiB.
+const LONGEST: usize = 256 << 20;
+/// How long the driver may take to end once its stdin is closed, and once it was asked to.
+const GRACES: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(1));
+
+/// A driver that is running.
+pub(super) struct Driver {
+    process: ChildProcess,
+    stdin: BoxWriter,
+}
+
+impl Driver {
+    /// Starts the program in a process group of its own; what it reports goes to the inbox.
+    pub(super) fn start(command: &[String], inbox: UnboundedSender<Input>) -> Result<Self, SpawnError> {
+        let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        let options = ChildOptions::new(program).args(arguments).graces(GRACES.0, GRACES.1);
+        let (process, stdout, stdin) = ChildProcess::spawn(options)?;
+        tokio::spawn(read(stdout, inbox));
+        Ok(Self { process, stdin })
+    }
+
+    /// Tells the driver to do something.
+    pub(super) async fn tell(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
+        let mut line = serde_json::to_string(instruction).map_err(io::Error::other)?;
+        // Some readers take these for the ends of lines.
+        for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
+            line = line.replace(character, escape);
+        }
+        line.push('\n');
+        self.stdin.write_all(line.as_bytes()).await?;
+        self.stdin.flush().await
+    }
+
+    /// Closes its stdin: there are no more instructions.
+    pub(super) async fn hang_up(&mut self) {
+        // A driver that is gone already is seen where its reports end.
+        let _ = self.stdin.shutdown().await;
+        self.process.close_stdin();
+    }
+
+    /// The last line that it wrote to stderr.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let tail = self.process.stderr_tail();
+        tail.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+    }
+
+    /// Ends it, and everything in its process group.
+    pub(super) async fn end(self) {
+        drop(self.stdin);
+        self.process.close_stdin();
+        self.process.shutdown().await;
+    }
+}
+
+async fn read(stdout: BoxReader, inbox: UnboundedSender<Input>) {
+    let options = FramerOptions { max_line: LONGEST, ..FramerOptions::default() };
+    let mut frames = FrameReader::with_options(stdout, options);
+    let mut batch = Vec::new();
+    while frames.next_batch(&mut batch).await.is_ok_and(|count| count > 0) {
+        for incoming in batch.drain(..) {
+            let input = match incoming {
+                Incoming::Frame(line) => Input::Report(line),
+                Incoming::Fault(fault) => Input::BadReport(fault.to_string()),
+            };
+            if inbox.send(input).is_err() {
+                return;
+            }
+        }
+    }
+    let _ = inbox.send(Input::DriverEnd);
+}

@@ -1,0 +1,83 @@
+//! Playing many cases to a client.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use agentese::types::Scenario;
+
+use super::{Client, judge_client};
+use crate::judge::{could_not_play, not_for};
+use crate::run::{Progress, Ran, RunOptions, play_all};
+use crate::suite::{Suite, SuiteError};
+use crate::transcript::Transcript;
+
+/// What came of many cases.
+#[derive(Debug)]
+pub struct ClientRun {
+    /// The cases, in their order.
+    pub ran: Vec<Ran>,
+    /// The library that was judged, as its driver calls it; none where no driver came so far.
+    pub library: Option<String>,
+}
+
+/// Plays cases to a client, side by side as `options` say: those of the suite with their golden
+/// transcripts, and those of `extra` with their own.
+///
+/// # Errors
+/// Where a golden transcript is wrong.
+pub async fn run_client(
+    suite: &Suite,
+    cases: &[Scenario],
+    extra: &[super::Probe],
+    client: &Client,
+    options: &RunOptions,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<ClientRun, SuiteError> {
+    let extra: BTreeMap<&str, &Transcript> =
+        extra.iter().map(|(case, transcript)| (case.name.as_str(), transcript)).collect();
+    let mut golden: BTreeMap<String, Transcript> = BTreeMap::new();
+    for case in cases {
+        let own = extra.get(case.name.as_str()).map(|transcript| Transcript::clone(transcript));
+        if let Some(transcript) =
+            own.map_or_else(|| suite.golden(&case.dialect, &case.name), |own| Ok(Some(own)))?
+        {
+            golden.insert(case.name.clone(), transcript);
+        }
+    }
+    let outcome: Vec<Option<Ran>> = cases.iter().map(|case| without(case, &golden)).collect();
+    outcome.iter().flatten().for_each(|ran| tell(Progress::Judged(ran)));
+    let library = Arc::new(Mutex::new(None));
+    let shared = Arc::new((golden, client.clone(), options.clone(), library.clone()));
+    let play = |case: Scenario| {
+        let shared = shared.clone();
+        async move {
+            let (golden, client, options, library) = &*shared;
+            let begin = Instant::now();
+            let played = tokio::select! {
+                biased;
+                () = options.stop.cancelled() => Err("the run was interrupted"),
+                played = tokio::time::timeout(options.limit, judge_client(&case, &golden[&case.name], client)) => {
+                    played.map_err(|_| "it took longer than a case may take")
+                }
+            };
+            let judged = match played {
+                Err(reason) => could_not_play(&case, reason),
+                Ok(played) => {
+                    let mut library = library.lock().unwrap_or_else(PoisonError::into_inner);
+                    *library = library.take().or(played.library);
+                    played.judged
+                }
+            };
+            Ran { judged, took: Some(begin.elapsed()) }
+        }
+    };
+    let ran = play_all(cases, outcome, options.jobs, play, tell).await;
+    let library = library.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(ClientRun { ran, library })
+}
+
+fn without(case: &Scenario, golden: &BTreeMap<String, Transcript>) -> Option<Ran> {
+    let reason = "it has no golden transcript, so that nobody knows what the agent says";
+    (!golden.contains_key(&case.name)).then(|| Ran { judged: not_for(case, reason), took: None })
+}

@@ -1,0 +1,162 @@
+//! Client mode: the same cases with the sides swapped. The suite plays the agent of a golden transcript
+//! and judges a client library, through a small program around it, the *driver*.
+//!
+//! The driver starts the agent that it is told to start (this program, which passes bytes between the
+//! client's pipes and the suite), makes the calls that the recorded client made, and reports what its
+//! library gives: answers, events, dialogs, the end. `docs/conformance-clients.md` has the protocol.
+//!
+//! A case that no client library can play (lines that are written by hand, parameters that a library
+//! refuses) is not applicable; that is seen from its steps and its transcript, not from its name.
+
+mod checks;
+mod compare;
+mod driver;
+mod heard;
+mod ledger;
+mod many;
+mod plan;
+mod probes;
+mod relay;
+mod settle;
+mod spoken;
+mod stage;
+mod told;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use agentese::types::{CheckLevel, DriverStart, Scenario};
+use tokio::sync::mpsc::unbounded_channel;
+
+pub use self::checks::CHECKS;
+use self::checks::Checks;
+use self::driver::Driver;
+use self::ledger::Ledger;
+pub use self::many::{ClientRun, run_client};
+use self::plan::plan;
+pub use self::probes::{Probe, probes};
+use self::relay::Door;
+pub use self::relay::{COMMAND, relay};
+use self::stage::{Input, Stage, Stop};
+use crate::judge::Judged;
+use crate::recording::{Recorder, Recording};
+use crate::replay::ends_at_work;
+use crate::transcript::{Record, Transcript};
+use crate::verdict::Verdict;
+
+/// A client that is judged.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// The driver's program and its arguments.
+    pub driver: Vec<String>,
+    /// The program whose command `client-agent` is the agent: this one.
+    pub program: PathBuf,
+    /// Factor on all time limits, for slow machines.
+    pub patience: f64,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone)]
+pub struct ClientJudged {
+    /// What is said of it.
+    pub judged: Judged,
+    /// The library that was judged, as its driver calls it.
+    pub library: Option<String>,
+}
+
+/// Plays a case to a client and judges it.
+///
+/// A case that no client library can play is not applicable, with the reason; so is one that the driver's
+/// library has no way for. Where the driver cannot be started or never gets as far as the agent, the verdict
+/// is [`Verdict::Inconclusive`].
+pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudged {
+    let recorder = Recorder::default();
+    let judged = Judged {
+        case: case.clone(),
+        findings: Vec::new(),
+        frames: 0,
+        agreed: 0,
+        recording: None,
+        set_aside: None,
+    };
+    let mut judged = ClientJudged { judged, library: None };
+    let outcome = play(case, golden, client, &recorder, &mut judged).await;
+    judged.judged.recording = Some(Recording { header: golden.header.clone(), records: recorder.records() });
+    judged.judged.set_aside = match outcome {
+        Ok(()) | Err(Stop::Judged) => None,
+        Err(Stop::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),
+        Err(Stop::Unclear(reason)) => Some((Verdict::Inconclusive, reason)),
+    };
+    judged
+}
+
+async fn play(
+    case: &Scenario,
+    golden: &Transcript,
+    client: &Client,
+    recorder: &Recorder,
+    judged: &mut ClientJudged,
+) -> Result<(), Stop> {
+    let unclear = |what: &str, error: &dyn std::fmt::Display| Stop::Unclear(format!("{what}: {error}"));
+    let spec = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear("the dialect", &error))?;
+    let moves = plan(spec, case, golden).map_err(Stop::Unsupported)?;
+    let directory = tempfile::Builder::new().prefix("agentese-client-").tempdir();
+    let directory = directory.map_err(|error| unclear("cannot make a directory for the run", &error))?;
+    let door = Door::open(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
+    let start = DriverStart::new(&case.dialect, agent(client, &door));
+    let (readers, inbox) = unbounded_channel();
+    let driver =
+        Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
+    let entered = readers.clone();
+    let door = tokio::spawn(async move {
+        if let Ok((ears, mouth)) = door.enter().await {
+            let _ = entered.send(Input::Agent(ears, mouth));
+        }
+    });
+    let mut stage = Stage {
+        spec,
+        recorder,
+        driver,
+        inbox,
+        readers,
+        patience: client.patience,
+        cut: ends_at_work(spec, &before_close(golden)),
+        checks: Checks::default(),
+        ledger: Ledger::default(),
+        mouth: None,
+        ready: None,
+        awaited: None,
+        owed: Vec::new(),
+        last: HashMap::new(),
+        records: 0,
+        lines: Vec::new(),
+        closing: false,
+        client_closed: false,
+        agent_ended: false,
+        closed: false,
+        driver_ended: false,
+    };
+    let outcome = stage.play(start, &moves).await;
+    door.abort();
+    judged.library = stage.ready.take().map(|ready| ready.library);
+    (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();
+    judged.judged.findings = stage.checks.findings(case.level.unwrap_or(CheckLevel::Should));
+    // The agent's process ends with this, so that the driver need not wait for it.
+    drop(stage.mouth.take());
+    stage.driver.end().await;
+    outcome
+}
+
+/// What was said before the client closed the connection.
+fn before_close(golden: &Transcript) -> Transcript {
+    let closes =
+        |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");
+    let records = golden.records.iter().take_while(|record| !closes(record)).cloned().collect();
+    Transcript { header: golden.header.clone(), records }
+}
+
+/// The command line of the agent.
+fn agent(client: &Client, door: &Door) -> Vec<String> {
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    vec![text(&client.program), COMMAND.to_owned(), text(door.path())]
+}

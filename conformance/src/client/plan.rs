@@ -1,0 +1,198 @@
+//! What is done in a case with the sides swapped: the golden transcript as a list of moves. A case that
+//! no client library can play says why.
+
+use agentese::frame::{ClientFrame, FrameError};
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::Spec;
+use agentese::types::{Scenario, ScenarioStep};
+use agentese::{omp, opal, operator, pi, pisces};
+use serde_json::{Map, Value};
+
+use crate::transcript::{Record, Transcript};
+
+/// One thing that happens, in the order of the transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Move {
+    /// The client calls a command.
+    Call(PlannedCall),
+    /// The client answers a dialog.
+    Answer(PlannedAnswer),
+    /// The agent says a line.
+    Say(FrameText),
+    /// The client closes the connection.
+    Close,
+    /// The agent ends: the exit code, or the signal's number, negative.
+    End(i64),
+}
+
+/// A command that the recorded client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlannedCall {
+    /// Its name on the wire.
+    pub(super) command: String,
+    /// Its parameters.
+    pub(super) params: Map<String, Value>,
+    /// The recorded line.
+    pub(super) line: FrameText,
+    /// The raw id in the transcript, where it had one.
+    pub(super) id: Option<String>,
+}
+
+/// An answer that the recorded client gave.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlannedAnswer {
+    /// The dialog's id.
+    pub(super) id: Value,
+    /// The members of the answer; none dismisses the dialog.
+    pub(super) members: Option<Map<String, Value>>,
+    /// The recorded line.
+    pub(super) line: FrameText,
+}
+
+/// The moves of a case.
+///
+/// # Errors
+/// Says why no client library can play it.
+pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) -> Result<Vec<Move>, String> {
+    written_by_hand(&case.steps)?;
+    let mut planner = Planner { spec, asked: Vec::new(), moves: Vec::new() };
+    for record in &golden.records {
+        match record {
+            Record::Sent(line) => planner.sent(line)?,
+            Record::Received(line) => planner.received(line),
+            Record::Control(control) if control.event == "stdin_closed" => planner.moves.push(Move::Close),
+            Record::Control(control) if control.event == "exit" => {
+                planner.moves.push(Move::End(control.code.as_option().copied().unwrap_or(0)));
+                return Ok(planner.moves);
+            }
+            Record::Control(_) => {}
+        }
+    }
+    Err("the golden transcript does not say how the agent ended".to_owned())
+}
+
+/// Steps that write what a library would never write.
+fn written_by_hand(steps: &[ScenarioStep]) -> Result<(), String> {
+    let what = steps.iter().enumerate().find_map(|(at, step)| match step {
+        ScenarioStep::Raw(_) => Some((at, "a line that is written by hand")),
+        ScenarioStep::Bytes(_) => Some((at, "bytes that are written by hand")),
+        _ => None,
+    });
+    what.map_or(Ok(()), |(at, what)| {
+        Err(format!("step {} sends {what}; a client library writes its lines itself", at + 1))
+    })
+}
+
+struct Planner {
+    spec: &'static Spec,
+    /// Dialogs of the agent that have no answer yet: raw ids and methods.
+    asked: Vec<(String, String)>,
+    moves: Vec<Move>,
+}
+
+impl Planner {
+    fn received(&mut self, line: &FrameText) {
+        if let Ok(Routed::Dialog { id, method, .. }) = route(self.spec, line)
+            && self.spec.dialog(&method).is_some_and(|dialog| dialog.answered)
+        {
+            self.asked.push((id.as_str().to_owned(), method));
+        }
+        self.moves.push(Move::Say(line.clone()));
+    }
+
+    fn sent(&mut self, line: &FrameText) -> Result<(), String> {
+        let frame: Value = agentese::wire::decode(line.as_str())
+            .map_err(|_| "it sends a line that is no JSON; a client library sends none".to_owned())?;
+        if is_answer(self.spec, &frame) {
+            return self.answer(line, &frame);
+        }
+        let command = name_of(self.spec, &frame).unwrap_or_default().to_owned();
+        if self.spec.command(&command).is_none() {
+            return Err(format!("it sends `{command}`, which is no command of the dialect"));
+        }
+        fits(self.spec, line).map_err(|error| {
+            format!("it sends `{command}` with parameters that no library sends: {error}")
+        })?;
+        let id = frame.get("id").map(Value::to_string);
+        let params = params_of(self.spec, frame);
+        self.moves.push(Move::Call(PlannedCall { command, params, line: line.clone(), id }));
+        Ok(())
+    }
+
+    fn answer(&mut self, line: &FrameText, frame: &Value) -> Result<(), String> {
+        let id = frame.get("id").cloned().unwrap_or(Value::Null);
+        let raw = id.to_string();
+        let Some(at) = self.asked.iter().position(|(asked, _)| *asked == raw) else {
+            return Err("it answers a dialog that is not open; a client library answers each once".to_owned());
+        };
+        let (_, method) = self.asked.remove(at);
+        let members = match answer_of(self.spec, frame) {
+            Some(Value::Object(members)) => members,
+            _ => return Err("it answers a dialog with no object; a client library cannot".to_owned()),
+        };
+        let fallback = self.spec.dialog(&method).and_then(|dialog| dialog.fallback);
+        let fallback: Option<Value> = fallback.and_then(|text| serde_json::from_str(text).ok());
+        let dismisses = fallback.as_ref().is_some_and(|fallback| *fallback == Value::Object(members.clone()));
+        let sound =
+            members.len() == 1 && members.values().all(|value| value.is_string() || value.is_boolean());
+        if !dismisses && !sound {
+            let shown = Value::Object(members);
+            return Err(format!("it answers a dialog with {shown}; a client library has no way to say that"));
+        }
+        let members = (!dismisses).then_some(members);
+        self.moves.push(Move::Answer(PlannedAnswer { id, members, line: line.clone() }));
+        Ok(())
+    }
+}
+
+/// The name of a command or request.
+pub(super) fn name_of<'a>(spec: &Spec, frame: &'a Value) -> Option<&'a str> {
+    frame.get(if spec.framing_is_flat() { "type" } else { "method" })?.as_str()
+}
+
+/// Whether a client's frame answers a dialog.
+pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
+    match spec.dialog_frames {
+        Some(frames) => name_of(spec, frame) == Some(frames.answer),
+        None if spec.framing_is_flat() => false,
+        None => {
+            frame.get("method").is_none() && (frame.get("result").is_some() || frame.get("error").is_some())
+        }
+    }
+}
+
+/// What an answer to a dialog says.
+pub(super) fn answer_of(spec: &Spec, frame: &Value) -> Option<Value> {
+    if spec.framing_is_flat() {
+        let mut members = frame.as_object()?.clone();
+        members.shift_remove("type");
+        members.shift_remove("id");
+        return Some(Value::Object(members));
+    }
+    frame.get("result").cloned()
+}
+
+fn params_of(spec: &Spec, frame: Value) -> Map<String, Value> {
+    let Value::Object(mut members) = frame else { return Map::new() };
+    if spec.framing_is_flat() {
+        members.shift_remove("type");
+        members.shift_remove("id");
+        return members;
+    }
+    match members.shift_remove("params") {
+        Some(Value::Object(params)) => params,
+        _ => Map::new(),
+    }
+}
+
+/// Whether a typed client could have sent the line.
+fn fits(spec: &Spec, line: &FrameText) -> Result<(), FrameError> {
+    match spec.name {
+        "omp" => ClientFrame::<omp::Omp>::decode(line).map(drop),
+        "pisces" => ClientFrame::<pisces::Pisces>::decode(line).map(drop),
+        "operator" => ClientFrame::<operator::Operator>::decode(line).map(drop),
+        "opal" => ClientFrame::<opal::Opal>::decode(line).map(drop),
+        _ => ClientFrame::<pi::Pi>::decode(line).map(drop),
+    }
+}

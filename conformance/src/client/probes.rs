@@ -1,0 +1,211 @@
+//! Cases that are for clients alone. They are made of the golden transcripts: what a later revision may add,
+//! characters that some readers take for ends of lines, answers in another order, an agent that dies.
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::{Framing, RunEffect, RunRole, Spec};
+use agentese::types::{CheckLevel, Scenario, TranscriptControl};
+use agentese::wire::Maybe;
+use serde_json::{Value, json};
+
+use super::plan::{Move, PlannedCall, plan};
+use crate::suite::{Suite, SuiteError};
+use crate::transcript::{Record, Transcript};
+
+/// A case that is not in the suite, with its transcript.
+pub type Probe = (Scenario, Transcript);
+
+/// The cases for clients of a dialect. Those that the dialect's transcripts have nothing for are left out.
+///
+/// # Errors
+/// Where a case or a transcript of the suite is wrong.
+pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteError> {
+    let mut played: Vec<(Transcript, Vec<Move>)> = Vec::new();
+    for case in suite.cases(&spec.id())? {
+        let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
+        if let Ok(moves) = plan(spec, &case, &golden) {
+            played.push((golden, moves));
+        }
+    }
+    played.sort_by_key(|(golden, _)| golden.records.len());
+    let mut probes = Vec::new();
+    let mut add = |name: &str, title: &str, transcript: Transcript| {
+        let mut case = Scenario::new(1, name, spec.id(), title, Vec::new());
+        case.level = Some(CheckLevel::Must);
+        probes.push((case, transcript));
+    };
+    let run = played.iter().map(|(golden, _)| golden).find(|golden| has_run(spec, golden));
+    let mut asked: Vec<_> = played.iter().map(|(golden, moves)| questions(spec, golden, moves)).collect();
+    // The shortest of those with the most.
+    asked.sort_by_key(|questions| std::cmp::Reverse(questions.len().min(2)));
+    let questions = asked.first().map(Vec::as_slice).unwrap_or_default();
+    if let Some(run) = run {
+        add("client-undeclared", "members and events that nobody declared are kept", later(spec, run));
+        add("client-separators", "only a line feed ends a line", separators(spec, run));
+    }
+    if let [one, other, ..] = questions {
+        add("client-out-of-order", "answers in another order than the questions", crossed(spec, one, other));
+    }
+    if let (Some(run), [(question, _), ..]) = (run, questions) {
+        add("client-agent-dies", "the agent dies while it works and a call waits", dies(spec, run, question));
+    }
+    Ok(probes)
+}
+
+fn effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
+    match route(spec, line) {
+        Ok(Routed::Event { kind, .. }) => kind.spec().map(|event| event.run),
+        _ => None,
+    }
+}
+
+/// Whether a run begins in a transcript and may be over at its end.
+fn has_run(spec: &Spec, golden: &Transcript) -> bool {
+    let effects: Vec<_> = golden.received().filter_map(|line| effect(spec, line)).collect();
+    let ends = effects.contains(&RunEffect::MayEnd) || effects.contains(&RunEffect::Ends);
+    effects.contains(&RunEffect::Begins) && ends
+}
+
+/// A question and the recorded answer.
+type Question = (PlannedCall, FrameText);
+
+/// Questions of a transcript, each once, that take no parameters and are answered with data.
+fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec<Question> {
+    let calls = moves.iter().filter_map(|step| match step {
+        Move::Call(call) => Some(call),
+        _ => None,
+    });
+    let plain = |call: &&PlannedCall| {
+        let row = spec.command(&call.command);
+        call.params.is_empty() && call.id.is_some() && row.is_some_and(|row| row.run == RunRole::None)
+    };
+    let answer = |call: &PlannedCall| {
+        golden.received().find(|line| match route(spec, line) {
+            Ok(Routed::Answer { id, success, data, .. }) => {
+                let full = data.is_some_and(|data| data.as_str().len() > 2);
+                success && full && id.is_some_and(|id| Some(id.as_str()) == call.id.as_deref())
+            }
+            _ => false,
+        })
+    };
+    let mut found: Vec<Question> = Vec::new();
+    for call in calls.filter(plain) {
+        if let Some(line) = answer(call)
+            && found.iter().all(|(known, _)| known.command != call.command)
+        {
+            found.push((call.clone(), line.clone()));
+        }
+    }
+    found
+}
+
+/// A transcript with every frame of the agent changed.
+fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameText>) -> Transcript {
+    let records = golden.records.iter().flat_map(|record| match record {
+        Record::Received(line) => change(line).into_iter().map(Record::Received).collect(),
+        other => vec![other.clone()],
+    });
+    Transcript { header: golden.header.clone(), records: records.collect() }
+}
+
+/// The event within a frame.
+fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
+    match spec.framing {
+        Framing::JsonRpc { .. } => frame.get_mut("params"),
+        Framing::Enveloped if frame.get("event").is_some() => frame.get_mut("event"),
+        _ => Some(frame),
+    }
+}
+
+fn later(spec: &Spec, golden: &Transcript) -> Transcript {
+    let extra = json!({"kept": [1, null, {"a": ""}], "": false});
+    let mut first = true;
+    changed(golden, |line| {
+        let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return vec![line.clone()] };
+        let mut lines = Vec::new();
+        match route(spec, line) {
+            Ok(Routed::Event { .. }) => {
+                if let Some(body) = body(spec, &mut frame) {
+                    body["x_later"] = extra.clone();
+                }
+                lines.push(FrameText::from(frame.to_string()));
+                if std::mem::take(&mut first) {
+                    if let Some(body) = body(spec, &mut frame) {
+                        let session =
+                            spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
+                        *body = json!({"type": "x_later_event", "text": "nobody knows it"});
+                        session.into_iter().for_each(|(name, session)| body[name] = session);
+                    }
+                    lines.push(FrameText::from(frame.to_string()));
+                }
+            }
+            Ok(Routed::Answer { success: true, .. }) => {
+                let name = if spec.framing_is_flat() { "data" } else { "result" };
+                if let Some(data) =
+                    frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
+                {
+                    data.insert("x_later".to_owned(), extra.clone());
+                }
+                lines.push(FrameText::from(frame.to_string()));
+            }
+            _ => lines.push(line.clone()),
+        }
+        lines
+    })
+}
+
+fn separators(spec: &Spec, golden: &Transcript) -> Transcript {
+    changed(golden, |line| {
+        let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return vec![line.clone()] };
+        if matches!(route(spec, line), Ok(Routed::Event { .. }))
+            && let Some(body) = body(spec, &mut frame)
+        {
+            body["x_text"] = Value::from("a\u{2028}b\u{2029}c\u{85}d\re\u{feff}f🙂g");
+        }
+        vec![FrameText::from(frame.to_string())]
+    })
+}
+
+/// Asks two things, and is answered the other way around.
+fn crossed(spec: &Spec, one: &Question, other: &Question) -> Transcript {
+    let mut records: Vec<Record> = Vec::new();
+    for (at, (call, _)) in [one, other].into_iter().enumerate() {
+        records.push(Record::Sent(renamed(&call.line, at)));
+    }
+    for (at, (_, answer)) in [one, other].into_iter().enumerate().rev() {
+        records.push(Record::Received(renamed(answer, at)));
+    }
+    records.push(Record::Control(TranscriptControl::new("stdin_closed")));
+    records.push(exit(0));
+    transcript(spec, records)
+}
+
+/// The run goes as far as its beginning, a question is asked, and the agent is gone.
+fn dies(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
+    let begins = |record: &Record| match record {
+        Record::Received(line) => effect(spec, line) == Some(RunEffect::Begins),
+        _ => false,
+    };
+    let end = golden.records.iter().position(begins).map_or(golden.records.len(), |at| at + 1);
+    let mut records = golden.records[..end].to_vec();
+    records.push(Record::Sent(renamed(&question.line, 0)));
+    records.push(exit(3));
+    transcript(spec, records)
+}
+
+fn renamed(line: &FrameText, at: usize) -> FrameText {
+    let mut frame: Value = agentese::wire::decode(line.as_str()).unwrap_or_default();
+    frame["id"] = Value::from(format!("probe-{at}"));
+    FrameText::from(frame.to_string())
+}
+
+fn exit(code: i64) -> Record {
+    let mut control = TranscriptControl::new("exit");
+    control.code = Maybe::Value(code);
+    Record::Control(control)
+}
+
+fn transcript(spec: &Spec, records: Vec<Record>) -> Transcript {
+    let header = agentese::types::TranscriptHeader::new(1, spec.agent);
+    Transcript { header, records }
+}

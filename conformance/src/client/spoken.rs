@@ -1,0 +1,196 @@
+//! What the agent says: the lines of the transcript, with the ids of this client.
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::types::Direction;
+use serde_json::{Value, json};
+
+use super::ledger::{Answered, Asked, Failure, Said, Stray, Told};
+use super::stage::{Stage, Stop};
+
+/// What stands around the parameters of a dialog, in flat dialects.
+pub(super) const ENVELOPE: [&str; 3] = ["type", "id", "method"];
+
+impl Stage<'_> {
+    /// Says a line of the transcript, and notes what the client owes for it.
+    pub(super) async fn say(&mut self, line: &FrameText) -> Result<(), Stop> {
+        let routed = route(self.spec, line);
+        let line = match &routed {
+            Ok(Routed::Answer { id, command, .. }) => {
+                let id = id.as_ref().map(FrameText::as_str);
+                match self.ledger.call_of(id, command.as_deref()) {
+                    Some(call) => with_id(line, self.ledger.calls[call].sent.clone().flatten()),
+                    None => line.clone(),
+                }
+            }
+            _ => line.clone(),
+        };
+        let said = self.write(&line).await?;
+        match routed {
+            Ok(Routed::Answer { id, command, success, data, error }) => {
+                let id = id.as_ref().map(FrameText::as_str);
+                let call = self.ledger.call_of(id, command.as_deref());
+                let value = |text: Option<FrameText>| {
+                    text.and_then(|text| agentese::wire::decode(text.as_str()).ok()).unwrap_or(Value::Null)
+                };
+                let outcome = if success { Ok(value(data)) } else { Err(Failure::of(&value(error))) };
+                self.answered(
+                    call,
+                    id.is_none().then_some(command).flatten(),
+                    Answered { said, outcome, late: self.closing },
+                );
+                self.pay(&line).await?;
+            }
+            Ok(Routed::Event { body, .. }) => {
+                let body = body.as_ref().unwrap_or(&line);
+                let event = agentese::wire::decode(body.as_str()).unwrap_or(Value::Null);
+                self.ledger.events.push(Told { said, event });
+                if !self.closing {
+                    self.ledger.required = self.ledger.events.len();
+                }
+            }
+            Ok(Routed::Dialog { id, method, params }) => self.asks(said, &id, method, &params),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn asks(&mut self, said: Said, id: &FrameText, method: String, params: &FrameText) {
+        if self.closing {
+            return;
+        }
+        let Some(dialog) = self.spec.dialog(&method) else {
+            // It reaches no handler; what the library answers by itself is its own affair.
+            self.ledger.foreign.push(agentese::wire::decode(id.as_str()).unwrap_or_default());
+            return;
+        };
+        let mut params: Value = agentese::wire::decode(params.as_str()).unwrap_or_default();
+        if let Some(members) = params.as_object_mut().filter(|_| self.spec.framing_is_flat()) {
+            ENVELOPE.iter().for_each(|name| drop(members.shift_remove(*name)));
+        }
+        let id = agentese::wire::decode(id.as_str()).unwrap_or_default();
+        self.ledger.asked.push(Asked { said, id, method, params, answered: dialog.answered, reported: None });
+    }
+
+    fn answered(&mut self, call: Option<usize>, anonymous: Option<String>, answered: Answered) {
+        match call {
+            Some(at) => {
+                let call = &mut self.ledger.calls[at];
+                match (&call.answered, &answered.outcome) {
+                    (Some(_), Err(failure)) => call.late = Some(failure.clone()),
+                    (Some(_), Ok(_)) => {}
+                    (None, _) => call.answered = Some(answered),
+                }
+            }
+            None => {
+                let Err(failure) = answered.outcome else { return };
+                let names = |name: &str| anonymous.as_deref() == Some(name);
+                let parse = names(self.spec.edges.parse_command);
+                let strays = &self.ledger.strays;
+                let open = self.ledger.calls.iter().enumerate().position(|(at, call)| {
+                    let waits =
+                        call.answered.is_none() && !call.settled && !strays.iter().any(|it| it.call == at);
+                    waits && (parse || names(&call.planned.command))
+                });
+                if let Some(call) = open.filter(|_| !answered.late) {
+                    self.ledger.strays.push(Stray { said: answered.said, failure, call, settled: false });
+                }
+            }
+        }
+    }
+
+    /// Answers a command that the client sends by itself: now, or with the answer to the same command that
+    /// the transcript is about to have.
+    pub(super) async fn owe(&mut self, command: &str, id: Option<Value>) -> Result<(), Stop> {
+        self.owed.push((command.to_owned(), id));
+        let calls = &self.ledger.calls;
+        let soon = calls
+            .iter()
+            .any(|call| call.sent.is_some() && call.answered.is_none() && call.planned.command == command);
+        if soon { Ok(()) } else { self.pay_all(Some(command)).await }
+    }
+
+    /// Keeps an answer for commands that the client sends by itself, and gives it to those that wait.
+    async fn pay(&mut self, line: &FrameText) -> Result<(), Stop> {
+        let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { return Ok(()) };
+        let Some(command) = frame["command"].as_str().map(str::to_owned) else { return Ok(()) };
+        if frame["success"] == json!(true) {
+            self.last.insert(command.clone(), frame);
+        }
+        self.pay_all(Some(&command)).await
+    }
+
+    /// Answers what the client sent by itself and what is not answered yet; only one command's, where it is named.
+    pub(super) async fn pay_all(&mut self, only: Option<&str>) -> Result<(), Stop> {
+        let owed = std::mem::take(&mut self.owed);
+        for (command, id) in owed {
+            if only.is_some_and(|only| only != command) {
+                self.owed.push((command, id));
+                continue;
+            }
+            let answer = self.own_answer(&command, id);
+            self.write(&FrameText::from(answer.to_string())).await?;
+        }
+        Ok(())
+    }
+
+    fn own_answer(&self, command: &str, id: Option<Value>) -> Value {
+        let mut answer = match self.last.get(command) {
+            Some(answer) => answer.clone(),
+            None if self.spec.framing_is_flat() => {
+                json!({"type": "response", "command": command, "success": true, "data": {}})
+            }
+            None => json!({"jsonrpc": "2.0", "result": {}}),
+        };
+        let barrier = self.spec.run_end.barrier.filter(|barrier| barrier.command == command);
+        if let (Some(barrier), Some(data)) = (barrier, answer.get_mut("data")) {
+            // A client asks for this to know whether anything follows: what follows is in the transcript.
+            data[barrier.busy] = Value::Bool(false);
+        }
+        set_id(&mut answer, id);
+        answer
+    }
+
+    /// The data that a command of the library itself is answered with.
+    pub(super) fn own_data(&self, command: &str) -> Option<Value> {
+        self.own_answer(command, None).get("data").cloned()
+    }
+
+    /// Writes a line to the client.
+    async fn write(&mut self, line: &FrameText) -> Result<Said, Stop> {
+        self.recorder.received(line.as_str(), None);
+        let said = self.record(Direction::S2c, line.clone());
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        let Some(mouth) = &mut self.mouth else { return Ok(said) };
+        match mouth.say(&bytes).await {
+            Ok(()) => Ok(said),
+            // A client that has closed the connection need not read on.
+            Err(_) if self.closing => Ok(said),
+            Err(error) => {
+                let says = format!("the client took the agent down before it was told to close: {error}");
+                Err(self.failed("end", self.owes(says, &said)))
+            }
+        }
+    }
+}
+
+/// The line with another id.
+fn with_id(line: &FrameText, id: Option<Value>) -> FrameText {
+    let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
+    set_id(&mut frame, id);
+    FrameText::from(frame.to_string())
+}
+
+fn set_id(frame: &mut Value, id: Option<Value>) {
+    let Some(members) = frame.as_object_mut() else { return };
+    match id {
+        Some(id) => {
+            members.insert("id".to_owned(), id);
+        }
+        None => {
+            members.shift_remove("id");
+        }
+    }
+}

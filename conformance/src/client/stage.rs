@@ -1,0 +1,337 @@
+//! Playing a case with the sides swapped, move by move.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use agentese::framing::FrameText;
+use agentese::spec::{RunRole, Spec};
+use agentese::types::{
+    Direction, DriverAnswer, DriverCall, DriverClose, DriverInstruction, DriverReady, DriverStart,
+};
+use agentese::wire::Maybe;
+use serde_json::Value;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::{Instant, timeout_at};
+
+use super::checks::Checks;
+use super::driver::Driver;
+use super::heard::{Heard, listen, shown};
+use super::ledger::{Call, Ledger, Said};
+use super::plan::{Move, PlannedAnswer, PlannedCall};
+use super::relay::{Ending, Mouth};
+use crate::recording::Recorder;
+use crate::verdict::{Mismatch, Shown};
+
+/// How many frames before a mismatch are shown.
+const BEFORE: usize = 3;
+/// How long the driver may take to start the agent.
+const START: Duration = Duration::from_secs(30);
+/// How long the driver may say nothing while something of it is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the driver has to say why the client closed the agent's stdin: it may have crashed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What reaches the suite.
+pub(super) enum Input {
+    /// The agent's process is there.
+    Agent(OwnedReadHalf, Mouth),
+    /// The client sent a line.
+    Heard(Heard),
+    /// The client closed the agent's stdin.
+    HeardEnd,
+    /// The driver reports.
+    Report(FrameText),
+    /// The driver wrote what is no text.
+    BadReport(String),
+    /// The driver ended.
+    DriverEnd,
+}
+
+/// Why a case ended before its last move.
+pub(super) enum Stop {
+    /// A check failed; nothing that comes later can be judged.
+    Judged,
+    /// The library cannot do what the case wants.
+    Unsupported(String),
+    /// The driver or the suite failed.
+    Unclear(String),
+}
+
+/// What the client is to send next.
+pub(super) enum Awaited {
+    /// The command of a call.
+    Call(usize),
+    /// The answer to a dialog.
+    Answer(PlannedAnswer),
+}
+
+/// A case that is being played.
+pub(super) struct Stage<'a> {
+    pub(super) spec: &'static Spec,
+    pub(super) recorder: &'a Recorder,
+    pub(super) driver: Driver,
+    pub(super) inbox: UnboundedReceiver<Input>,
+    /// Hands the inbox's other end to who reads for it.
+    pub(super) readers: UnboundedSender<Input>,
+    pub(super) patience: f64,
+    /// Whether the agent of the transcript ends while it works.
+    pub(super) cut: bool,
+    pub(super) checks: Checks,
+    pub(super) ledger: Ledger,
+    pub(super) mouth: Option<Mouth>,
+    pub(super) ready: Option<DriverReady>,
+    pub(super) awaited: Option<Awaited>,
+    /// Commands of the library itself that have no answer yet: names and ids.
+    pub(super) owed: Vec<(String, Option<Value>)>,
+    /// The last success of each command.
+    pub(super) last: HashMap<String, Value>,
+    /// How many records there are.
+    pub(super) records: usize,
+    /// Every line, in order.
+    pub(super) lines: Vec<(Direction, Said)>,
+    /// The driver was told to close.
+    pub(super) closing: bool,
+    pub(super) client_closed: bool,
+    pub(super) agent_ended: bool,
+    /// The driver said that everything is closed.
+    pub(super) closed: bool,
+    pub(super) driver_ended: bool,
+}
+
+impl Stage<'_> {
+    /// Plays the moves to their end.
+    pub(super) async fn play(&mut self, start: DriverStart, moves: &[Move]) -> Result<(), Stop> {
+        self.tell(&DriverInstruction::Start(start)).await?;
+        if !self.wait(START, |stage| stage.ready.is_some() && stage.mouth.is_some()).await? {
+            let what = if self.mouth.is_none() { "started the agent" } else { "reported `ready`" };
+            return Err(Stop::Unclear(format!("the driver has not {what} within {} s", START.as_secs())));
+        }
+        for step in moves {
+            match step {
+                Move::Say(line) => self.say(line).await?,
+                Move::Call(call) => self.calls(call).await?,
+                Move::Answer(answer) => self.answers(answer).await?,
+                Move::Close => self.closes().await?,
+                Move::End(code) => self.ends(*code).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn calls(&mut self, planned: &PlannedCall) -> Result<(), Stop> {
+        self.settle().await?;
+        let at = self.ledger.calls.len();
+        let name = format!("c{}", at + 1);
+        let starts = self.spec.command(&planned.command).is_some_and(|spec| spec.run == RunRole::Starts);
+        let call = DriverCall::new(&name, &planned.command, planned.params.clone());
+        self.ledger.calls.push(Call {
+            name,
+            planned: planned.clone(),
+            starts,
+            sent: None,
+            answered: None,
+            late: None,
+            settled: false,
+            run_over: false,
+        });
+        self.awaited = Some(Awaited::Call(at));
+        self.tell(&DriverInstruction::Call(call)).await?;
+        if !self.wait(self.limit(), |stage| stage.awaited.is_none()).await? {
+            let says = format!("`{}` was called, and the client sent nothing", planned.command);
+            return Err(self.off_expecting("commands", says, &planned.line));
+        }
+        Ok(())
+    }
+
+    async fn answers(&mut self, planned: &PlannedAnswer) -> Result<(), Stop> {
+        self.settle().await?;
+        let asked = self.ledger.asked.iter().rev().find(|asked| asked.id == planned.id);
+        let Some(dialog) = asked.and_then(|asked| asked.reported.clone()) else {
+            return Err(Stop::Unclear(format!("the transcript answers {}, which nobody asked", planned.id)));
+        };
+        let mut answer = DriverAnswer::new(dialog);
+        answer.answer = planned.members.clone().map_or(Maybe::Null, Maybe::Value);
+        self.awaited = Some(Awaited::Answer(planned.clone()));
+        self.tell(&DriverInstruction::Answer(answer)).await?;
+        if !self.wait(self.limit(), |stage| stage.awaited.is_none()).await? {
+            let says = "the dialog was answered, and the client sent nothing".to_owned();
+            return Err(self.off_expecting("dialogs", says, &planned.line));
+        }
+        Ok(())
+    }
+
+    async fn closes(&mut self) -> Result<(), Stop> {
+        self.settle().await?;
+        self.settle_rest().await?;
+        self.close().await?;
+        if !self.wait(self.limit(), |stage| stage.client_closed).await? {
+            return Err(
+                self.off("end", "the connection was closed, and the agent's stdin was not".to_owned())
+            );
+        }
+        Ok(())
+    }
+
+    async fn ends(&mut self, code: i64) -> Result<(), Stop> {
+        if !self.closing {
+            self.settle().await?;
+            if self.client_closed {
+                return Err(self.hung_up());
+            }
+        }
+        self.pay_all(None).await?;
+        let signal = i32::try_from(-code).ok().filter(|signal| *signal > 0);
+        let ending = Ending { code: i32::try_from(code).unwrap_or(1), signal, stderr: String::new() };
+        self.recorder.exit("exit", Some(code), None);
+        self.records += 1;
+        self.agent_ended = true;
+        if let Some(mouth) = self.mouth.take() {
+            // Where the client took its end of the pipes away, there is nobody to tell.
+            let _ = mouth.end(&ending).await;
+        }
+        if !self.closing {
+            self.settle().await?;
+            if !self.wait(self.limit(), |stage| stage.ledger.terminated.is_some()).await? {
+                return Err(self.off("end", "the agent ended, and `terminated` was not reported".to_owned()));
+            }
+            self.judge_exit(code);
+            self.settle_notices().await?;
+            self.close().await?;
+        }
+        if !self.wait(self.limit(), |stage| stage.closed && stage.driver_ended).await? {
+            let says = if self.closed {
+                "`closed` was reported, and the driver did not end"
+            } else {
+                "`closed` was not reported"
+            };
+            return Err(self.off("end", says.to_owned()));
+        }
+        self.judge_pending();
+        Ok(())
+    }
+
+    async fn close(&mut self) -> Result<(), Stop> {
+        self.closing = true;
+        self.tell(&DriverInstruction::Close(DriverClose::new())).await?;
+        self.driver.hang_up().await;
+        Ok(())
+    }
+
+    async fn tell(&mut self, instruction: &DriverInstruction) -> Result<(), Stop> {
+        match self.driver.tell(instruction).await {
+            Ok(()) => Ok(()),
+            // Why it reads no more is on its way.
+            Err(_) => self
+                .wait(self.limit(), |_| false)
+                .await
+                .and_then(|_| Err(Stop::Unclear("the driver does not read its instructions".to_owned()))),
+        }
+    }
+
+    pub(super) fn limit(&self) -> Duration {
+        PATIENCE.mul_f64(self.patience)
+    }
+
+    /// Takes what comes until something is true; false where nothing came for the limit.
+    pub(super) async fn wait(
+        &mut self,
+        limit: Duration,
+        until: impl Fn(&Self) -> bool,
+    ) -> Result<bool, Stop> {
+        let last = Instant::now() + limit * 10;
+        loop {
+            if until(self) {
+                return Ok(true);
+            }
+            let hung_up = self.client_closed && !self.closing && !self.agent_ended;
+            let deadline = last.min(Instant::now() + if hung_up { limit.min(LAST_WORDS) } else { limit });
+            match timeout_at(deadline, self.inbox.recv()).await {
+                Ok(Some(input)) => self.take(input).await?,
+                Ok(None) | Err(_) if hung_up => return Err(self.hung_up()),
+                Ok(None) | Err(_) => return Ok(false),
+            }
+        }
+    }
+
+    /// The client closed the agent's stdin before it was told to, and the driver is still there.
+    fn hung_up(&mut self) -> Stop {
+        self.off("end", "the client closed the agent's stdin, and nobody asked it to".to_owned())
+    }
+
+    async fn take(&mut self, input: Input) -> Result<(), Stop> {
+        match input {
+            Input::Agent(ears, mouth) => {
+                self.mouth = Some(mouth);
+                tokio::spawn(listen(ears, self.readers.clone()));
+            }
+            Input::Heard(heard) => return self.heard(heard).await,
+            Input::HeardEnd => self.client_closed = true,
+            Input::Report(line) => return self.told(&line),
+            Input::BadReport(reason) => {
+                return Err(self.off("driver", format!("a report cannot be read: {reason}")));
+            }
+            Input::DriverEnd => {
+                self.driver_ended = true;
+                if !self.closed {
+                    let last = self.driver.last_words().map(|line| format!(", last on its stderr: {line}"));
+                    let says =
+                        format!("the driver ended before it reported `closed`{}", last.unwrap_or_default());
+                    if self.ready.is_none() {
+                        return Err(Stop::Unclear(says));
+                    }
+                    return Err(self.off("driver", says));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a line among the records.
+    pub(super) fn record(&mut self, dir: Direction, line: FrameText) -> Said {
+        let said = Said { record: self.records, line };
+        self.records += 1;
+        self.lines.push((dir, said.clone()));
+        said
+    }
+
+    /// The few lines before a record.
+    pub(super) fn before(&self, record: usize) -> Vec<Shown> {
+        let end = self.lines.partition_point(|(_, said)| said.record < record);
+        let lines = &self.lines[end.saturating_sub(BEFORE)..end];
+        lines.iter().map(|(dir, said)| shown(said.record, *dir, said.line.as_str())).collect()
+    }
+
+    /// A check failed, and nothing later can be judged.
+    pub(super) fn failed(&mut self, check: &'static str, mismatch: Mismatch) -> Stop {
+        self.checks.fail(check, mismatch);
+        Stop::Judged
+    }
+
+    /// As [`Stage::failed`], in words alone.
+    pub(super) fn off(&mut self, check: &'static str, says: String) -> Stop {
+        let mismatch = self.plain(says);
+        self.failed(check, mismatch)
+    }
+
+    fn off_expecting(&mut self, check: &'static str, says: String, line: &FrameText) -> Stop {
+        let mut mismatch = self.plain(says);
+        mismatch.expected = Some(shown(self.records, Direction::C2s, line.as_str()));
+        self.failed(check, mismatch)
+    }
+
+    pub(super) fn plain(&self, says: String) -> Mismatch {
+        Mismatch { says, before: self.before(self.records), ..Mismatch::default() }
+    }
+
+    /// A mismatch about a line of the agent.
+    pub(super) fn owes(&self, says: String, said: &Said) -> Mismatch {
+        let expected = Some(shown(said.record, Direction::S2c, said.line.as_str()));
+        Mismatch { says, expected, before: self.before(said.record), ..Mismatch::default() }
+    }
+
+    pub(super) fn nothing(&self) -> Said {
+        Said { record: self.records, line: FrameText::from("") }
+    }
+}

@@ -1,0 +1,49 @@
+//! The driver of the Rust library passes every case that a client can play, in all dialects.
+
+use agentese_conformance::verdict::Verdict;
+
+use crate::support::{cases, client, example, judge, told, verdict};
+
+/// `made`: how many cases there are that are made for clients. `least`: how many cases have to have been
+/// played in all; the others are none for clients, and say why.
+async fn passes(dialect: &str, made: usize, least: usize) {
+    let (cases, extra) = cases(dialect);
+    assert_eq!(extra.len(), made, "{dialect}: cases that are made for clients");
+    let judged = judge(&cases, &extra, &client(&[&example("rust_driver")], 3.0)).await;
+    let wrong: Vec<String> = judged
+        .iter()
+        .filter(|judged| !matches!(verdict(judged), Verdict::Pass | Verdict::NotApplicable))
+        .map(|judged| format!("{} {:?}: {}", judged.case.name, verdict(judged), told(judged).join("; ")))
+        .collect();
+    assert!(wrong.is_empty(), "{dialect}:\n{}", wrong.join("\n"));
+    let passed = judged.iter().filter(|judged| verdict(judged) == Verdict::Pass).count();
+    assert!(passed >= least, "{dialect}: only {passed} cases were played");
+    for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::NotApplicable) {
+        assert_eq!(told(judged).len(), 1, "{dialect}/{} says why it is none for clients", judged.case.name);
+    }
+}
+
+#[tokio::test]
+async fn pi() {
+    passes("pi", 4, 88).await;
+}
+
+#[tokio::test]
+async fn omp() {
+    passes("omp", 4, 73).await;
+}
+
+#[tokio::test]
+async fn pisces() {
+    passes("pisces", 4, 40).await;
+}
+
+#[tokio::test]
+async fn operator() {
+    passes("operator", 2, 5).await;
+}
+
+#[tokio::test]
+async fn opal() {
+    passes("opal", 4, 21).await;
+}

@@ -1,0 +1,59 @@
+//! What the tests share: the drivers' programs, and playing many cases at once.
+
+use std::path::{Path, PathBuf};
+
+use agentese::types::{CheckLevel, Scenario};
+use agentese_conformance::Suite;
+use agentese_conformance::client::{Client, Probe, probes, run_client};
+use agentese_conformance::judge::Judged;
+use agentese_conformance::run::{Ran, RunOptions};
+use agentese_conformance::verdict::{Outcome, Verdict};
+
+/// The suite's program.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
+
+/// The program of a driver, an example of this crate.
+pub fn example(name: &str) -> String {
+    let path = Path::new(PROGRAM).with_file_name("examples").join(name);
+    assert!(path.exists(), "{} is not built: cargo build -p agentese-conformance --examples", path.display());
+    path.to_string_lossy().into_owned()
+}
+
+/// A client that is judged; `patience` is for waits that come to their end.
+pub fn client(driver: &[&str], patience: f64) -> Client {
+    let driver = driver.iter().map(|word| (*word).to_owned()).collect();
+    Client { driver, program: PathBuf::from(PROGRAM), patience }
+}
+
+/// All cases for clients of a dialect, and those of them that are made for clients.
+pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<Probe>) {
+    let suite = Suite::embedded();
+    let extra = probes(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
+    let mut cases = suite.cases(dialect).unwrap();
+    cases.extend(extra.iter().map(|(case, _)| case.clone()));
+    (cases, extra)
+}
+
+/// Plays cases to a client, four at a time.
+pub async fn judge(cases: &[Scenario], extra: &[Probe], client: &Client) -> Vec<Judged> {
+    let options = RunOptions { jobs: 4, ..RunOptions::default() };
+    let run = run_client(&Suite::embedded(), cases, extra, client, &options, &mut |_| {}).await.unwrap();
+    run.ran.into_iter().map(|Ran { judged, .. }| judged).collect()
+}
+
+/// The verdict on a case where all checks of weight count.
+pub fn verdict(judged: &Judged) -> Verdict {
+    judged.verdict(CheckLevel::Should)
+}
+
+/// What is wrong, in words; nothing where a case passed.
+pub fn told(judged: &Judged) -> Vec<String> {
+    let findings = judged.findings.iter().filter_map(|finding| match &finding.outcome {
+        Outcome::Failed(mismatch) => Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.says)),
+        Outcome::Allowed { allowance, mismatch } => {
+            Some(format!("{} by {allowance} {}: {}", finding.check, mismatch.path, mismatch.says))
+        }
+        _ => None,
+    });
+    findings.chain(judged.set_aside.iter().map(|(_, reason)| reason.clone())).collect()
+}

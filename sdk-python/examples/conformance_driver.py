@@ -1,0 +1,136 @@
+"""The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each a
+line of JSON, as docs/conformance-clients.md has them."""
+
+import asyncio
+import importlib
+import importlib.metadata
+import json
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+
+from agentese import AgenteseError, RefusedError, TerminatedError, TimedOutError
+from agentese.aio import AsyncRunBase
+
+Json = dict[str, Any]
+
+
+def report(kind: str, /, **members: Any) -> None:
+    sys.stdout.write(json.dumps({"report": kind, **members}) + "\n")
+    sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """What a decoded value was decoded from."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def failure(error: AgenteseError) -> tuple[str, Json]:
+    if isinstance(error, RefusedError):
+        return "refused", {"message": error.message, "code": error.code}
+    kinds = ((TerminatedError, "terminated"), (TimedOutError, "timed_out"))
+    return next((kind for of, kind in kinds if isinstance(error, of)), "failed"), {"message": str(error)}
+
+
+class Asked:
+    """Reports dialogs; each waits until the suite has said how to answer it."""
+
+    WIRE: ClassVar = {"set_status": "setStatus", "set_widget": "setWidget", "set_title": "setTitle"}
+
+    def __init__(self, dialect: str) -> None:
+        self.prefix = "client/" if dialect == "opal" else ""
+        self.waiting: list[asyncio.Future[Any]] = []
+
+    def __getattr__(self, name: str) -> Callable[[Any], Awaitable[Any]]:
+        async def ask(dialog: Any) -> Any:
+            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self.waiting.append(answer)
+            method = self.prefix + self.WIRE.get(name, name)
+            report("dialog", dialog=str(len(self.waiting)), method=method, params=plain(dialog))
+            return await answer
+
+        return ask
+
+    def answer(self, dialog: str, members: Json | None) -> None:
+        """The library takes the value of the answer's one member; nothing dismisses the dialog."""
+        self.waiting[int(dialog) - 1].set_result(next(iter(members.values())) if members else None)
+
+
+class Driver:
+    def __init__(self, told: Json) -> None:
+        name = told["dialect"].partition("@")[0]
+        module = importlib.import_module(f"agentese.{name}")
+        self.asked = Asked(name)
+        self.client = module.AsyncClient.spawn(told["command"], dialogs=self.asked, revision=told["dialect"])
+        self.tasks = [asyncio.create_task(self.listen(self.client.events()))]
+        # In this dialect the answer comes at the end, and the run is the call.
+        self.answers_at_the_end = name == "operator"
+        own = ["get_state"] if hasattr(self.client, "get_state") else []
+        version = importlib.metadata.version("agentese")
+        report("ready", driver=1, library=f"agentese {version} (Python)", runs=True, sends=own)
+
+    async def listen(self, events: Any) -> None:
+        try:
+            async for event in events:
+                report("event", event=plain(event))
+        except TerminatedError as end:
+            if end.termination.cause != "closed":
+                report("terminated", code=end.exit_code, signal=end.signal)
+
+    async def call(self, call: str, command: str, params: Json) -> None:
+        helper = getattr(self.client, command.replace("/", "_"))
+        names = {name: re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name) for name in params}
+        try:
+            value = await helper(**{names[name]: value for name, value in params.items()})
+            if isinstance(value, AsyncRunBase):
+                await self.run(call, value)
+            else:
+                report("result", call=call, value=plain(value))
+        except AgenteseError as error:
+            kind, members = failure(error)
+            report("error", call=call, kind=kind, **members)
+
+    async def run(self, call: str, run: AsyncRunBase[Any, Any]) -> None:
+        if not self.answers_at_the_end:
+            report("result", call=call, value=run.answer)
+        try:
+            await run.result()
+        except AgenteseError as error:
+            if self.answers_at_the_end:
+                raise
+            kind, members = failure(error)
+            report("run_end", call=call, error=kind, message=members["message"])
+            return
+        if self.answers_at_the_end:
+            report("result", call=call)
+        report("run_end", call=call)
+
+    async def close(self) -> None:
+        await self.client.close()
+        await asyncio.gather(*self.tasks)
+        report("closed")
+
+
+async def main() -> None:
+    loop = asyncio.get_running_loop()
+    driver: Driver | None = None
+    while line := await loop.run_in_executor(None, sys.stdin.buffer.readline):
+        told: Json = json.loads(line)
+        instruction = told.pop("instruction")
+        if driver is None:
+            driver = Driver(told)
+        elif instruction == "call":
+            driver.tasks.append(asyncio.create_task(driver.call(**told)))
+        elif instruction == "answer":
+            driver.asked.answer(told["dialog"], told.get("answer"))
+        else:
+            await driver.close()
+            return
+
+
+asyncio.run(main())

@@ -1,0 +1,150 @@
+//! The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on
+//! stdout, each a line of JSON, as `docs/conformance-clients.md` has them.
+#![expect(clippy::print_stdout, reason = "it reports on stdout")]
+
+use std::io::BufRead as _;
+use std::sync::{Arc, Mutex};
+
+use agentese::dialog::{DialogSink, Members};
+use agentese::spec::{Answer, Dialect, RunRole};
+use agentese::types::{DriverCall, DriverInstruction as Instruction, DriverStart};
+use agentese::wire::{Answered as _, Named as _};
+use agentese::{ChildOptions, Error, ErrorKind, Events, RpcClient, Run, omp, opal, operator, pi, pisces};
+use futures::future::BoxFuture;
+use serde::ser::{SerializeMap as _, Serializer as _};
+use serde_json::{Map, Value, from_str, from_value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+type Inbox = mpsc::Receiver<Instruction>;
+type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
+
+fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
+    let refused = error.refused();
+    let message = refused.map_or_else(|| error.to_string(), |refused| refused.message.clone());
+    let why = match error.kind() {
+        ErrorKind::Refused => "refused",
+        ErrorKind::Terminated => "terminated",
+        ErrorKind::TimedOut | ErrorKind::Stalled => "timed_out",
+        _ => "failed",
+    };
+    json!({"report": report, "call": call, kind: why, "message": message, "code": refused.and_then(|it| it.code)})
+}
+
+/// Reports dialogs; each waits until the suite has said how to answer it.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<Option<oneshot::Sender<Option<Members>>>>>>);
+
+impl<D: Dialect> DialogSink<D> for Asked {
+    fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>> {
+        let mut map = serde_json::value::Serializer.serialize_map(None).unwrap();
+        let params = dialog.encode(&mut map).and_then(|()| map.end()).unwrap();
+        let (answer, answered) = oneshot::channel();
+        let mut waiting = self.0.lock().unwrap();
+        waiting.push(Some(answer));
+        let name = waiting.len().to_string();
+        println!(
+            "{}",
+            json!({"report": "dialog", "dialog": name, "method": dialog.name(), "params": params})
+        );
+        Box::pin(async move { answered.await.unwrap_or_default() })
+    }
+}
+
+async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D>) {
+    let DriverCall { call, command, params, .. } = told;
+    let spec = client.spec().command(&command);
+    let failed = |error| println!("{}", failure("error", &call, "kind", &error));
+    // Through the declared type, where the data fits one.
+    let result = |data: Value| {
+        let text = (!data.is_null()).then(|| data.to_string());
+        let reply = D::Reply::decode(&command, text.as_deref()).and_then(Result::ok);
+        let typed = reply.and_then(|reply| from_str(&reply.encode().ok()??).ok());
+        println!("{}", json!({"report": "result", "call": call, "value": typed.unwrap_or(data)}));
+    };
+    if spec.is_none_or(|spec| spec.run != RunRole::Starts) {
+        return client.request(&command, &params).await.map_or_else(failed, result);
+    }
+    let Ok(run) = start(client, command.clone(), params).await.map_err(failed) else { return };
+    // Where the answer comes at the end, the run is the call.
+    let whole = spec.is_some_and(|spec| spec.answer == Answer::Done);
+    (!whole).then(|| result(run.answer().and_then(|data| from_str(data.as_str()).ok()).unwrap_or_default()));
+    match run.result().await {
+        Err(error) if whole => failed(error),
+        Err(error) => println!("{}", failure("run_end", &call, "error", &error)),
+        Ok(_) => {
+            whole.then(|| result(Value::Null));
+            println!("{}", json!({"report": "run_end", "call": call}));
+        }
+    }
+}
+
+/// Reports all events, and the end where the agent came to it by itself.
+async fn listen<D: Dialect>(client: RpcClient<D>, mut events: Events<D>) {
+    while let Some(Ok(event)) = events.next_raw().await {
+        let typed = event.decode().ok().and_then(|event| serde_json::to_value(event).ok());
+        let event = typed.or_else(|| from_str(event.body().as_str()).ok());
+        println!("{}", json!({"report": "event", "event": event}));
+    }
+    let end = client.terminated().await;
+    if !end.is_closed_by_us() {
+        let exit = end.exit().cloned().unwrap_or_default();
+        println!("{}", json!({"report": "terminated", "code": exit.code, "signal": exit.signal}));
+    }
+}
+
+async fn drive<D: Dialect>(told: DriverStart, mut inbox: Inbox, start: Start<D>) -> Result<(), Error> {
+    let asked = Asked::default();
+    let (program, arguments) = told.command.split_first().unwrap();
+    let builder = RpcClient::<D>::builder().revision(&told.dialect)?.dialogs(asked.clone());
+    let client = builder.spawn(ChildOptions::new(program).args(arguments))?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(listen(client.clone(), client.events()?));
+    let own: Vec<&str> = client.spec().run_end.barrier.iter().map(|barrier| barrier.command).collect();
+    let library = concat!("agentese ", env!("CARGO_PKG_VERSION"), " (Rust)");
+    println!("{}", json!({"report": "ready", "driver": 1, "library": library, "runs": true, "sends": own}));
+    while let Some(instruction) = inbox.recv().await {
+        match instruction {
+            Instruction::Call(told) => drop(tasks.spawn(call(client.clone(), told, start))),
+            Instruction::Answer(told) => {
+                let answer = asked.0.lock().unwrap()[told.dialog.parse::<usize>().unwrap() - 1].take();
+                let _ = answer.unwrap().send(told.answer.into_option());
+            }
+            _ => break,
+        }
+    }
+    client.close().await;
+    while tasks.join_next().await.is_some() {}
+    println!("{}", json!({"report": "closed"}));
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let (told, mut inbox) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        let lines = std::io::stdin().lock().lines().map_while(Result::ok);
+        lines.for_each(|line| drop(told.blocking_send(from_str(&line).unwrap())));
+    });
+    let Some(Instruction::Start(told)) = inbox.recv().await else { return Ok(()) };
+    macro_rules! drive {
+        ($dialect:ty, $($command:pat => $helper:ident),*) => {
+            drive::<$dialect>(told, inbox, |client, command, params| Box::pin(async move {
+                match &*command { $($command => client.$helper(from_value(params.into()).unwrap()).await),* }
+            })).await
+        };
+    }
+    match told.dialect.split('@').next() {
+        Some("pi") => drive!(pi::Pi, _ => prompt_with),
+        Some("omp") => drive!(omp::Omp, "prompt" => prompt_with, _ => abort_and_prompt_with),
+        Some("pisces") => drive!(pisces::Pisces, "prompt" => prompt_with, _ => abort_and_prompt_with),
+        Some("operator") => drive!(operator::Operator, _ => prompt_with),
+        _ => {
+            drive::<opal::Opal>(told, inbox, |client, _, params| {
+                let text = move |name| params[name].as_str().unwrap().to_owned();
+                Box::pin(async move { client.agent_prompt(text("session_id"), text("text")).await })
+            })
+            .await
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/**
+ * The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each
+ * a line of JSON, as docs/conformance-clients.md has them.
+ */
+
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { createInterface } from "node:readline";
+
+import { AgentError, RefusedError, type RpcClient, StalledError, Termination, TimedOutError } from "agentese";
+import { omp, opal, operator, pi, pisces } from "agentese";
+import { spawn } from "agentese/stdio";
+
+type Json = Record<string, unknown>;
+type Types = Parameters<typeof spawn>[0] extends new (...args: never) => RpcClient<infer T> ? T : never;
+type Client = RpcClient<Types>;
+interface Instruction {
+  instruction: "start" | "call" | "answer" | "close";
+  dialect: string;
+  command: string;
+  call: string;
+  params: Json;
+  dialog: string;
+  answer?: Json | null;
+}
+interface Run {
+  readonly answer: unknown;
+  result(): Promise<unknown>;
+}
+
+const dialects: Record<string, { Client: unknown; spec: unknown }> = { pi, omp, pisces, operator, opal };
+
+function report(kind: string, members: Json = {}): void {
+  process.stdout.write(`${JSON.stringify({ report: kind, ...members })}\n`);
+}
+
+function failure(error: unknown): { kind: string; message: string; code?: number | undefined } {
+  if (error instanceof RefusedError) return { kind: "refused", message: error.reason, code: error.code };
+  if (!(error instanceof AgentError)) throw error;
+  const { message } = error;
+  if (error instanceof Termination) return { kind: "terminated", message };
+  return { kind: error instanceof TimedOutError || error instanceof StalledError ? "timed_out" : "failed", message };
+}
+
+/** Dialogs that wait until the suite has said how to answer them. */
+const waiting: ((answer: unknown) => void)[] = [];
+
+function handlers(spec: Client["spec"]): Json {
+  const asks = (method: string) => (params: unknown): Promise<unknown> =>
+    new Promise((resolve) => {
+      report("dialog", { dialog: String(waiting.push(resolve)), method, params });
+    });
+  return Object.fromEntries(Object.entries(spec.dialogs).map(([method, { name }]) => [name, asks(method)]));
+}
+
+/** What still has to be reported. */
+const tasks: Promise<void>[] = [];
+
+async function start({ dialect, command }: { dialect: string; command: string[] }): Promise<Client> {
+  const { Client: make, spec } = dialects[dialect.split("@")[0] ?? ""] as { Client: Parameters<typeof spawn>[0]; spec: Client["spec"] };
+  const client: Client = await spawn(make, command, { dialogs: handlers(spec), revision: dialect } as object);
+  tasks.push(listen(client));
+  const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve("agentese/package.json")), "utf8")) as Json;
+  const { barrier } = client.spec.runEnd;
+  report("ready", { driver: 1, library: `agentese ${version} (TypeScript)`, runs: true, sends: barrier ? [barrier.command] : [] });
+  return client;
+}
+
+async function listen(client: Client): Promise<void> {
+  try {
+    for await (const event of client.events()) {
+      report("event", { event: event.type === "(unknown)" ? (event as unknown as { value: Json }).value : event });
+    }
+  } catch (error) {
+    if (!(error instanceof Termination)) throw error;
+    if (error.isClosedByUs) return;
+    const { code, signal } = error.exit ?? {};
+    report("terminated", { code, signal: signal == null ? null : constants.signals[signal as NodeJS.Signals] });
+  }
+}
+
+async function call(client: Client, { call, command, params }: Instruction): Promise<void> {
+  const row = client.spec.commands[command];
+  // Where the answer comes at the end, the run is the call.
+  const whole = row?.answer === undefined;
+  try {
+    const helper = command.replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
+    const value = await (client as unknown as Record<string, (params: Json) => Promise<unknown>>)[helper]?.(params);
+    if (row?.run !== "starts") return report("result", { call, value });
+    const run = value as Run;
+    if (!whole) report("result", { call, value: run.answer });
+    await run.result().then(
+      () => {
+        if (whole) report("result", { call });
+        report("run_end", { call });
+      },
+      (error: unknown) => {
+        if (whole) throw error;
+        const { kind, message } = failure(error);
+        report("run_end", { call, error: kind, message });
+      },
+    );
+  } catch (error) {
+    report("error", { call, ...failure(error) });
+  }
+}
+
+let client: Client | undefined;
+for await (const line of createInterface({ input: process.stdin })) {
+  const told = JSON.parse(line) as Instruction;
+  if (client === undefined) {
+    client = await start(told as unknown as { dialect: string; command: string[] });
+  } else if (told.instruction === "call") {
+    tasks.push(call(client, told));
+  } else if (told.instruction === "answer") {
+    // The library takes the value of the answer's one member; nothing dismisses the dialog.
+    waiting[Number(told.dialog) - 1]?.(Object.values(told.answer ?? {})[0]);
+  } else {
+    await client.close();
+    await Promise.all(tasks);
+    report("closed");
+    break;
+  }
+}
