@@ -27,7 +27,10 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     let finding = |level, outcome| Some(Finding { check: "end".to_owned(), level, outcome });
     let level = case.level.unwrap_or(CheckLevel::Should);
     let Some(came) = end(case, observed) else {
-        return finding(level, Outcome::Unclear("the transcript does not say how the agent ended".to_owned()));
+        return finding(
+            level,
+            Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
+        );
     };
     if crashed(came) && !wanted.is_some_and(crashed) {
         let signal = came.code.map_or(0, |code| -code);

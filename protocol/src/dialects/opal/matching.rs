@@ -59,7 +59,10 @@ pub const MATCHING: Matching = Matching {
     strands: &["session_id", "sub_session_id"],
     dialog_marks: &["title", "question", "prompt"],
     slips: &[],
-    deltas: &[Delta { event: "message_delta", text: "delta" }, Delta { event: "thinking_delta", text: "delta" }],
+    deltas: &[
+        Delta { event: "message_delta", text: "delta" },
+        Delta { event: "thinking_delta", text: "delta" },
+    ],
     snapshots: None,
     tools: Some(Tools {
         begins: "tool_execution_start",
@@ -104,10 +107,7 @@ pub const MATCHING: Matching = Matching {
             holds: Holds::Everywhere,
             says: "other models and providers are listed",
             reason: "the document lists none",
-            form: Form::OtherEntries(&[
-                ("*", "models", &["provider", "id"]),
-                ("*", "providers", &["id"]),
-            ]),
+            form: Form::OtherEntries(&[("*", "models", &["provider", "id"]), ("*", "providers", &["id"])]),
         },
         Allowance {
             name: "session-folder",
