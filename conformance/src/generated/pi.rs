@@ -292,6 +292,9 @@ pub static TABLES: Tables = Tables {
             "message.toolCallId",
             "message.customType",
         ],
+        fine_marks: &[
+            "message.content",
+        ],
         strands: &[],
         dialog_marks: &[
             "title",

@@ -17,18 +17,12 @@ pub(super) struct Item {
     pub(super) name: String,
     /// The event without snapshots.
     pub(super) value: Value,
-    /// Its place among the events of the transcript.
-    pub(super) at: usize,
     /// The pieces, as long as they are joined.
     pieces: Option<Vec<String>>,
 }
 
 /// The events of a transcript as they are compared.
-pub(super) fn prepare(
-    rules: &Rules,
-    events: &[Frame],
-    overlapping: &std::collections::HashSet<String>,
-) -> Vec<Item> {
+pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collections::HashSet<String>) -> Vec<Item> {
     let matching = &rules.tables.matching;
     let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref()).map(|shows| shows.event);
     let mut items: Vec<Item> = Vec::with_capacity(events.len());
@@ -37,11 +31,9 @@ pub(super) fn prepare(
         if shows == Some(event.name.as_str()) {
             continue;
         }
-        let snapshots =
-            matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
+        let snapshots = matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
         let value = path::without(&event.value, snapshots.unwrap_or_default());
-        let mut item =
-            Item { record: event.record, lines: 1, name: event.name.clone(), value, at, pieces: None };
+        let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, pieces: None };
         take_pieces(rules, &mut item);
         if let Some(last) = items.last_mut()
             && joins(last, &item)
@@ -51,17 +43,12 @@ pub(super) fn prepare(
             items.push(item);
         }
     }
-    items.retain(|item| {
-        item.pieces.as_ref().is_none_or(|pieces| pieces.iter().any(|piece| !piece.is_empty()))
-    });
     items.iter_mut().for_each(|item| give_back(rules, item));
     items
 }
 
 fn take_pieces(rules: &Rules, item: &mut Item) {
-    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
-        return;
-    };
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
     let texts = path::all(&item.value, delta.text);
     if texts.is_empty() || !texts.iter().all(|text| text.is_string()) {
         return;
@@ -90,9 +77,7 @@ fn join(last: &mut Item, item: Item) {
 
 fn give_back(rules: &Rules, item: &mut Item) {
     let Some(pieces) = item.pieces.take() else { return };
-    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
-        return;
-    };
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
     let mut pieces = pieces.into_iter();
     path::change(&mut item.value, delta.text, &mut |text| {
         if let Some(piece) = pieces.next() {
@@ -101,9 +86,12 @@ fn give_back(rules: &Rules, item: &mut Item) {
     });
 }
 
-/// What tells an event from others of its type.
-pub(super) fn mark(rules: &Rules, item: &Item) -> String {
-    let marks = rules.tables.matching.marks.iter().filter_map(|mark| path::get(&item.value, mark));
+/// What tells an event from others of its type; `finely` where some may be missing.
+pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
+    let matching = &rules.tables.matching;
+    let fine = matching.fine_marks.iter().filter(|_| finely);
+    let paths = matching.marks.iter().chain(fine);
+    let marks = paths.filter_map(|mark| path::get(&item.value, mark)).filter(|value| !value.is_object());
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
 }
 

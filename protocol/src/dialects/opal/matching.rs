@@ -2,7 +2,7 @@
 
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Version, Words};
 use crate::matching::{
-    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+    Allowance, Delta, Entries, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -56,13 +56,11 @@ pub const MATCHING: Matching = Matching {
         Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     ],
     marks: &["call_id", "inner.type", "inner.call_id"],
+    fine_marks: &[],
     strands: &["session_id", "sub_session_id"],
     dialog_marks: &["title", "question", "prompt"],
     slips: &[],
-    deltas: &[
-        Delta { event: "message_delta", text: "delta" },
-        Delta { event: "thinking_delta", text: "delta" },
-    ],
+    deltas: &[Delta { event: "message_delta", text: "delta" }, Delta { event: "thinking_delta", text: "delta" }],
     snapshots: None,
     tools: Some(Tools {
         begins: "tool_execution_start",
@@ -107,7 +105,14 @@ pub const MATCHING: Matching = Matching {
             holds: Holds::Everywhere,
             says: "other models and providers are listed",
             reason: "the document lists none",
-            form: Form::OtherEntries(&[("*", "models", &["provider", "id"]), ("*", "providers", &["id"])]),
+            form: Form::OtherEntries(&[
+                Entries {
+                    member: "models",
+                    marks: &["provider", "id"],
+                    free: &["name", "supports_thinking", "thinking_levels"],
+                },
+                Entries { member: "providers", marks: &["id"], free: &["name", "env_var"] },
+            ]),
         },
         Allowance {
             name: "session-folder",

@@ -422,6 +422,7 @@ pub const MATCHING: Matching = Matching {
     wording: &[WORDING],
     tokens: TOKENS,
     marks: MARKS,
+    fine_marks: &["message.content"],
     strands: &[],
     dialog_marks: DIALOG_MARKS,
     slips: SLIPS,
