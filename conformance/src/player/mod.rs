@@ -9,6 +9,7 @@ mod agent;
 mod applies;
 mod error;
 mod layout;
+mod needs;
 mod redact;
 mod requests;
 mod shell;
@@ -29,6 +30,7 @@ use crate::variables::Variables;
 pub(crate) use agent::read_lines;
 pub use applies::not_applicable;
 pub use error::PlayError;
+pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
 
