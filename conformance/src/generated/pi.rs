@@ -545,6 +545,13 @@ pub static TABLES: Tables = Tables {
                     ),
                 },
                 Allowance {
+                    name: "file-untouched",
+                    holds: InCases,
+                    says: "a file that was refused as a session is as it was",
+                    reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
+                    form: Bounded,
+                },
+                Allowance {
                     name: "closing-events",
                     holds: Everywhere,
                     says: "the closing events of a run are sent although a command put something else in its place",

@@ -35,18 +35,8 @@ pub mod checks {
     /// The allowances that the case names.
     pub const CASE: &str = "case";
     /// All of them, in the order of reports.
-    pub const ALL: [&str; 10] = [
-        ANSWERS,
-        EVENTS,
-        DIALOGS,
-        ORDER,
-        ORDER_BETWEEN_STREAMS,
-        SNAPSHOTS,
-        TOOL_UPDATES,
-        FRAMING,
-        EXIT,
-        CASE,
-    ];
+    pub const ALL: [&str; 10] =
+        [ANSWERS, EVENTS, DIALOGS, ORDER, ORDER_BETWEEN_STREAMS, SNAPSHOTS, TOOL_UPDATES, FRAMING, EXIT, CASE];
 }
 
 /// Findings of one kind that are told; the rest is counted.
@@ -78,6 +68,9 @@ pub(super) struct Findings<'a> {
     observed: &'a Reading<'a>,
     level: CheckLevel,
     bounds: Vec<Bounds>,
+    /// From which record of the golden transcript on a run is missing, because its command is refused by the
+    /// allowance: the model then answers other requests than it was asked in the recording.
+    pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
     /// How many there were, by check and by allowance.
     counts: BTreeMap<(&'static str, &'static str), usize>,
@@ -86,18 +79,14 @@ pub(super) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(
-        rules: &Rules,
-        case: &Scenario,
-        golden: &'a Reading<'a>,
-        observed: &'a Reading<'a>,
-    ) -> Self {
+    pub(super) fn new(rules: &Rules, case: &Scenario, golden: &'a Reading<'a>, observed: &'a Reading<'a>) -> Self {
         let level = case.level.clone().unwrap_or(CheckLevel::Should);
         let mut findings = Self {
             golden,
             observed,
             level,
             bounds: Vec::new(),
+            refused: None,
             list: Vec::new(),
             counts: BTreeMap::new(),
             frames: 0,
@@ -112,14 +101,12 @@ impl<'a> Findings<'a> {
             let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
             let path = named.path.as_deref().map(Regex::new).transpose();
             let (Some(allowance), Ok(path)) = (allowance, path) else {
-                let reason =
-                    format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
+                let reason = format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
                 let outcome = Outcome::Unclear(reason);
                 self.list.push(Finding { check: checks::CASE.to_owned(), level: CheckLevel::Must, outcome });
                 continue;
             };
-            let first =
-                |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
+            let first = |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
             let from = named.from.as_ref().map_or(Some(0), |from| first(from).map(|sent| sent.record));
             let Some(from) = from else { continue };
             self.bounds.push(Bounds { name: allowance.name, from, checks: named.checks.clone(), path });
@@ -139,7 +126,8 @@ impl<'a> Findings<'a> {
     /// A difference that belongs to no frame alone. True where it counts against the agent.
     pub(super) fn difference(&mut self, check: &'static str, seen: Seen, mut difference: Difference) -> bool {
         if difference.counts() {
-            difference.allowance = self.bounded(check, seen, &difference);
+            difference.allowance =
+                self.bounded(check, seen, &difference).or_else(|| self.follows(check, seen, &difference));
         }
         let counts = difference.counts();
         let count = self.counts.entry((check, difference.allowance.unwrap_or_default())).or_default();
@@ -161,15 +149,28 @@ impl<'a> Findings<'a> {
         counts
     }
 
+    fn place(&self, seen: Seen) -> usize {
+        let about = || Some(self.golden.about(self.observed, seen.observed?));
+        seen.golden.or_else(about).unwrap_or_default()
+    }
+
+    /// The allowance that a difference follows from, where it is one that the document says nothing of.
+    fn follows(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
+        let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
+        let may_follow = match check {
+            checks::EVENTS | checks::ORDER | checks::TOOL_UPDATES => true,
+            checks::ANSWERS => !difference.path.is_empty(),
+            _ => false,
+        };
+        (may_follow && self.place(seen) > from).then_some(allowance)
+    }
+
     /// The allowance of the case that a difference falls under. An answer that is missing falls under none.
     fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
         if check == checks::ANSWERS && seen.observed.is_none() {
             return None;
         }
-        let at = seen
-            .golden
-            .or_else(|| Some(self.golden.about(self.observed, seen.observed?)))
-            .unwrap_or_default();
+        let at = self.place(seen);
         let found = self.bounds.iter().find(|bounds| {
             at >= bounds.from
                 && bounds.checks.as_ref().is_none_or(|checks| checks.iter().any(|name| name == check))
@@ -207,15 +208,12 @@ impl<'a> Findings<'a> {
                     Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
                 };
                 let weighs = self.list.iter().filter(|finding| finding.check == *check);
-                let level =
-                    weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
+                let level = weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
                 self.list.push(Finding { check: (*check).to_owned(), level, outcome });
             }
         }
         for check in checks::ALL {
-            let fails = |finding: &Finding| {
-                finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. })
-            };
+            let fails = |finding: &Finding| finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. });
             if !self.list.iter().any(fails) {
                 let (check, level) = (check.to_owned(), self.level.clone());
                 self.list.push(Finding { check, level, outcome: Outcome::Held });

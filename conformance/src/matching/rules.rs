@@ -47,7 +47,7 @@ impl Documented {
         while let Some((literal, after)) = rest.split_once('{') {
             let (name, behind) = after.split_once('}')?;
             pattern.push_str(&regex::escape(literal));
-            pattern.push_str("(.*)");
+            pattern.push_str("(.*?)");
             own.push(OWN_WORDS.contains(&name));
             rest = behind;
         }
@@ -111,10 +111,9 @@ impl Rules {
         for row in matching.wording.iter().copied().flatten() {
             wording.entry(row.record).or_default().push(row);
         }
-        let errors = tables
-            .commands
-            .iter()
-            .flat_map(|command| command.errors.iter().map(|(_, text)| (Some(command.wire), *text)));
+        let errors = tables.commands.iter().flat_map(|command| {
+            command.errors.iter().map(|(_, text)| (Some(command.wire), *text))
+        });
         let errors = errors.chain(tables.errors.iter().map(|(_, text)| (None, *text)));
         Some(Self {
             spec,

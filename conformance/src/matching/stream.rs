@@ -62,14 +62,14 @@ impl<'r> Streams<'r> {
         let came = events::prepare(self.rules, &self.observed.events, &self.state.overlapping);
         let (was, came) = self.allowed_events(was, came);
         let paired = answers::pair(self.rules, self.golden, self.observed);
-        let refused = answers::refused_run(self.rules, self.golden, self.observed, &paired);
-        let aligned = self.align_events(&was, &came, refused.is_some());
+        self.findings.refused = answers::refused_run(self.rules, self.golden, self.observed, &paired);
+        let aligned = self.align_events(&was, &came, self.findings.refused.is_some());
         let dialogs = self.align_dialogs();
         self.walk(&was, &came, &paired, &aligned, &dialogs);
         self.answers_left(&paired);
-        self.events_left(&was, &came, &aligned, refused);
+        self.events_left(&was, &came, &aligned);
         self.dialogs_left(&dialogs);
-        self.tool_updates(refused);
+        self.tool_updates();
         self.snapshots();
         let pairs: Vec<_> = aligned.pairs.iter().chain(&aligned.moved).copied().collect();
         let turns = Turns::new(self.rules, &was, &came, &pairs);
@@ -288,13 +288,10 @@ impl<'r> Streams<'r> {
         }
     }
 
-    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned, refused: Option<(usize, &'static str)>) {
+    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned) {
         for at in &aligned.missing {
             let says = format!("`{}` never came", was[*at].name);
-            let mut difference = Difference::new(Weight::Case, "", says);
-            if let Some((_, allowance)) = refused.filter(|(from, _)| was[*at].record > *from) {
-                difference = difference.allowed(allowance);
-            }
+            let difference = Difference::new(Weight::Case, "", says);
             self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
         }
         let closing = self.closing_events(was);
@@ -372,14 +369,9 @@ impl<'r> Streams<'r> {
         }
     }
 
-    fn tool_updates(&mut self, refused: Option<(usize, &'static str)>) {
+    fn tool_updates(&mut self) {
         let (golden, observed) = (&self.golden.events, &self.observed.events);
         for (golden, observed, difference) in tools::compare(self.rules, golden, observed, &self.state.overlapping) {
-            let behind = |(from, _): &(usize, &str)| observed.is_none() && golden.is_some_and(|record| record > *from);
-            let difference = match refused.filter(behind) {
-                Some((_, allowance)) => difference.allowed(allowance),
-                None => difference,
-            };
             self.findings.difference(checks::TOOL_UPDATES, Seen { golden, observed }, difference);
         }
     }

@@ -52,7 +52,10 @@ pub const WORDING: &[Wording] = &[
 
 /// What differs from run to run within texts.
 pub const TOKENS: &[Token] = &[
-    Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
+    Token {
+        pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
+        same: Moment,
+    },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
     Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
     Token { pattern: r"chatcmpl-[\w-]+", same: Duration },

@@ -50,12 +50,7 @@ pub const WORDING: &[Wording] = &[
         members: &["content", "details"],
         allowance: None,
     },
-    Wording {
-        record: "ToolExecutionEnd",
-        when: When::True("isError"),
-        members: &["result"],
-        allowance: None,
-    },
+    Wording { record: "ToolExecutionEnd", when: When::True("isError"), members: &["result"], allowance: None },
     Wording {
         record: "ToolResultMessage",
         when: When::OneOf("toolName", FILE_TOOLS),
@@ -72,7 +67,10 @@ pub const WORDING: &[Wording] = &[
 
 /// What differs from run to run within texts.
 pub const TOKENS: &[Token] = &[
-    Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
+    Token {
+        pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
+        same: Moment,
+    },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
     Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
     Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
@@ -142,39 +140,9 @@ pub const FAMILY: &[Allowance] = &[
             ("set_interrupt_mode", &["interruptMode"]),
             ("set_auto_compaction", &["autoCompactionEnabled"]),
             ("set_session_name", &["sessionName"]),
-            (
-                "prompt",
-                &[
-                    "messageCount",
-                    "pendingMessageCount",
-                    "queuedMessageCount",
-                    "messages",
-                    "totalMessages",
-                    "userMessages",
-                ],
-            ),
-            (
-                "steer",
-                &[
-                    "messageCount",
-                    "pendingMessageCount",
-                    "queuedMessageCount",
-                    "messages",
-                    "totalMessages",
-                    "userMessages",
-                ],
-            ),
-            (
-                "follow_up",
-                &[
-                    "messageCount",
-                    "pendingMessageCount",
-                    "queuedMessageCount",
-                    "messages",
-                    "totalMessages",
-                    "userMessages",
-                ],
-            ),
+            ("prompt", &["messageCount", "pendingMessageCount", "queuedMessageCount", "messages", "totalMessages", "userMessages"]),
+            ("steer", &["messageCount", "pendingMessageCount", "queuedMessageCount", "messages", "totalMessages", "userMessages"]),
+            ("follow_up", &["messageCount", "pendingMessageCount", "queuedMessageCount", "messages", "totalMessages", "userMessages"]),
             ("bash", &["messageCount", "messages", "totalMessages"]),
         ]),
     },
@@ -208,29 +176,22 @@ pub const FAMILY: &[Allowance] = &[
             "switch_session",
             "sessionPath",
             "garbage|none|missing|nope|not",
-            &[
-                "sessionFile",
-                "sessionId",
-                "sessionName",
-                "messageCount",
-                "messages",
-                "model",
-                "thinkingLevel",
-            ],
+            &["sessionFile", "sessionId", "sessionName", "messageCount", "messages", "model", "thinkingLevel"],
         ),
+    },
+    Allowance {
+        name: "file-untouched",
+        holds: Holds::InCases,
+        says: "a file that was refused as a session is as it was",
+        reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
+        form: Form::Bounded,
     },
     Allowance {
         name: "closing-events",
         holds: Holds::Everywhere,
         says: "the closing events of a run are sent although a command put something else in its place",
         reason: "every message and every run has an event for its end",
-        form: Form::ClosingEvents(&[
-            "message_start",
-            "message_end",
-            "tool_execution_end",
-            "turn_end",
-            "agent_end",
-        ]),
+        form: Form::ClosingEvents(&["message_start", "message_end", "tool_execution_end", "turn_end", "agent_end"]),
     },
     Allowance {
         name: "session-folder",
