@@ -22,9 +22,9 @@ struct End {
 
 /// How the agent ends, as far as comparing with the golden transcript does not tell: it has ended when it
 /// has to, and a signal that nobody sent is a crash. Where there is no golden transcript, it ends by itself.
-pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Option<Finding> {
+pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| end(case, golden));
-    let finding = |level, outcome| Some(Finding { check: "end".to_owned(), level, outcome });
+    let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
     let level = case.level.unwrap_or(CheckLevel::Should);
     let Some(came) = end(case, observed) else {
         return finding(

@@ -145,7 +145,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
-    stage.agent.finish(grace).await;
+    stage.agent.finish(grace.mul_f64(options.patience)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
     let requests = model.as_ref().map(ScriptedModel::requests).unwrap_or_default();
