@@ -100,8 +100,9 @@ pub fn judge(
         }
         _ => findings.push(lines::noise(level, &observed)),
     }
-    if !ended {
-        findings.push(exit::exit(case, golden.as_ref(), &observed));
+    let end = exit::exit(case, golden.as_ref(), &observed);
+    if !ended || end.outcome == exit::crash(&observed) {
+        findings.push(end);
     }
     findings.extend(expectations::check(case, &observed));
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
