@@ -36,7 +36,8 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
         return finding(CheckLevel::Must, crash(observed));
     }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
-        return finding(level, failed("it was still running when it had to have ended"));
+        // How long an end takes is a matter of the machine too. One that does not come at all fails `exit`.
+        return finding(CheckLevel::Info, failed("it was still running when the case looked for its end"));
     }
     if came.forced && golden.is_none() {
         return finding(level, failed("it did not end after its stdin was closed and had to be ended"));
