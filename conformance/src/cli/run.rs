@@ -102,7 +102,7 @@ impl Run {
         let stop = interrupted()?;
         let options = self.options(&stop);
         let begin = Instant::now();
-        let ran = self.play(suite, &profile, &cases, &options).await;
+        let ran = self.play(suite, &profile, &cases, options).await;
         let facts = Facts {
             profile: &profile,
             command: command(&profile, &self.command),
@@ -133,15 +133,19 @@ impl Run {
         suite: &Suite,
         profile: &Profile,
         cases: &[agentese::types::Scenario],
-        options: &RunOptions,
+        mut options: RunOptions,
     ) -> Vec<Ran> {
-        match probe(profile, options).await {
+        match probe(profile, &options).await {
             Probe::No(reason) => return none_played(cases, &reason),
-            Probe::Speaks(Some(remark)) => eprintln!("note: {remark}"),
-            Probe::Speaks(None) => {}
+            Probe::Speaks { remark, slowness } => {
+                if let Some(remark) = remark {
+                    eprintln!("note: {remark}");
+                }
+                options.patience *= slowness;
+            }
         }
         let mut teller = Teller::new(cases.len(), self.level);
-        let ran = run(suite, profile, cases, options, &mut |progress| teller.tell(progress)).await;
+        let ran = run(suite, profile, cases, &options, &mut |progress| teller.tell(progress)).await;
         teller.end();
         ran
     }

@@ -22,9 +22,9 @@ struct End {
 
 /// How the agent ends, as far as comparing with the golden transcript does not tell: it has ended when it
 /// has to, and a signal that nobody sent is a crash. Where there is no golden transcript, it ends by itself.
-pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Option<Finding> {
+pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| end(case, golden));
-    let finding = |level, outcome| Some(Finding { check: "end".to_owned(), level, outcome });
+    let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
     let level = case.level.unwrap_or(CheckLevel::Should);
     let Some(came) = end(case, observed) else {
         return finding(
@@ -33,11 +33,11 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
         );
     };
     if crashed(came) && !wanted.is_some_and(crashed) {
-        let signal = came.code.map_or(0, |code| -code);
-        return finding(CheckLevel::Must, failed(format!("it crashed: signal {signal}")));
+        return finding(CheckLevel::Must, crash(observed));
     }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
-        return finding(level, failed("it was still running when it had to have ended"));
+        // How long an end takes is a matter of the machine too. One that does not come at all fails `exit`.
+        return finding(CheckLevel::Info, failed("it was still running when the case looked for its end"));
     }
     if came.forced && golden.is_none() {
         return finding(level, failed("it did not end after its stdin was closed and had to be ended"));
@@ -45,27 +45,37 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     finding(level, Outcome::Held)
 }
 
+/// What is said of an agent that a signal ended.
+pub(super) fn crash(observed: &Transcript) -> Outcome {
+    let signal = last(observed).and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
+    failed(format!("it crashed: signal {signal}"))
+}
+
 /// Ended by a signal that nobody sent.
 fn crashed(end: End) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }
 
+/// What a transcript says last of the end.
+fn last(transcript: &Transcript) -> Option<&TranscriptControl> {
+    controls(transcript).filter(|control| control.event == "exit").last()
+}
+
+fn controls(transcript: &Transcript) -> impl Iterator<Item = &TranscriptControl> {
+    transcript.records.iter().filter_map(|record| match record {
+        Record::Control(control) => Some(control),
+        _ => None,
+    })
+}
+
 fn end(case: &Scenario, transcript: &Transcript) -> Option<End> {
-    let controls: Vec<&TranscriptControl> = transcript
-        .records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Control(control) => Some(control),
-            _ => None,
-        })
-        .collect();
-    let last = controls.iter().rev().find(|control| control.event == "exit")?;
-    let signals = controls.iter().filter(|control| control.event.starts_with("signal ")).count();
+    let last = last(transcript)?;
+    let signals = controls(transcript).filter(|control| control.event.starts_with("signal ")).count();
     let own = case.steps.iter().filter(|step| matches!(step, ScenarioStep::Signal(_))).count();
     Some(End {
         code: last.code.as_option().copied(),
         forced: signals > own,
         signalled: own > 0,
-        late: controls.iter().any(|control| control.event == "still_running"),
+        late: controls(transcript).any(|control| control.event == "still_running"),
     })
 }

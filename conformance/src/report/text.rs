@@ -46,7 +46,7 @@ fn none_judged(report: &SuiteReport) -> String {
 }
 
 fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
-    let _ = writeln!(out, "FAIL  {} ({}): {}", case.name, case.level, case.title);
+    let _ = writeln!(out, "FAIL  {} ({}): {}", case.name, case.level, clip(&case.title));
     let failed = case.checks.iter().filter(|check| {
         check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
     });
@@ -163,8 +163,10 @@ fn summary(out: &mut String, report: &SuiteReport) {
         report.agent,
         told.join(", ")
     );
-    levels(out, report);
-    let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
+    if report.cases.iter().any(|case| case.ms.is_some()) {
+        levels(out, report);
+        let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
+    }
     if report.interrupted == Some(true) {
         out.push_str("The run was interrupted.\n");
     }

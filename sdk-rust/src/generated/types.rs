@@ -6575,7 +6575,7 @@ record! {
         required record: u64 = "record",
         /// Which way it went.
         required dir: Direction = "dir",
-        /// The line.
+        /// The line; of a long one, its beginning and how many bytes it has.
         required line: String = "line",
     }
 }
