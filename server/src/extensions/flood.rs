@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(1);
 /// More than any display can show.
-const LINES: usize = 5_000;
+const LINES: usize = 2_000;
 const BYTES: usize = 96 << 20;
 
 /// Counts what came within a second.
@@ -31,7 +31,7 @@ impl Flood {
         self.lines += 1;
         self.bytes += bytes;
         match () {
-            () if self.lines > LINES => Err("it floods the agent: more than 5000 lines in a second"),
+            () if self.lines > LINES => Err("it floods the agent: more than 2000 lines in a second"),
             () if self.bytes > BYTES => Err("it floods the agent: more than 96 MiB in a second"),
             () => Ok(()),
         }

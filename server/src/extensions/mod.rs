@@ -6,7 +6,7 @@
 //! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
 //! | `settings` | how patient the host is |
 //! | `process`, `calls`, `flood` | one process, the questions to it, how much it may say |
-//! | `host` | which extensions there are, and asking them |
+//! | `host`, `start` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
 //! | `commands`, `tool` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
@@ -26,6 +26,7 @@ mod node_host;
 mod process;
 mod requests;
 mod settings;
+mod start;
 mod told;
 mod tool;
 mod ui;

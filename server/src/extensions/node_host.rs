@@ -40,7 +40,8 @@ impl NodeHost {
             return Self::File(file);
         }
         let caches = [set("XDG_CACHE_HOME"), set("HOME").map(|home| home.join(".cache"))];
-        let mut folders: Vec<PathBuf> = caches.into_iter().flatten().map(|cache| cache.join("agentese")).collect();
+        let mut folders: Vec<PathBuf> =
+            caches.into_iter().flatten().map(|cache| cache.join("agentese")).collect();
         let user = rustix::process::geteuid().as_raw();
         folders.push(std::env::temp_dir().join(format!("agentese-{user}")));
         Self::Bundled(folders)
@@ -72,13 +73,22 @@ impl NodeHost {
 
 /// Whether there is a Node that is young enough.
 async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) -> Result<(), String> {
-    let line =
-        CommandLine { program: NODE.into(), arguments: vec!["--version".into()], cwd, environment: Vec::new(), hidden };
+    let line = CommandLine {
+        program: NODE.into(),
+        arguments: vec!["--version".into()],
+        cwd,
+        environment: Vec::new(),
+        hidden,
+    };
     let need = format!("they need Node {OLDEST} or later");
-    let mut running = spawner.spawn(&line).await.map_err(|error| format!("{need}, and `{NODE}` did not start: {error}"))?;
+    let mut running =
+        spawner.spawn(&line).await.map_err(|error| format!("{need}, and `{NODE}` did not start: {error}"))?;
     let mut said = Vec::new();
     let _ = running.take_output().take(1 << 10).read_to_end(&mut said).await;
-    let exit = running.wait().await.map_err(|error| format!("{need}, and `{NODE}` cannot be waited for: {error}"))?;
+    let exit = running
+        .wait()
+        .await
+        .map_err(|error| format!("{need}, and `{NODE}` cannot be waited for: {error}"))?;
     let said = String::from_utf8_lossy(&said);
     match major(&said) {
         Some(version) if version >= OLDEST && exit == Exit::Code(0) => Ok(()),
@@ -112,7 +122,9 @@ mod tests {
 
     #[test]
     fn a_version_is_read() {
-        for (text, version) in [("v20.20.2\n", Some(20)), ("v8.1", Some(8)), ("20", None), ("", None), ("vx", None)] {
+        for (text, version) in
+            [("v20.20.2\n", Some(20)), ("v8.1", Some(8)), ("20", None), ("", None), ("vx", None)]
+        {
             assert_eq!(major(text), version, "{text}");
         }
     }

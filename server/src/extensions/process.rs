@@ -35,6 +35,8 @@ pub(super) trait Listener: Send + Sync {
     fn room(&self) -> futures::future::BoxFuture<'_, ()>;
     /// A frame came that is no answer. Must not block.
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
+    /// An answer came that nobody waits for any more.
+    fn late(&self, process: &Arc<Process>);
     /// The process has ended; none where it was asked to.
     fn ended(&self, process: &Arc<Process>, why: Option<String>);
 }
@@ -247,7 +249,10 @@ impl Process {
         };
         // From here on nobody gets an answer.
         self.calls.close();
-        let exit = if asked {
+        let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let exit = if faulty {
+            None
+        } else if asked {
             // What it still says is not heard, but it shall not hang on a full pipe.
             let goodbye = async {
                 let mut rest = Vec::new();
@@ -322,6 +327,7 @@ impl Process {
                 };
                 if !self.calls.answer(&response.id, answer) {
                     tracing::debug!(id = response.id, "{}: an answer to no question is ignored", self.name());
+                    listener.late(self);
                 }
             }
             Ok(ExtensionFrame::ToolUpdate(progress)) => {

@@ -30,6 +30,12 @@ impl Listener for Ears {
         }
     }
 
+    fn late(&self, process: &Arc<Process>) {
+        if let Some(host) = self.0.upgrade() {
+            host.speaks_again(process);
+        }
+    }
+
     fn ended(&self, process: &Arc<Process>, why: Option<String>) {
         if let Some(host) = self.0.upgrade() {
             host.buried(process, why);

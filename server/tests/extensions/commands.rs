@@ -185,7 +185,7 @@ fn sessions_states_and_the_end() {
     assert_eq!(agent.noticed(), "idle=True model=scripted tools=read,dice");
     agent.prompt("/bye");
     let frames = agent.until("the farewell", |frame| frame["message"] == "shutting down");
-    assert_eq!(frames[0]["id"], "/bye");
+    assert!(frames.iter().any(|frame| frame["id"] == "/bye"), "{frames:#?}");
     assert!(agent.next().is_none());
     assert_eq!(agent.wait().code(), Some(0));
 }

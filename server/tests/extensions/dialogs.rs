@@ -252,7 +252,7 @@ fn a_guard_lets_through_and_blocks() {
         (&json!(true), &json!({"content": [{"type": "text", "text": "Blocked by user"}], "details": {}}))
     );
     assert!(!place.work().join("two").exists());
-    crate::support::trace::check_run(&agent.seen);
+    super::host::check_runs(&agent.seen);
 }
 
 #[test]

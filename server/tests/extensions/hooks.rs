@@ -137,7 +137,7 @@ fn tools_of_extensions_are_called() {
         (&of("tool_execution_end")["isError"], &of("tool_execution_end")["result"]),
         (&json!(false), &json!({"content": [{"type": "text", "text": "4 of 6"}], "details": {"roll": 4}}))
     );
-    crate::support::trace::check_run(&agent.seen);
+    super::host::check_runs(&agent.seen);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
+use crate::support::trace::check_run;
 
 /// The file of a test extension.
 pub fn file(name: &str) -> PathBuf {
@@ -50,6 +51,21 @@ pub fn runs(command: &str) -> Value {
     json!({"responses": [
         {"blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": command}}}]},
     ], "default": {"text": "done"}})
+}
+
+/// Each run follows the grammar, as if there were no extensions; gives how many there are.
+#[track_caller]
+pub fn check_runs(frames: &[Value]) -> usize {
+    let of_extensions = ["extension_error", "extension_ui_request"];
+    let events: Vec<Value> = frames
+        .iter()
+        .filter(|frame| !of_extensions.contains(&frame["type"].as_str().unwrap()))
+        .filter(|frame| frame["type"] != "response")
+        .cloned()
+        .collect();
+    let runs: Vec<_> = events.split_inclusive(|frame| frame["type"] == "agent_end").collect();
+    runs.iter().for_each(|run| check_run(run));
+    runs.len()
 }
 
 impl Agent {

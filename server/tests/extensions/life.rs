@@ -56,18 +56,18 @@ fn fm_f92_a_client_that_dies_with_a_dialog_open_leaves_nothing() {
 }
 
 #[test]
-fn the_end_of_stdin_dismisses_a_dialog() {
+fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-select");
     agent.shown();
     agent.close_stdin();
-    let mut notices = Vec::new();
+    let since = std::time::Instant::now();
     while let Some(frame) = agent.next() {
-        notices.extend(frame["message"].as_str().map(str::to_owned));
+        assert!(frame["type"] != "extension_error", "{frame}");
     }
     assert_eq!(agent.wait().code(), Some(0));
-    assert_eq!(notices, ["select=null"]);
+    assert!(since.elapsed().as_secs() < 8, "{:?}", since.elapsed());
 }
 
 fn listed(mut agent: Agent) -> (usize, String) {
@@ -99,16 +99,14 @@ fn what_a_directory_brings_needs_trust() {
 #[test]
 fn what_cannot_be_loaded_is_told_on_stderr_and_the_agent_starts() {
     let place = Place::new();
-    let for_node = place.put("home/.pi/agent/extensions/bad.ts", "export default function () {}");
     let no_runtime = place.put("home/.pi/agent/extensions/lost.py", "");
     let mut command = command(&place, &[], plain());
-    command.arg("-e").arg("gone").env_remove("AGENTESE_NODE_HOST");
+    command.arg("-e").arg("gone");
     let mut agent = Agent::start(command);
     assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
     assert_eq!(agent.seen.len(), 1);
     let (_, _, stderr) = agent.finish();
-    let for_node = format!("Failed to load extension \"{}\": it needs the Node host", for_node.display());
-    for part in [for_node.as_str(), no_runtime.to_str().unwrap(), "not executable", "gone", "no such file"] {
+    for part in [no_runtime.to_str().unwrap(), "not executable", "gone", "no such file"] {
         assert!(stderr.contains(part), "{part}: {stderr}");
     }
 }

@@ -1,0 +1,23 @@
+"""Asks before a command of the model that looks dangerous."""
+
+import re
+
+from agentese_extension import Extension
+
+extension = Extension("guard")
+
+DANGEROUS = re.compile(r"\brm\s+(-\w*\s+)*-\w*[rf]|\bsudo\b|\bmkfs\b|\bdd\b.*\bof=|\bgit\s+push\b.*--force|>\s*/dev/sd")
+
+
+@extension.on("tool_call")
+def guard(event, context):
+    if event["toolName"] != "bash" or not DANGEROUS.search(event["input"]["command"]):
+        return None
+    # Nobody may be there to answer: then the command does not run.
+    choice = context.select("Run this? " + event["input"]["command"], ["Run", "Block"], timeout=60_000)
+    if choice != "Run":
+        context.notify("Blocked: " + event["input"]["command"], "warning")
+        return {"block": True, "reason": "The user does not want this command."}
+
+
+extension.run()

@@ -1,0 +1,184 @@
+//! How extensions begin: their processes are started, and say what they bring. And what becomes of them
+//! when a process ends by itself.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use agentese::types::{HostFrame, HostInitialize, HostMode, Initialized, SessionStartHook};
+use futures::future::join_all;
+
+use super::calls::{Asked, Failed};
+use super::host::{Around, Host, Member};
+use super::process::Process;
+use super::{Found, Start, type_of};
+use crate::tools::CommandLine;
+
+/// The version of the protocol.
+const PROTOCOL: u64 = 1;
+
+impl Host {
+    /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
+    pub async fn load(&self, found: &[Found]) {
+        let path = |found: &Found| found.path.to_string_lossy().into_owned();
+        let for_node: Vec<String> = found.iter().filter(|one| one.start == Start::Node).map(path).collect();
+        let programs = found.iter().filter_map(|found| match &found.start {
+            Start::Program(words) => Some((words.clone(), vec![path(found)])),
+            Start::Node => None,
+        });
+        let node = self.node(for_node).await;
+        let started = join_all(programs.chain(node).map(|(words, paths)| self.start(words, paths))).await;
+        let mut members: Vec<Member> = started.into_iter().flatten().collect();
+        let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
+        members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
+        let new: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
+        self.state().members.extend(members);
+        for member in
+            self.subscribers(type_of::<SessionStartHook>()).into_iter().filter(|it| new.contains(&it.path))
+        {
+            let _ = self.ask(&member, SessionStartHook::new()).await;
+        }
+    }
+
+    /// How those are started that the Node host runs; none where there are none, or nothing runs them.
+    async fn node(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
+        if paths.is_empty() {
+            return None;
+        }
+        let Around { spawner, cwd, hidden } = &self.around;
+        match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
+            Ok(words) => Some((words, paths)),
+            Err(reason) => {
+                tracing::error!(
+                    "{} extensions of pi are not loaded: {reason}: {}",
+                    paths.len(),
+                    paths.join(", ")
+                );
+                None
+            }
+        }
+    }
+
+    /// Starts a process and asks what it brings. A process that cannot be started, or that does not say, is
+    /// one failure.
+    pub(super) async fn start(&self, words: Vec<OsString>, paths: Vec<String>) -> Vec<Member> {
+        let Some(me) = self.me.upgrade() else { return Vec::new() };
+        let mut words = words.into_iter();
+        let line = CommandLine {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            cwd: self.around.cwd.clone(),
+            environment: Vec::new(),
+            hidden: self.around.hidden.clone(),
+        };
+        let listener = Arc::new(super::requests::Ears(self.me.clone()));
+        let process = match Process::start(self.around.spawner.as_ref(), &line, paths.clone(), listener).await
+        {
+            Ok(process) => process,
+            Err(error) => {
+                let program = line.program.to_string_lossy();
+                me.fail(&name_of(&paths), "start", &format!("{program} did not start: {error}"));
+                return Vec::new();
+            }
+        };
+        self.state().processes.push(process.clone());
+        let frame = |id: String| HostFrame::from(self.hello(id, paths.clone()));
+        // They are loaded one after another.
+        let limit = self.options.limits.start * u32::try_from(paths.len()).unwrap_or(u32::MAX).max(1);
+        let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
+        let said =
+            answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
+        let wrong = match said {
+            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(&process, said),
+            Ok(Ok(said)) => {
+                format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
+            }
+            Ok(Err(error)) => format!("what it says about itself is wrong: {error}"),
+            Err(Failed::Said(error)) => error,
+            Err(Failed::TimedOut(limit)) => {
+                format!("it did not say within {} ms what it brings", limit.as_millis())
+            }
+            // It was told how it ended.
+            Err(Failed::Gone) => return Vec::new(),
+        };
+        process.fault(wrong);
+        Vec::new()
+    }
+
+    fn hello(&self, id: String, paths: Vec<String>) -> HostInitialize {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let agent_dir = self.options.agent_dir.as_ref().map(text).unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION");
+        HostInitialize::new(
+            id,
+            PROTOCOL,
+            version,
+            HostMode::Rpc,
+            true,
+            text(&self.around.cwd),
+            agent_dir,
+            paths,
+        )
+    }
+
+    fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
+        self.watch.add(process, said.watch.as_deref().unwrap_or_default());
+        let mut members = Vec::new();
+        for offered in said.extensions {
+            let path = offered.path.clone();
+            if !process.paths.contains(&path) {
+                tracing::warn!("{}: it was not asked for {path}", process.name());
+            } else if let Some(error) = &offered.error {
+                self.not_loaded(&path, error);
+            } else {
+                let silent = Arc::default();
+                members.push(Member { path, process: process.clone(), offered, silent });
+            }
+        }
+        members
+    }
+
+    /// What pi says too, and where: on stderr, while the agent goes on.
+    fn not_loaded(&self, path: &str, reason: &str) {
+        tracing::error!("Failed to load extension \"{path}\": {reason}");
+    }
+
+    /// A process has ended. By itself: the client is told once, and it is started again as often as the
+    /// settings say.
+    pub(super) fn buried(&self, process: &Arc<Process>, why: Option<String>) {
+        let place = {
+            let mut state = self.state();
+            state.processes.retain(|known| !Arc::ptr_eq(known, process));
+            let place = state.members.iter().position(|member| Arc::ptr_eq(&member.process, process));
+            state.members.retain(|member| !Arc::ptr_eq(&member.process, process));
+            place
+        };
+        self.watch.remove(process);
+        let Some(why) = why else { return };
+        self.fail(process.name(), "process", &why);
+        let again = self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
+        let Some(me) = self.me.upgrade().filter(|_| again && !self.is_closing()) else { return };
+        let (words, paths) = (process.words.clone(), process.paths.clone());
+        tokio::spawn(async move {
+            let members = me.start(words, paths).await;
+            let place = place.unwrap_or(usize::MAX);
+            {
+                let mut state = me.state();
+                let place = place.min(state.members.len());
+                state.members.splice(place..place, members.iter().cloned());
+            }
+            for member in members.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
+                let _ = me.ask(member, SessionStartHook::new()).await;
+            }
+        });
+    }
+}
+
+/// How a process is called that serves those.
+pub(super) fn name_of(paths: &[String]) -> String {
+    match paths {
+        [path] => path.clone(),
+        _ => "the Node host".to_owned(),
+    }
+}
