@@ -29,6 +29,7 @@ pub const GENERATED_FOLDERS: &[&str] = &[
     "sdk-rust/schema",
     "sdk-ts/src/generated",
     "sdk-python/python/agentese/generated",
+    "extensions/python/generated",
 ];
 
 /// Writes all files and removes stale ones.

@@ -6,6 +6,7 @@
 mod client;
 mod dialect;
 mod dialogs;
+mod extension;
 mod literal;
 mod parameters;
 mod records;
@@ -22,6 +23,8 @@ use crate::names::doc_lines;
 
 /// The folder of the generated modules.
 pub const FOLDER: &str = "sdk-python/python/agentese/generated";
+/// The folder beside the helper library for extensions.
+const EXTENSION: &str = "extensions/python/generated";
 const PACKAGE: &str = "sdk-python/python/agentese";
 
 /// The generated files of `sdk-python`.
@@ -34,6 +37,7 @@ pub fn artefacts() -> Vec<Artefact> {
         file("types.pyi".into(), records::stub(&dialects)),
         file("shapes.py".into(), shapes::module(&dialects)),
     ];
+    files.push(Artefact::new(format!("{EXTENSION}/agentese_extension_types.py"), extension::module()));
     for index in &dialects {
         let name = index.dialect.name;
         files.push(file(format!("{name}.py"), dialect::module(index)));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::{Presence, Shape};
+use agentese_protocol::model::{Field, Presence, Shape, TypeDef};
 
 use super::literal::{constant, quote};
 use super::{banner, docs, ty};
@@ -17,40 +17,46 @@ pub fn module(dialects: &[Index]) -> String {
         "from collections.abc import Mapping, Sequence\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n\
          from agentese.values import JsonObject as JsonObject\nfrom agentese.values import JsonValue as JsonValue\n",
     );
-    for (name, (def, common)) in &defs {
-        match def.shape {
-            Shape::Record { constants, fields } => {
-                let _ = writeln!(out, "\n\nclass {name}(TypedDict):");
-                docs(&mut out, "    ", def.doc, &[]);
-                for fixed in constants {
-                    let _ = writeln!(out, "    {}: Literal[{}]", fixed.member, constant(fixed.value));
-                }
-                for field in common.iter().chain(fields) {
-                    let value = ty::given(&field.ty, "");
-                    let value = match field.presence {
-                        Presence::Required => format!("\"{value}\""),
-                        Presence::Nullable => format!("\"{value} | None\""),
-                        Presence::Optional => format!("NotRequired[\"{value}\"]"),
-                        Presence::OptionalNullable => format!("NotRequired[\"{value} | None\"]"),
-                    };
-                    let _ = writeln!(out, "    {}: {value}", field.name);
-                    docs(&mut out, "    ", field.doc, &[]);
-                }
-            }
-            Shape::Strings { open, values } => {
-                let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
-                let open = if open { " | str" } else { "" };
-                let _ = writeln!(out, "\n{name}: TypeAlias = Literal[{}]{open}", values.join(", "));
-            }
-            Shape::Union { variants, open, .. } => {
-                let open = if open { " | Mapping[str, JsonValue]" } else { "" };
-                let _ = writeln!(out, "\n{name}: TypeAlias = \"{}{open}\"", variants.join(" | "));
-            }
-            Shape::Choice { alternatives } => {
-                let arms: Vec<String> = alternatives.iter().map(|arm| ty::given(&arm.ty, "")).collect();
-                let _ = writeln!(out, "\n{name}: TypeAlias = \"{}\"", arms.join(" | "));
-            }
-        }
+    for (def, common) in defs.values() {
+        shape(&mut out, def, common);
     }
     out
+}
+
+/// One type, as its shape.
+pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field]) {
+    let name = def.name;
+    match def.shape {
+        Shape::Record { constants, fields } => {
+            let _ = writeln!(out, "\n\nclass {name}(TypedDict):");
+            docs(out, "    ", def.doc, &[]);
+            for fixed in constants {
+                let _ = writeln!(out, "    {}: Literal[{}]", fixed.member, constant(fixed.value));
+            }
+            for field in common.iter().chain(fields) {
+                let value = ty::given(&field.ty, "");
+                let value = match field.presence {
+                    Presence::Required => format!("\"{value}\""),
+                    Presence::Nullable => format!("\"{value} | None\""),
+                    Presence::Optional => format!("NotRequired[\"{value}\"]"),
+                    Presence::OptionalNullable => format!("NotRequired[\"{value} | None\"]"),
+                };
+                let _ = writeln!(out, "    {}: {value}", field.name);
+                docs(out, "    ", field.doc, &[]);
+            }
+        }
+        Shape::Strings { open, values } => {
+            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let open = if open { " | str" } else { "" };
+            let _ = writeln!(out, "\n{name}: TypeAlias = Literal[{}]{open}", values.join(", "));
+        }
+        Shape::Union { variants, open, .. } => {
+            let open = if open { " | Mapping[str, JsonValue]" } else { "" };
+            let _ = writeln!(out, "\n{name}: TypeAlias = \"{}{open}\"", variants.join(" | "));
+        }
+        Shape::Choice { alternatives } => {
+            let arms: Vec<String> = alternatives.iter().map(|arm| ty::given(&arm.ty, "")).collect();
+            let _ = writeln!(out, "\n{name}: TypeAlias = \"{}\"", arms.join(" | "));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::extension;
-use agentese_protocol::index::format_types;
+use agentese_protocol::index::{format_types, references};
 use agentese_protocol::model::TypeDef;
 
 use super::banner;
@@ -18,12 +18,16 @@ pub fn file(dialects: &[Index]) -> String {
     for root in extension::ROOTS {
         defs.extend(format_types(root));
     }
-    let mut shared: Vec<&str> = defs.keys().copied().filter(|name| there.contains_key(name)).collect();
+    let own: Vec<&TypeDef> = defs.into_values().filter(|def| !there.contains_key(def.name)).collect();
+    // What is not named is not imported: the compiler of the package minds that.
+    let mut shared: Vec<&str> = own.iter().flat_map(|def| references(def)).collect();
+    shared.retain(|name| there.contains_key(name));
     shared.extend(["JsonObject", "JsonValue"]);
     shared.sort_unstable();
+    shared.dedup();
     let mut out = banner("What an agent and its extensions say to each other.");
     let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";", shared.join(",\n  "));
-    for def in defs.values().filter(|def| !there.contains_key(def.name)) {
+    for def in own {
         out.push('\n');
         type_def(&mut out, def, &[]);
     }

@@ -44,7 +44,8 @@ impl EventSink for Steps {
             Event::RetryStarted { .. }
             | Event::RetryEnded { .. }
             | Event::CompactionStarted { .. }
-            | Event::CompactionEnded { .. } => panic!("nothing fails here, and nothing is long"),
+            | Event::CompactionEnded { .. }
+            | Event::ExtensionFailed { .. } => panic!("nothing fails here, and nothing is long"),
         };
         self.kinds.lock().unwrap().push(kind);
         self.permits.forget_permits(1);

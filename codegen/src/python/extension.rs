@@ -1,0 +1,26 @@
+//! The shapes of what an agent and its extensions say to each other, as one file that needs no package.
+
+use std::collections::BTreeMap;
+
+use agentese_protocol::extension;
+use agentese_protocol::index::format_types;
+use agentese_protocol::model::TypeDef;
+
+use super::banner;
+use super::shapes::shape;
+
+/// The module: types only, nothing of it runs.
+pub fn module() -> String {
+    let defs: BTreeMap<&str, &TypeDef> =
+        extension::ROOTS.iter().flat_map(|root| format_types(root)).collect();
+    let mut out =
+        banner("JSON shapes of what an agent and its extensions say to each other. Python 3.11 or later.");
+    out.push_str(
+        "from collections.abc import Mapping, Sequence\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n\
+         JsonValue: TypeAlias = \"None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]\"\n",
+    );
+    for def in defs.values() {
+        shape(&mut out, def, &[]);
+    }
+    out
+}
