@@ -226,7 +226,7 @@ pub(super) enum Updates {
 /// case anyway.
 #[derive(Debug, Default, Args)]
 pub(super) struct Resources {
-    /// An extension: a program, the folder of one, or a folder of several; may be repeated
+    /// An extension: a program, or a folder with one or more; may be repeated
     #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]
     pub extension: Vec<String>,
     /// No extensions but those of --extension

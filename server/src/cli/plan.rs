@@ -342,7 +342,6 @@ mod tests {
         for (line, part) in [
             ("--export a.jsonl --list-models", "two things"),
             ("--api-key sk-1", "--provider or --model"),
-            ("-e x.ts", "--extension is not available"),
             ("--skill x", "--skill is not available"),
             ("--prompt-template x", "--prompt-template is not available"),
             ("--print", "--print is not available"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::framing::{FrameReader, FramerOptions, Incoming};
+use agentese::framing::{FrameReader, FramerOptions, FramingError, Incoming};
 use agentese::types::{ExtensionFrame, HostCancel, HostFrame};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -18,7 +18,7 @@ use super::withdrawn::Withdrawn;
 use crate::tools::{CommandLine, Exit, Running, Spawner, Talking};
 
 /// The longest line of an extension: an image or two.
-const LONGEST_LINE: usize = 32 << 20;
+const LONGEST_LINE: usize = 16 << 20;
 /// How much may wait for an extension that does not read.
 const UNREAD: usize = 32 << 20;
 /// How long a process may go on after the end of its stdin.
@@ -306,6 +306,11 @@ impl Process {
                 }
                 match incoming {
                     Incoming::Frame(frame) => self.line(frame.as_str(), listener),
+                    // An endless line would never end, and cost as much as a flood.
+                    Incoming::Fault(FramingError::TooLong { limit, .. }) => {
+                        return self
+                            .fault(format!("it floods the agent: a line of more than {} MiB", limit >> 20));
+                    }
                     Incoming::Fault(fault) => tracing::warn!("{}: {fault}", self.name()),
                 }
             }
