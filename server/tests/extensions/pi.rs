@@ -53,7 +53,10 @@ fn one_process_serves_all() {
     command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
     let mut agent = Agent::start(command);
     agent.prompt("/one now");
-    assert_eq!((agent.noticed().starts_with("one is "), agent.noticed().starts_with("two is ")), (true, true));
+    assert_eq!(
+        (agent.noticed().starts_with("one is "), agent.noticed().starts_with("two is ")),
+        (true, true)
+    );
     let pids = pids(&agent);
     assert_eq!((pids.len(), pids[0]), (2, pids[1]));
     assert_eq!(agent.noticed(), "one now");
@@ -61,8 +64,12 @@ fn one_process_serves_all() {
     let frames = agent.until_event("agent_end");
     assert_eq!(frames.last().unwrap()["messages"][2]["content"][0]["text"], "two says so");
     let listed = agent.ask(json!({"type": "get_commands"}));
-    let paths: Vec<_> =
-        listed["data"]["commands"].as_array().unwrap().iter().filter(|command| command["name"] == "two").collect();
+    let paths: Vec<_> = listed["data"]["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|command| command["name"] == "two")
+        .collect();
     assert_eq!(paths[0]["path"], place.work().parent().unwrap().join("installed/two.ts").to_str().unwrap());
     let (status, _, stderr) = agent.finish();
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
@@ -172,7 +179,8 @@ fn fm_f92_the_end_of_their_process_is_one_failure() {
 #[test]
 fn one_that_does_not_load_keeps_no_other_from_loading() {
     let place = Place::new();
-    let bad = place.put("installed/bad.ts", "export default function (pi) { throw new Error('load failed'); }");
+    let bad =
+        place.put("installed/bad.ts", "export default function (pi) { throw new Error('load failed'); }");
     let mut command = command(&place, &[], plain());
     command.arg("-e").arg(&bad).arg("-e").arg(put(&place, "good"));
     let mut agent = Agent::start(command);
