@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
+.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-quick-starts test-pages pi-examples lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,7 +13,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
+test: lint test-rust test-python test-typescript test-pi-host test-quick-starts test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
@@ -26,6 +26,9 @@ test-python: ## Python: the wheel from the source distribution, stubs, mypy, pyr
 
 test-typescript: ## TypeScript: types, codec, client.
 	cd sdk-ts && npm ci --no-audit --no-fund && npm test
+
+test-pi-host: ## The host of pi's extensions: types, the bundle that the binary embeds, its tests.
+	cd pi-host && npm ci --no-audit --no-fund && npm test
 
 test-quick-starts: test-typescript ## The quick starts of the READMEs against the reference agent.
 	./interop/quick-starts agentese
@@ -46,6 +49,10 @@ generate: ## Writes the generated files.
 interop: ## Clients and agents of others, real pi and omp among them; see docs/interop.md. Needs the package registries.
 	./interop/run
 
+pi-examples: ## Loads the examples of pi's own package and checks the table of docs/pi-extensions.md. Needs the npm registry.
+	cd pi-host && npm ci --no-audit --no-fund && npm install --no-save --prefix build/pi @mariozechner/pi-coding-agent@0.55.4
+	cd pi-host && node scripts/examples.mjs build/pi/node_modules/@mariozechner/pi-coding-agent --check
+
 bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 	$(CARGO) bench -p agentese
 	./bench/round-trip
@@ -56,4 +63,4 @@ bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf sdk-ts/node_modules sdk-ts/dist sdk-python/.venv
+	rm -rf sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv

@@ -63,9 +63,8 @@ export const PROFILES = {
   agentese: {
     title: "agentese",
     dialect: "pi",
-    // It does not run extensions yet: what they ask and how they fail is not walked.
-    extensions: false,
-    command: [process.env.AGENTESE ?? "agentese", ...plain],
+    extensions: true,
+    command: [process.env.AGENTESE ?? "agentese", ...arguments_],
     files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
     unknown: {},
   },

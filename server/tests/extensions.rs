@@ -1,4 +1,5 @@
-//! Extensions, through the binary: programs in Python (its standard library alone) that behave and misbehave.
+//! Extensions, through the binary: programs in Python (its standard library alone) that behave and misbehave,
+//! and those of pi.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
@@ -14,5 +15,7 @@ mod hooks;
 mod host;
 #[path = "extensions/life.rs"]
 mod life;
+#[path = "extensions/pi.rs"]
+mod pi;
 #[path = "support/mod.rs"]
 mod support;

@@ -30,6 +30,11 @@ type Accepted = Box<dyn FnOnce() + Send>;
 pub(super) struct Asked {
     /// The extension.
     pub extension: String,
+    /// It comes before what is told in the same moment, as in pi: there the engine goes on while events
+    /// are on their way.
+    pub overtakes: bool,
+    /// Nobody waits for its end.
+    pub is_command: bool,
     /// Cancelled when nobody waits any more: its dialogs end with it.
     pub over: CancellationToken,
     /// Dialogs that are open in its handling.
@@ -50,8 +55,15 @@ impl Asked {
         self
     }
 
+    /// Lets it come before what is told in the same moment.
+    pub fn overtaking(mut self, overtakes: bool) -> Self {
+        self.overtakes = overtakes;
+        self
+    }
+
     /// Is called once, when it is clear that the handling goes on beyond the moment, or has ended.
-    pub fn accepted(self, accepted: Accepted) -> Self {
+    pub fn accepted(mut self, accepted: Accepted) -> Self {
+        self.is_command = true;
         *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = Some(accepted);
         self
     }

@@ -39,6 +39,15 @@ impl Host {
             owner.as_ref().map_or_else(CancellationToken::new, |owner| owner.over.clone()),
         ];
         let process = process.clone();
+        // Who would answer is gone. An event goes on as if nobody had answered, for a run waits for it; a
+        // command stays where it is until the agent ends.
+        let stays = owner.as_ref().is_some_and(|owner| owner.is_command);
+        let asked = async move {
+            match asked.await {
+                None if stays => std::future::pending().await,
+                answer => answer,
+            }
+        };
         let open = owner.map(|owner| owner.dialog());
         tokio::spawn(async move {
             let over = futures::future::select_all(ends.iter().map(|end| Box::pin(end.cancelled())));

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use agentese::types::{HookEvent, HostEvent, HostFrame, OfferedExtension, SessionShutdownHook, ToolCallHook};
+use agentese::types::{
+    ContextHook, HookEvent, HostEvent, HostFrame, OfferedExtension, SessionShutdownHook, ToolCallHook,
+};
 use futures::future::join_all;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -90,6 +92,8 @@ pub struct Host {
     pub(super) stop: CancellationToken,
     ready: CancellationToken,
     closing: AtomicBool,
+    /// The client is gone: nobody sees or answers anything.
+    deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
     pub(super) watch: Watch,
 }
@@ -121,6 +125,7 @@ impl Host {
             stop,
             ready: CancellationToken::new(),
             closing: AtomicBool::new(false),
+            deserted: AtomicBool::new(false),
             restarts: AtomicU32::new(0),
             watch: Watch::default(),
         })
@@ -136,6 +141,10 @@ impl Host {
 
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is_deserted(&self) -> bool {
+        self.deserted.load(Ordering::Acquire)
     }
 
     /// The engine that extensions act on. Only the first call counts.
@@ -172,7 +181,7 @@ impl Host {
 
     /// Tells the client that an extension failed.
     pub(super) fn fail(&self, extension: &str, event: &str, error: &str) {
-        if self.is_closing() {
+        if self.is_closing() || self.is_deserted() {
             tracing::warn!("{extension}: {event}: {error}");
         } else if let Some(engine) = self.engine() {
             engine.extension_failed(extension, event, error);
@@ -203,8 +212,8 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let answer =
-            member.process.ask(Asked::new(&member.path), frame, Some(self.options.limits.hook)).await;
+        let asked = Asked::new(&member.path).overtaking(name == type_of::<ContextHook>());
+        let answer = member.process.ask(asked, frame, Some(self.options.limits.hook)).await;
         match &answer {
             // A tool's fate is its result, not an event.
             Err(Failed::Said(_)) if name == type_of::<ToolCallHook>() => {}
@@ -237,7 +246,7 @@ impl Host {
     /// Tells one of an event; nobody waits.
     pub(super) fn tell(&self, member: &Member, event: HookEvent) {
         if !member.silent.load(Ordering::Acquire) {
-            member.process.send(HostEvent::new(&member.path, event));
+            member.process.tell(HostEvent::new(&member.path, event));
         }
     }
 
@@ -253,6 +262,12 @@ impl Host {
             asked.over.cancelled().await;
         });
         let _ = tokio::time::timeout(patience, join_all(over)).await;
+    }
+
+    /// Says good-bye to nobody: the client has left, and what extensions still show goes nowhere, as in pi.
+    pub async fn shut_down_alone(&self) {
+        self.deserted.store(true, Ordering::Release);
+        self.shut_down().await;
     }
 
     /// Says good-bye and ends all processes. Only the first call counts.

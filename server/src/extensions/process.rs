@@ -48,6 +48,8 @@ pub(super) struct Process {
     /// The program and its arguments.
     pub words: Vec<OsString>,
     outbox: mpsc::UnboundedSender<String>,
+    /// What it is told soon.
+    soon: Mutex<Vec<HostFrame>>,
     /// Bytes that it has not read.
     unread: AtomicUsize,
     pub calls: Calls,
@@ -75,6 +77,7 @@ impl Process {
             paths,
             words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
             outbox,
+            soon: Mutex::default(),
             unread: AtomicUsize::new(0),
             calls: Calls::default(),
             withdrawn: Withdrawn::default(),
@@ -94,8 +97,34 @@ impl Process {
         self.paths.first().map_or("the Node host", String::as_str)
     }
 
-    /// Sends a frame. One that nobody reads is dropped with the process.
+    /// Sends a frame, behind all that it is told. One that nobody reads is dropped with the process.
     pub fn send(&self, frame: impl Into<HostFrame>) {
+        self.tell_now();
+        self.overtake(frame);
+    }
+
+    /// Sends a frame once the engine lets go of its thread: what it asks before that comes first.
+    pub fn tell(self: &Arc<Self>, frame: impl Into<HostFrame>) {
+        let mut soon = self.soon.lock().unwrap_or_else(PoisonError::into_inner);
+        soon.push(frame.into());
+        if soon.len() > 1 {
+            return;
+        }
+        drop(soon);
+        let me = self.clone();
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move { me.tell_now() })),
+            Err(_) => me.tell_now(),
+        }
+    }
+
+    fn tell_now(&self) {
+        let told = std::mem::take(&mut *self.soon.lock().unwrap_or_else(PoisonError::into_inner));
+        told.into_iter().for_each(|frame| self.overtake(frame));
+    }
+
+    /// Sends a frame at once.
+    pub fn overtake(&self, frame: impl Into<HostFrame>) {
         match agentese::wire::encode(&frame.into()) {
             Ok(line) => {
                 let unread = self.unread.fetch_add(line.len(), Ordering::AcqRel) + line.len();
@@ -128,7 +157,12 @@ impl Process {
     ) -> Result<Value, Failed> {
         let Some((number, answer)) = self.calls.open(asked.clone()) else { return Err(Failed::Gone) };
         let waiting = Waiting { process: self, number };
-        self.send(frame(number.to_string()));
+        let frame = frame(number.to_string());
+        if asked.overtakes {
+            self.overtake(frame);
+        } else {
+            self.send(frame);
+        }
         let result = tokio::select! {
             biased;
             answer = answer => answer.unwrap_or(Err(Failed::Gone)),

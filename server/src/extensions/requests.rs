@@ -81,7 +81,7 @@ impl Host {
     }
 
     fn show(&self, notice: Notice) {
-        if let Some(ui) = self.ui.get() {
+        if let Some(ui) = self.ui.get().filter(|_| !self.is_deserted()) {
             ui.show(&notice);
         }
     }

@@ -82,7 +82,7 @@ impl Host {
             if !changed.is_empty()
                 && let Ok(changed) = serde_json::from_value::<HostState>(Value::Object(changed))
             {
-                process.send(HostStateChanged::new(changed));
+                process.overtake(HostStateChanged::new(changed));
             }
             *known = now;
         }
@@ -95,7 +95,7 @@ impl Host {
             let mut frame =
                 HostEntries::new(reset, entries.entries.into_iter().map(object).collect(), entries.leaf);
             frame.header = reset.then(|| object(entries.header));
-            process.send(frame);
+            process.overtake(frame);
         }
     }
 }

@@ -273,6 +273,6 @@ impl agentese::pi::Service for Front {
         // A command may have set something going; one that waits for ever does not keep the agent.
         self.host.settle(LAST_COMMANDS).await;
         self.engine.settle().await;
-        self.host.shut_down().await;
+        self.host.shut_down_alone().await;
     }
 }

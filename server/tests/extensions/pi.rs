@@ -1,0 +1,193 @@
+//! Extensions that were written for pi, in the Node host that the binary brings. These need Node.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::host::{check_runs, command, plain};
+use crate::support::process::{Agent, Place, assert_gone};
+
+/// Says who it is, and notes when it starts.
+const WHO: &str = r#"
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { Type } from "@sinclair/typebox";
+export default function (pi: ExtensionAPI) {
+  pi.on("session_start", (_event: unknown, ctx: any) => ctx.ui.notify(`NAME is ${process.pid}`));
+  pi.registerCommand("NAME", { handler: async (args: string, ctx: any) => ctx.ui.notify(`NAME ${args}`) });
+  pi.registerTool({ name: "NAME-tool", label: "NAME", description: "Says NAME", parameters: Type.Object({}),
+    execute: async () => ({ content: [{ type: "text", text: "NAME says so" }] }) });
+}
+"#;
+
+fn put(place: &Place, name: &str) -> String {
+    let file = place.put(&format!("installed/{name}.ts"), WHO.replace("NAME", name));
+    file.to_str().unwrap().to_owned()
+}
+
+/// A folder that is looked for programs first; the one in it that is called `node`.
+fn fake_node(place: &Place, script: &str) -> OsString {
+    let node = place.put("bin/node", format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut path = node.parent().unwrap().as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    path
+}
+
+/// The processes that extensions have named so far.
+fn pids(agent: &Agent) -> Vec<i32> {
+    let notices = agent.seen.iter().filter_map(|frame| frame["message"].as_str());
+    notices.filter_map(|text| text.split_once(" is ")?.1.parse().ok()).collect()
+}
+
+#[test]
+fn one_process_serves_all() {
+    let place = Place::new();
+    let script = json!({"responses": [
+        {"blocks": [{"tool": {"id": "call", "name": "two-tool", "args": {}}}]},
+    ], "default": {"text": "done"}});
+    let mut command = command(&place, &["ui"], script);
+    command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+    let mut agent = Agent::start(command);
+    agent.prompt("/one now");
+    assert_eq!(
+        (agent.noticed().starts_with("one is "), agent.noticed().starts_with("two is ")),
+        (true, true)
+    );
+    let pids = pids(&agent);
+    assert_eq!((pids.len(), pids[0]), (2, pids[1]));
+    assert_eq!(agent.noticed(), "one now");
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    assert_eq!(frames.last().unwrap()["messages"][2]["content"][0]["text"], "two says so");
+    let listed = agent.ask(json!({"type": "get_commands"}));
+    let paths: Vec<_> = listed["data"]["commands"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|command| command["name"] == "two")
+        .collect();
+    assert_eq!(paths[0]["path"], place.work().parent().unwrap().join("installed/two.ts").to_str().unwrap());
+    let (status, _, stderr) = agent.finish();
+    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+    assert_gone(rustix::process::Pid::from_raw(pids[0]).unwrap());
+}
+
+#[test]
+fn it_is_unpacked_for_its_user_alone() {
+    let place = Place::new();
+    let mut command = command(&place, &[], plain());
+    command.env("XDG_CACHE_HOME", place.work().join("cache")).arg("-e").arg(put(&place, "one"));
+    let mut agent = Agent::start(command);
+    agent.prompt("/one");
+    agent.noticed();
+    agent.finish();
+    let folder = place.work().join("cache/agentese");
+    let own = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&own)), (0o700, 0o700));
+    assert!(own.file_name().unwrap().to_str().unwrap().starts_with("pi-host-"));
+    // What was compiled is kept where nobody else can put anything.
+    assert!(std::fs::read_dir(own.join("compiled")).unwrap().count() > 0);
+}
+
+#[test]
+fn without_such_extensions_node_is_not_started() {
+    let place = Place::new();
+    let path = fake_node(&place, "touch \"$TMPDIR/started\"; exit 1");
+    let mut command = command(&place, &["ui"], plain());
+    command.env("PATH", path);
+    let mut agent = Agent::start(command);
+    assert_eq!(agent.ask(json!({"type": "get_commands"}))["success"], true);
+    agent.finish();
+    assert!(!place.work().parent().unwrap().join("started").exists());
+}
+
+#[test]
+fn without_a_node_that_is_young_enough_the_others_are_loaded() {
+    let missing = |_: &Place| OsString::from("/nowhere");
+    let old = |place: &Place| fake_node(place, "echo v18.20.4");
+    let strange = |place: &Place| fake_node(place, "echo something else");
+    type Path<'a> = &'a dyn Fn(&Place) -> OsString;
+    let cases: [(Path<'_>, &str); 3] = [
+        (&missing, "and `node` did not start: No such file"),
+        (&old, "and `node` is v18.20.4"),
+        (&strange, "and `node --version` said \"something else\""),
+    ];
+    for (path, reason) in cases {
+        let place = Place::new();
+        let (one, two) = (put(&place, "one"), put(&place, "two"));
+        let mut command = command(&place, &[], plain());
+        command.env("PATH", path(&place)).arg("-e").arg(&one).arg("-e").arg(&two);
+        let mut agent = Agent::start(command);
+        assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+        let stderr = agent.finish().2;
+        let expected = format!("2 extensions of pi are not loaded: they need Node 20 or later, {reason}");
+        assert!(stderr.contains(&expected), "{stderr}");
+        assert!(stderr.contains(&format!("{one}, {two}")), "{stderr}");
+    }
+}
+
+#[test]
+fn fm_f22_what_they_print_comes_between_no_frames() {
+    let place = Place::new();
+    let noisy = r#"
+      console.log("loading");
+      export default function (pi: any) {
+        pi.on("turn_start", () => process.stdout.write("no newline "));
+        pi.registerCommand("noise", { handler: async (_: string, ctx: any) => { console.log({ a: 1 }); ctx.ui.notify("said"); } });
+      }"#;
+    let mut command = command(&place, &[], plain());
+    command.arg("-e").arg(place.put("installed/noisy.ts", noisy));
+    let mut agent = Agent::start(command);
+    agent.prompt("go");
+    agent.until_event("agent_end");
+    agent.prompt("/noise");
+    assert_eq!(agent.noticed(), "said");
+    check_runs(&agent.seen);
+    let (status, rest, stderr) = agent.finish();
+    assert_eq!(status.code(), Some(0));
+    for line in rest.lines() {
+        assert!(serde_json::from_str::<Value>(line).unwrap().is_object(), "{line}");
+    }
+    for text in ["loading", "no newline", "{ a: 1 }"] {
+        assert!(stderr.contains(text), "{stderr}");
+    }
+}
+
+#[test]
+fn fm_f92_the_end_of_their_process_is_one_failure() {
+    let place = Place::new();
+    let mut command = command(&place, &[], plain());
+    command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+    let mut agent = Agent::start(command);
+    agent.prompt("/two");
+    agent.until("the command", |frame| frame["message"] == "two ");
+    let pid = rustix::process::Pid::from_raw(pids(&agent)[0]).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    let failure = agent.until_event("extension_error").pop().unwrap();
+    assert_eq!(failure["error"], "signal SIGKILL ended its process");
+    agent.prompt("go on");
+    agent.until_event("agent_end");
+    assert_eq!(agent.failures().len(), 1);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn one_that_does_not_load_keeps_no_other_from_loading() {
+    let place = Place::new();
+    let bad =
+        place.put("installed/bad.ts", "export default function (pi) { throw new Error('load failed'); }");
+    let mut command = command(&place, &[], plain());
+    command.arg("-e").arg(&bad).arg("-e").arg(put(&place, "good"));
+    let mut agent = Agent::start(command);
+    agent.prompt("/good day");
+    assert!(agent.noticed().starts_with("good is "));
+    assert_eq!(agent.noticed(), "good day");
+    let stderr = agent.finish().2;
+    let expected = format!("Failed to load extension \"{}\": load failed", bad.display());
+    assert!(stderr.contains(&expected), "{stderr}");
+}
