@@ -5,11 +5,13 @@
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
 //! * [`detect`] tells which dialect an agent speaks.
+//! * [`defects`] changes what agents say, to see whether that is noticed.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
+pub mod defects;
 pub mod detect;
 pub mod file;
 pub mod leaks;

@@ -4,6 +4,7 @@ mod detect;
 mod list;
 mod model;
 mod play;
+mod proxy;
 mod record;
 mod replay;
 
@@ -34,6 +35,7 @@ enum Command {
     Model(model::Model),
     Replay(replay::Replay),
     Record(record::Record),
+    Proxy(proxy::Proxy),
 }
 
 /// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
@@ -46,6 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
         Command::Record(record) => record.run().await,
+        Command::Proxy(proxy) => proxy.run().await,
         Command::Replay(replay) => replay.run(&suite).await,
     }
 }
