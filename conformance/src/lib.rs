@@ -6,6 +6,8 @@
 //! * [`model`] is the scripted model, a server on loopback.
 //! * [`detect`] tells which dialect an agent speaks.
 //! * [`defects`] changes what agents say, to see whether that is noticed.
+//! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
+//! * [`run`] plays and judges many cases, [`report`] tells of it.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
@@ -14,13 +16,17 @@
 pub mod defects;
 pub mod detect;
 pub mod file;
+pub mod judge;
 pub mod leaks;
+pub mod matching;
 pub mod model;
 pub mod pattern;
 pub mod player;
 pub mod record;
 pub mod recording;
 pub mod replay;
+pub mod report;
+pub mod run;
 pub mod suite;
 pub mod transcript;
 pub mod variables;

@@ -19,6 +19,10 @@ const LONG_LINE: usize = 64 << 10;
 /// Runs from this length on are written as such.
 const LONG_RUN: usize = 1024;
 
+/// The event that stands before a line of the agent that was not UTF-8. The line has replacement
+/// characters where the bytes were wrong.
+pub const NOT_UTF8: &str = "not_utf8";
+
 /// A transcript in the making. Shared by those who write and those who wait.
 #[derive(Debug)]
 pub struct Recorder {
@@ -61,6 +65,15 @@ impl Recorder {
             log.frames.push(serde_json::from_str(line).ok());
             log.last = Some(Instant::now());
         });
+    }
+
+    /// The bytes of a line came from the agent; `eol` as in [`received`](Self::received).
+    pub fn received_bytes(&self, line: &[u8], eol: Option<&str>) {
+        let text = String::from_utf8_lossy(line);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            self.control(NOT_UTF8, None);
+        }
+        self.received(&text, eol);
     }
 
     /// Text goes to the agent: whole lines, and at the end perhaps a part of one.

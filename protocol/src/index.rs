@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
-use crate::types::{formats, suite};
+use crate::types::{formats, report, suite};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
         }
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    formats::ROWS.iter().chain(suite::ROWS).for_each(&mut add);
+    formats::ROWS.iter().chain(suite::ROWS).chain(report::ROWS).for_each(&mut add);
     types
 }
 

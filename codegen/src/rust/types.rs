@@ -11,8 +11,15 @@ use super::{banner, docs};
 use crate::names::{pascal, rust_field};
 
 /// Types of files that are not frames.
-pub const FORMATS: &[&str] =
-    &["TranscriptRecord", "ModelScript", "Scenario", "Profile", "ExpectedFailures", "ModelRequest"];
+pub const FORMATS: &[&str] = &[
+    "TranscriptRecord",
+    "ModelScript",
+    "Scenario",
+    "Profile",
+    "ExpectedFailures",
+    "ModelRequest",
+    "SuiteReport",
+];
 
 /// Those that the TypeScript package has too: what stands in between a client and its tests.
 pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];

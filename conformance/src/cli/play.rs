@@ -51,6 +51,7 @@ impl Play {
             patience: self.patience,
             keep: self.keep,
             model_log: self.model_log,
+            ..PlayOptions::default()
         };
         let played = play(&case, &profile, &options).await?;
         match &self.out {

@@ -175,7 +175,7 @@ pub(crate) async fn read_lines(mut stdout: BoxReader, recorder: Arc<Recorder>) {
         let mut start = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
             let end = searched + end;
-            recorder.received(&String::from_utf8_lossy(&buffer[start..end]), None);
+            recorder.received_bytes(&buffer[start..end], None);
             start = end + 1;
             searched = start;
         }
@@ -183,7 +183,7 @@ pub(crate) async fn read_lines(mut stdout: BoxReader, recorder: Arc<Recorder>) {
         searched = buffer.len();
     }
     if !buffer.is_empty() {
-        recorder.received(&String::from_utf8_lossy(&buffer), Some(""));
+        recorder.received_bytes(&buffer, Some(""));
     }
     recorder.end();
 }

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use agentese::types::{ModelRequest, Profile, Scenario, TranscriptHeader};
 use agentese::wire::Maybe;
+use tokio_util::sync::CancellationToken;
 
 use crate::model::{ModelOptions, ScriptedModel};
 use crate::recording::{Recorder, Recording};
@@ -49,11 +50,26 @@ pub struct PlayOptions {
     pub keep: bool,
     /// Where the log of the model goes as well.
     pub model_log: Option<PathBuf>,
+    /// How long the scenario may take; no limit but those of its waits by default. Where it is over, the
+    /// scenario breaks off and the agent is ended.
+    pub limit: Option<Duration>,
+    /// Breaks the scenario off.
+    pub stop: CancellationToken,
 }
+
+/// Why a scenario broke off that somebody stopped.
+pub const STOPPED: &str = "it was interrupted";
 
 impl Default for PlayOptions {
     fn default() -> Self {
-        Self { command: None, patience: 1.0, keep: false, model_log: None }
+        Self {
+            command: None,
+            patience: 1.0,
+            keep: false,
+            model_log: None,
+            limit: None,
+            stop: CancellationToken::new(),
+        }
     }
 }
 
@@ -119,7 +135,11 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         patience: options.patience,
         cursor: 0,
     };
-    let broke_off = stage.play(&steps).await;
+    let broke_off = tokio::select! {
+        reason = stage.play(&steps) => reason,
+        () = options.stop.cancelled() => Some(STOPPED.to_owned()),
+        limit = over(options.limit) => Some(format!("the case took longer than {} s", limit.as_secs_f64())),
+    };
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
@@ -137,6 +157,17 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
         directory: kept,
     })
+}
+
+/// When the time is over; never where there is no limit.
+async fn over(limit: Option<Duration>) -> Duration {
+    match limit {
+        None => std::future::pending().await,
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+    }
 }
 
 fn header(case: &Scenario, profile: &Profile, argv: &[String]) -> TranscriptHeader {

@@ -4,6 +4,7 @@ pub mod content;
 pub mod formats;
 pub mod message;
 pub mod model;
+pub mod report;
 pub mod session;
 pub mod stream;
 pub mod suite;

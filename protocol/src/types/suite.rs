@@ -269,6 +269,8 @@ protocol! {
         request_count: Opt<Count>,
         /// Differences that are no failures here.
         allow: Opt<List<CaseAllowance>>,
+        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        alone: Opt<Bool>,
         ;
         example {
             "scenario": 1, "name": "prompt-text", "dialect": "pi@0.55", "title": "a prompt and its answer",
@@ -350,6 +352,9 @@ protocol! {
         exit_grace_ms: Opt<Count>,
         /// What of the dialect it has.
         claims: Opt<ProfileClaims>,
+        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
+        /// ends in .json, from the folder of the profile.
+        expected_failures: Opt<Str>,
         ;
         example {
             "profile": 1, "name": "agentese-pi", "dialect": "pi@0.55", "agent": "agentese",

@@ -28,4 +28,5 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("profile", include_str!("../../schema/formats/profile.json")),
     ("expected-failures", include_str!("../../schema/formats/expected-failures.json")),
     ("model-request", include_str!("../../schema/formats/model-request.json")),
+    ("suite-report", include_str!("../../schema/formats/suite-report.json")),
 ];

@@ -900,6 +900,22 @@ strings! {
 }
 
 strings! {
+    /// What is said of a case as a whole.
+    pub enum CaseVerdict closed {
+        /// Every check that counts holds.
+        Pass = "pass",
+        /// Every check that counts holds, some only by an allowance that is named.
+        Lenient = "lenient",
+        /// A check that counts does not hold.
+        Fail = "fail",
+        /// The case could not be judged: the agent did not start, or the suite itself failed.
+        Inconclusive = "inconclusive",
+        /// The profile says that the agent does not have what the case is about.
+        NotApplicable = "not_applicable",
+    }
+}
+
+strings! {
     /// How much a failure weighs.
     pub enum CheckLevel closed {
         /// The dialect's document says so.
@@ -908,6 +924,20 @@ strings! {
         Should = "should",
         /// Worth knowing, never a failure.
         Info = "info",
+    }
+}
+
+strings! {
+    /// What came of a check.
+    pub enum CheckOutcome closed {
+        /// It holds.
+        Held = "held",
+        /// It holds by an allowance.
+        Allowed = "allowed",
+        /// It does not hold.
+        Failed = "failed",
+        /// It could not be made.
+        Unclear = "unclear",
     }
 }
 
@@ -3932,6 +3962,9 @@ record! {
         optional exit_grace_ms: u64 = "exit_grace_ms",
         /// What of the dialect it has.
         optional claims: ProfileClaims = "claims",
+        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
+        /// ends in .json, from the folder of the profile.
+        optional expected_failures: String = "expected_failures",
     }
 }
 
@@ -3956,6 +3989,7 @@ impl Profile {
             ready: None,
             exit_grace_ms: None,
             claims: None,
+            expected_failures: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4188,6 +4222,157 @@ impl Redaction {
 }
 
 record! {
+    /// What came of a case.
+    pub struct ReportCase() {
+        /// The case.
+        required name: String = "name",
+        /// What it shows.
+        required title: String = "title",
+        /// How much a failure weighs.
+        required level: CheckLevel = "level",
+        /// What is said of it.
+        required verdict: CaseVerdict = "verdict",
+        /// Whether all that fails in it is known to fail.
+        optional expected: bool = "expected",
+        /// Why it is inconclusive or not applicable.
+        optional reason: String = "reason",
+        /// How long it took, in milliseconds; missing where it was not played.
+        optional ms: u64 = "ms",
+        /// How many frames of the agent were compared.
+        required frames: u64 = "frames",
+        /// How many of them are as expected.
+        required agreed: u64 = "agreed",
+        /// What of the dialect it covers.
+        required covers: Vec<String> = "covers",
+        /// The checks that were made. Those that hold say nothing more.
+        required checks: Vec<ReportCheck> = "checks",
+    }
+}
+
+impl ReportCase {
+    /// A value of the required members; the others can be set on it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, level: CheckLevel, verdict: CaseVerdict, frames: u64, agreed: u64, covers: Vec<String>, checks: Vec<ReportCheck>) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            level,
+            verdict,
+            expected: None,
+            reason: None,
+            ms: None,
+            frames,
+            agreed,
+            covers,
+            checks,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What came of a check in a case.
+    pub struct ReportCheck() {
+        /// The check.
+        required check: String = "check",
+        /// How much it weighs.
+        required level: CheckLevel = "level",
+        /// What came of it.
+        required outcome: CheckOutcome = "outcome",
+        /// What differs, in words; missing where it holds.
+        optional says: String = "says",
+        /// The name of the allowance by which it holds.
+        optional allowance: String = "allowance",
+        /// Where in the frame it differs; missing where it is the frame as a whole.
+        optional path: String = "path",
+        /// The frame that was expected, of the golden transcript.
+        optional expected: ReportFrame = "expected",
+        /// The frame that came.
+        optional found: ReportFrame = "found",
+        /// The frames that came before it, oldest first.
+        optional before: Vec<ReportFrame> = "before",
+        /// Why it is known to fail, where the file of expected failures has it.
+        optional known: String = "known",
+    }
+}
+
+impl ReportCheck {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, level: CheckLevel, outcome: CheckOutcome) -> Self {
+        Self {
+            check: check.into(),
+            level,
+            outcome,
+            says: None,
+            allowance: None,
+            path: None,
+            expected: None,
+            found: None,
+            before: None,
+            known: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A line of a transcript, as a report shows it.
+    pub struct ReportFrame() {
+        /// Its place among the lines and events of its transcript, from 0.
+        required record: u64 = "record",
+        /// Which way it went.
+        required dir: Direction = "dir",
+        /// The line.
+        required line: String = "line",
+    }
+}
+
+impl ReportFrame {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(record: u64, dir: Direction, line: impl Into<String>) -> Self {
+        Self {
+            record,
+            dir,
+            line: line.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How many cases came to which verdict.
+    pub struct ReportTotals() {
+        /// Every check that counts holds.
+        required pass: u64 = "pass",
+        /// As `pass`, by allowances.
+        required lenient: u64 = "lenient",
+        /// Failures that were not expected.
+        required fail: u64 = "fail",
+        /// Failures that are known.
+        required expected_failure: u64 = "expected_failure",
+        /// Cases that could not be judged.
+        required inconclusive: u64 = "inconclusive",
+        /// Cases that are none for this agent.
+        required not_applicable: u64 = "not_applicable",
+    }
+}
+
+impl ReportTotals {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(pass: u64, lenient: u64, fail: u64, expected_failure: u64, inconclusive: u64, not_applicable: u64) -> Self {
+        Self {
+            pass,
+            lenient,
+            fail,
+            expected_failure,
+            inconclusive,
+            not_applicable,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A tool call in a request's history.
     pub struct RequestCall() {
         /// The call's id.
@@ -4348,6 +4533,8 @@ record! {
         optional request_count: u64 = "request_count",
         /// Differences that are no failures here.
         optional allow: Vec<CaseAllowance> = "allow",
+        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        optional alone: bool = "alone",
     }
 }
 
@@ -4374,6 +4561,7 @@ impl Scenario {
             requests: None,
             request_count: None,
             allow: None,
+            alone: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5776,6 +5964,61 @@ impl SubagentVerificationStart {
             id: id.into(),
             attempt,
             profile: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the suite says of an agent.
+    pub struct SuiteReport() {
+        /// The format's version, 1.
+        required report: u64 = "report",
+        /// The suite's version.
+        required suite: String = "suite",
+        /// The dialect, with its revision.
+        required dialect: String = "dialect",
+        /// The profile.
+        required profile: String = "profile",
+        /// The agent.
+        required agent: String = "agent",
+        /// The command line of the agent, without what a case adds.
+        required command: Vec<String> = "command",
+        /// The least level of the checks that count.
+        required level: CheckLevel = "level",
+        /// How long the run took, in milliseconds.
+        required ms: u64 = "ms",
+        /// The program's exit code.
+        required exit_code: u64 = "exit_code",
+        /// Whether the run was interrupted.
+        optional interrupted: bool = "interrupted",
+        /// How many cases came to which verdict.
+        required totals: ReportTotals = "totals",
+        /// What is wrong with the run as a whole, lines of the file of expected failures among it.
+        required problems: Vec<String> = "problems",
+        /// The cases, in order of their names.
+        required cases: Vec<ReportCase> = "cases",
+    }
+}
+
+impl SuiteReport {
+    /// A value of the required members; the others can be set on it.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(report: u64, suite: impl Into<String>, dialect: impl Into<String>, profile: impl Into<String>, agent: impl Into<String>, command: Vec<String>, level: CheckLevel, ms: u64, exit_code: u64, totals: ReportTotals, problems: Vec<String>, cases: Vec<ReportCase>) -> Self {
+        Self {
+            report,
+            suite: suite.into(),
+            dialect: dialect.into(),
+            profile: profile.into(),
+            agent: agent.into(),
+            command,
+            level,
+            ms,
+            exit_code,
+            interrupted: None,
+            totals,
+            problems,
+            cases,
             extra: crate::wire::Extra::default(),
         }
     }

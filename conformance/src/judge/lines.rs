@@ -1,0 +1,83 @@
+//! What every line of an agent has to be: text with an end, a frame, and free of keys.
+
+use agentese::types::{CheckLevel, Direction, TranscriptRecord};
+
+use super::frames::is_json;
+use super::{failed, wrong_line};
+use crate::Transcript;
+use crate::leaks::leaks as leaks_in;
+use crate::recording::{NOT_UTF8, Recording};
+use crate::transcript::Record;
+use crate::verdict::{Finding, Outcome};
+
+/// Lines are UTF-8 and end with a line feed, the last one too, but for an agent that a signal ended.
+pub(super) fn framing(recording: &Recording) -> Finding {
+    let mut unended = false;
+    let mut invalid = 0;
+    let mut by_signal = false;
+    for record in &recording.records {
+        match record {
+            TranscriptRecord::Line(line) if line.dir == Direction::S2c => {
+                unended |= line.eol.as_option().is_some_and(String::is_empty);
+            }
+            TranscriptRecord::Control(control) => {
+                invalid += usize::from(control.event == NOT_UTF8);
+                by_signal |= control.code.as_option().is_some_and(|code| *code < 0);
+            }
+            _ => {}
+        }
+    }
+    let outcome = if invalid > 0 {
+        failed(format!("{invalid} of the agent's lines are not UTF-8"))
+    } else if unended && !by_signal {
+        failed("the agent's last line has no line feed at its end")
+    } else {
+        Outcome::Held
+    };
+    Finding { check: "framing".to_owned(), level: CheckLevel::Must, outcome }
+}
+
+/// On stdout is nothing but frames, except what the golden transcript has there too.
+pub(super) fn noise(level: CheckLevel, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
+    let mut known: Vec<&str> = golden
+        .into_iter()
+        .flat_map(Transcript::received)
+        .filter(|line| !is_json(line))
+        .map(|line| line.as_str())
+        .collect();
+    let lines = observed.records.iter().enumerate();
+    let first = lines.filter_map(|(at, record)| match record {
+        Record::Received(line) if !is_json(line) => Some((at, line)),
+        _ => None,
+    });
+    let unknown = first.into_iter().find(|(_, line)| {
+        match known.iter().position(|known| *known == line.as_str()) {
+            Some(at) => {
+                known.swap_remove(at);
+                false
+            }
+            None => true,
+        }
+    });
+    let outcome = match unknown {
+        None => Outcome::Held,
+        Some((at, _)) => wrong_line(observed, at, "a line on stdout that is no JSON".to_owned()),
+    };
+    Finding { check: "noise".to_owned(), level, outcome }
+}
+
+/// Nothing that looks like a key is in what the agent says, but for what the client said itself.
+pub(super) fn leaks(observed: &Transcript) -> Finding {
+    let sent: String = observed.sent().map(|line| line.as_str().to_owned() + "\n").collect();
+    let found = observed.records.iter().enumerate().find_map(|(at, record)| {
+        let Record::Received(line) = record else { return None };
+        let leak = leaks_in(line.as_str()).into_iter().find(|leak| !sent.contains(&leak.beginning))?;
+        Some((at, leak))
+    });
+    // The line itself is not shown: a report is passed on.
+    let outcome = match found {
+        None => Outcome::Held,
+        Some((at, leak)) => failed(format!("line {at} has {}: {}…", leak.kind, leak.beginning)),
+    };
+    Finding { check: "leaks".to_owned(), level: CheckLevel::Must, outcome }
+}

@@ -1,0 +1,161 @@
+//! Judging: what an agent did in a case, against what it had to do.
+//!
+//! A check has a name that is stable from version to version, a level, and an outcome. Those made here
+//! look at the run as a whole; how its frames compare with the golden transcript is for
+//! [`matching`](crate::matching).
+
+mod exit;
+mod frames;
+mod lines;
+mod played;
+mod scenario;
+
+use agentese::types::{CheckLevel, Profile, Scenario};
+
+use crate::Transcript;
+use crate::matching::{Comparison, Rules, compare};
+use crate::player::{Played, check_requests};
+use crate::recording::Recording;
+use crate::suite::{Suite, SuiteError};
+use crate::transcript::Record;
+use crate::verdict::{Finding, Mismatch, Outcome, Shown, Verdict};
+
+pub use played::{could_not_play, not_for};
+
+/// What a case is judged to be.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The case.
+    pub case: Scenario,
+    /// The checks that were made, in order.
+    pub findings: Vec<Finding>,
+    /// How many frames of the agent were compared with the golden transcript.
+    pub frames: usize,
+    /// How many of them are as expected.
+    pub agreed: usize,
+    /// What was said; none where the case was not played.
+    pub recording: Option<Recording>,
+    /// Why there is nothing to judge: the verdict that follows, and the reason.
+    pub set_aside: Option<(Verdict, String)>,
+}
+
+impl Judged {
+    /// The verdict where checks count from this level on. Checks of the level *info* never make a case fail.
+    pub fn verdict(&self, least: CheckLevel) -> Verdict {
+        if let Some((verdict, _)) = &self.set_aside {
+            return *verdict;
+        }
+        let counted = || self.findings.iter().filter(|finding| counts(finding.level, least));
+        if counted().any(|finding| matches!(finding.outcome, Outcome::Failed(_))) {
+            Verdict::Fail
+        } else if counted().any(|finding| matches!(finding.outcome, Outcome::Unclear(_))) {
+            Verdict::Inconclusive
+        } else if counted().any(|finding| matches!(finding.outcome, Outcome::Allowed { .. })) {
+            Verdict::Lenient
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// Whether a check of that level makes a case fail, where checks count from `least` on.
+pub fn counts(level: CheckLevel, least: CheckLevel) -> bool {
+    level != CheckLevel::Info && shows(level, least)
+}
+
+/// Whether a check of that level is of interest, where `least` is the least of it.
+pub fn shows(level: CheckLevel, least: CheckLevel) -> bool {
+    let weight = |level| CheckLevel::ALL.iter().position(|known| *known == level);
+    weight(level) <= weight(least)
+}
+
+/// Judges what came of playing a case.
+///
+/// # Errors
+/// Where the golden transcript cannot be read.
+pub fn judge(
+    case: &Scenario,
+    profile: &Profile,
+    played: &Played,
+    suite: &Suite,
+) -> Result<Judged, SuiteError> {
+    let observed = played.recording.transcript()?;
+    let golden = suite.golden(&case.dialect, &case.name)?;
+    let level = case.level.unwrap_or(CheckLevel::Should);
+    let mut findings = vec![scenario::scenario(level, played, &observed)];
+    let (mut frames, mut agreed) = (0, 0);
+    if let (Some(golden), Some(rules)) = (&golden, Rules::of(&case.dialect)) {
+        let alternatives: Vec<_> = suite.alternative(&case.dialect, &case.name)?.into_iter().collect();
+        let same_agent = golden.header.agent == profile.agent;
+        let comparison =
+            Comparison { golden, alternatives: &alternatives, observed: &observed, case, same_agent };
+        let compared = compare(rules, &comparison);
+        findings.extend(compared.findings);
+        (frames, agreed) = (compared.frames, compared.agreed);
+    }
+    findings.push(frames::frames(&case.dialect, &observed));
+    findings.push(lines::framing(&played.recording));
+    findings.push(lines::noise(level, golden.as_ref(), &observed));
+    findings.push(exit::exit(case, golden.as_ref(), &observed));
+    findings.push(lines::leaks(&observed));
+    findings.extend(requests(case, profile, played));
+    if level == CheckLevel::Info {
+        findings.iter_mut().for_each(|finding| finding.level = CheckLevel::Info);
+    }
+    Ok(Judged {
+        case: case.clone(),
+        findings,
+        frames,
+        agreed,
+        recording: Some(played.recording.clone()),
+        set_aside: None,
+    })
+}
+
+/// The checks over what the model received.
+fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterator<Item = Finding> {
+    let findings = check_requests(case, profile, &played.requests);
+    findings.into_iter().map(|finding| {
+        let outcome = match finding.failure {
+            None => Outcome::Held,
+            Some(failure) => failed(format!("{}: {failure}", finding.says)),
+        };
+        Finding { check: "requests".to_owned(), level: finding.level, outcome }
+    })
+}
+
+/// A check that does not hold, where no frame is to blame.
+fn failed(says: impl Into<String>) -> Outcome {
+    Outcome::Failed(Mismatch { says: says.into(), ..Mismatch::default() })
+}
+
+/// A line of the transcript, as it is shown; none for what is no line.
+fn shown(transcript: &Transcript, at: usize) -> Option<Shown> {
+    use agentese::types::Direction;
+    let (dir, line) = match transcript.records.get(at)? {
+        Record::Sent(line) => (Direction::C2s, line),
+        Record::Received(line) => (Direction::S2c, line),
+        Record::Control(_) => return None,
+    };
+    Some(Shown { record: at, dir, line: line.as_str().to_owned() })
+}
+
+/// How many frames are shown before one that is wrong.
+const BEFORE: usize = 3;
+
+/// The few lines before one.
+fn before(transcript: &Transcript, at: usize) -> Vec<Shown> {
+    let mut lines: Vec<_> = (0..at).rev().filter_map(|at| shown(transcript, at)).take(BEFORE).collect();
+    lines.reverse();
+    lines
+}
+
+/// A check that a line does not pass.
+fn wrong_line(transcript: &Transcript, at: usize, says: String) -> Outcome {
+    Outcome::Failed(Mismatch {
+        says,
+        found: shown(transcript, at),
+        before: before(transcript, at),
+        ..Mismatch::default()
+    })
+}

@@ -1,0 +1,27 @@
+//! Cases that were not played to the end.
+
+use agentese::types::Scenario;
+
+use super::Judged;
+use crate::verdict::Verdict;
+
+/// A case that could not be played: nothing is said of the agent.
+pub fn could_not_play(case: &Scenario, reason: impl Into<String>) -> Judged {
+    set_aside(case, Verdict::Inconclusive, reason.into())
+}
+
+/// A case that is none for the agent.
+pub fn not_for(case: &Scenario, reason: impl Into<String>) -> Judged {
+    set_aside(case, Verdict::NotApplicable, reason.into())
+}
+
+fn set_aside(case: &Scenario, verdict: Verdict, reason: String) -> Judged {
+    Judged {
+        case: case.clone(),
+        findings: Vec::new(),
+        frames: 0,
+        agreed: 0,
+        recording: None,
+        set_aside: Some((verdict, reason)),
+    }
+}

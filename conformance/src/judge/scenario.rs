@@ -1,0 +1,22 @@
+//! Whether the client of a case could do what the case says.
+
+use agentese::types::CheckLevel;
+
+use super::{failed, wrong_line};
+use crate::Transcript;
+use crate::player::Played;
+use crate::transcript::Record;
+use crate::verdict::{Finding, Outcome};
+
+/// The scenario went to its end. Where a wait was in vain: what was waited for, and what came last.
+pub(super) fn scenario(level: CheckLevel, played: &Played, observed: &Transcript) -> Finding {
+    let is_of_agent = |record: &Record| matches!(record, Record::Received(_));
+    let outcome = match &played.broke_off {
+        None => Outcome::Held,
+        Some(reason) => match observed.records.iter().rposition(is_of_agent) {
+            None => failed(format!("{reason}; the agent said nothing at all")),
+            Some(last) => wrong_line(observed, last, format!("{reason}; the agent's last line is this")),
+        },
+    };
+    Finding { check: "scenario".to_owned(), level, outcome }
+}

@@ -1,0 +1,167 @@
+//! Playing and judging many cases.
+//!
+//! Cases are played side by side, as many as there are jobs; those that have to be alone come last.
+//! The order of the outcome is the order of the cases, whichever was over first.
+
+mod defaults;
+mod expected;
+mod probe;
+mod select;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agentese::types::{CheckLevel, Profile, Scenario};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::judge::{Judged, could_not_play, judge, not_for};
+use crate::player::{PlayOptions, STOPPED, not_applicable, play};
+use crate::suite::Suite;
+use crate::verdict::Verdict;
+
+pub use defaults::{default_jobs, profile_for};
+pub use expected::{Expected, apply};
+pub use probe::{Probe, probe};
+pub use select::{Selection, SelectionError};
+
+/// How cases are played.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// How many cases are played side by side.
+    pub jobs: usize,
+    /// The least level of the checks that count.
+    pub level: CheckLevel,
+    /// How long a case may take.
+    pub limit: Duration,
+    /// Waits are that many times as long as the case says.
+    pub patience: f64,
+    /// Program and arguments, in place of the profile's.
+    pub command: Option<Vec<String>>,
+    /// Ends the run: what is being played breaks off, what was not is not.
+    pub stop: CancellationToken,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            jobs: default_jobs(),
+            level: CheckLevel::Should,
+            limit: Duration::from_secs(180),
+            patience: 1.0,
+            command: None,
+            stop: CancellationToken::new(),
+        }
+    }
+}
+
+/// A case that was judged.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// What is said of it.
+    pub judged: Judged,
+    /// How long it took; none where it was not played.
+    pub took: Option<Duration>,
+}
+
+/// Something that happened in a run.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A case began.
+    Began(&'a str),
+    /// A case was judged.
+    Judged(&'a Ran),
+}
+
+/// Plays and judges cases. Never fails: what cannot be played is inconclusive, with the reason.
+pub async fn run(
+    suite: &Suite,
+    profile: &Profile,
+    cases: &[Scenario],
+    options: &RunOptions,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Vec<Ran> {
+    let mut outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
+    for ran in outcome.iter().flatten() {
+        tell(Progress::Judged(ran));
+    }
+    let jobs = options.jobs.max(1);
+    let places = Arc::new(Semaphore::new(jobs));
+    let (began, mut begun) = mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
+    for at in order(cases).into_iter().filter(|at| outcome[*at].is_none()) {
+        let (case, shared, places, began) =
+            (cases[at].clone(), shared.clone(), places.clone(), began.clone());
+        let wanted = if case.alone == Some(true) { jobs } else { 1 };
+        tasks.spawn(async move {
+            // The semaphore is never closed.
+            let _place = places.acquire_many(u32::try_from(wanted).unwrap_or(1)).await;
+            let _ = began.send(at);
+            (at, run_case(&case, &shared).await)
+        });
+    }
+    drop(began);
+    loop {
+        tokio::select! {
+            biased;
+            Some(at) = begun.recv() => tell(Progress::Began(&cases[at].name)),
+            joined = tasks.join_next() => match joined {
+                None => break,
+                Some(Ok((at, ran))) => {
+                    tell(Progress::Judged(&ran));
+                    outcome[at] = Some(ran);
+                }
+                // A panic: the case that is missing is filled in below.
+                Some(Err(error)) => tracing::error!("a case of the suite failed: {error}"),
+            }
+        }
+    }
+    let missing = |case| Ran { judged: could_not_play(case, "the suite itself failed"), took: None };
+    outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
+}
+
+/// Those that have to be alone come last: they would make the others wait.
+fn order(cases: &[Scenario]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    order.sort_by_key(|at| cases[*at].alone == Some(true));
+    order
+}
+
+fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
+    let reason = not_applicable(case, profile)?;
+    Some(Ran { judged: not_for(case, reason), took: None })
+}
+
+async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions)) -> Ran {
+    let (suite, profile, options) = shared;
+    if options.stop.is_cancelled() {
+        return Ran { judged: could_not_play(case, "the run was interrupted before"), took: None };
+    }
+    let begin = Instant::now();
+    let play_options = PlayOptions {
+        command: options.command.clone(),
+        patience: options.patience,
+        limit: Some(options.limit),
+        stop: options.stop.clone(),
+        ..PlayOptions::default()
+    };
+    let judged = match play(case, profile, &play_options).await {
+        Err(error) => could_not_play(case, error.to_string()),
+        Ok(played) if played.broke_off.as_deref() == Some(STOPPED) => could_not_play(case, STOPPED),
+        Ok(played) => judge(case, profile, &played, suite)
+            .unwrap_or_else(|error| could_not_play(case, format!("the suite itself failed: {error}"))),
+    };
+    Ran { judged, took: Some(begin.elapsed()) }
+}
+
+/// All cases, set aside for one reason: the agent does not start, say.
+pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<Ran> {
+    cases.iter().map(|case| Ran { judged: could_not_play(case, reason), took: None }).collect()
+}
+
+/// Whether a run came to its end: nothing is inconclusive.
+pub fn is_conclusive(ran: &[Ran], level: CheckLevel) -> bool {
+    ran.iter().all(|ran| ran.judged.verdict(level) != Verdict::Inconclusive)
+}

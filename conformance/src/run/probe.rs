@@ -1,0 +1,75 @@
+//! What an agent is, before a hundred cases are played against it.
+
+use agentese::types::{Profile, TranscriptRecord};
+
+use super::RunOptions;
+use crate::detect::{Guess, detect, detect_case};
+use crate::player::{PlayOptions, play};
+
+/// How sure one has to be of another dialect before the cases are not played.
+const SURE: f64 = 0.95;
+
+/// What an agent answers when it is asked a few things.
+#[derive(Debug)]
+pub enum Probe {
+    /// It speaks. Where it seems to speak another dialect of the same make, what is to be said of that.
+    Speaks(Option<String>),
+    /// There is nothing to judge, and why.
+    No(String),
+}
+
+/// Starts the agent once and looks whether it speaks the dialect of its profile.
+pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
+    let play_options = PlayOptions {
+        command: options.command.clone(),
+        patience: options.patience,
+        limit: Some(options.limit),
+        stop: options.stop.clone(),
+        ..PlayOptions::default()
+    };
+    let played = match play(&detect_case(&profile.dialect), profile, &play_options).await {
+        Ok(played) => played,
+        Err(error) => return Probe::No(error.to_string()),
+    };
+    let Ok(transcript) = played.recording.transcript() else {
+        return Probe::No("what it says cannot be recorded".to_owned());
+    };
+    let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+    if !transcript.received().any(|line| is_json(line.as_str())) {
+        let end = end(&played.recording.records);
+        return Probe::No(format!("the agent does not speak: {end}"));
+    }
+    judge(&detect(&transcript), &profile.dialect)
+}
+
+fn judge(guesses: &[Guess], dialect: &str) -> Probe {
+    let of_profile = guesses.iter().find(|guess| guess.spec.id() == dialect);
+    match (guesses.first(), of_profile) {
+        (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= SURE => {
+            let says = format!("the agent speaks {}, not {dialect}", best.spec.id());
+            let is_of_a_kind =
+                std::mem::discriminant(&best.spec.framing) == std::mem::discriminant(&own.spec.framing);
+            if is_of_a_kind { Probe::Speaks(Some(format!("it seems that {says}"))) } else { Probe::No(says) }
+        }
+        _ => Probe::Speaks(None),
+    }
+}
+
+/// How an agent ended that said nothing.
+fn end(records: &[TranscriptRecord]) -> String {
+    let last = records.iter().rev().find_map(|record| match record {
+        TranscriptRecord::Control(control) if control.event == "exit" => Some(control),
+        _ => None,
+    });
+    let Some(last) = last else { return "it did not end".to_owned() };
+    let code = match last.code.as_option() {
+        Some(code) if *code < 0 => format!("ended by signal {}", -code),
+        Some(code) => format!("exit code {code}"),
+        None => "ended".to_owned(),
+    };
+    let stderr = last.stderr.as_option().map(|text| text.trim()).unwrap_or_default();
+    match stderr.lines().last() {
+        None => code,
+        Some(line) => format!("{code}: {line}"),
+    }
+}
