@@ -1,5 +1,6 @@
 //! The command line.
 
+mod defects;
 mod detect;
 mod list;
 mod model;
@@ -29,6 +30,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Defects(defects::Defects),
     Detect(detect::Detect),
     List(list::List),
     Play(play::Play),
@@ -43,6 +45,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Defects(defects) => defects.run(&suite).await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,

@@ -10,14 +10,18 @@
 //! between the suite and a live agent.
 
 pub mod change;
+pub mod experiment;
 mod mutators;
+mod neutral;
 pub mod place;
 pub mod proxy;
 pub mod site;
 pub mod stream;
+pub mod trial;
 
 pub use change::{Application, Effect};
 pub use mutators::{mutator, mutators};
+pub use neutral::{Neutral, neutrals};
 use place::Place;
 use stream::Stream;
 

@@ -38,6 +38,8 @@ pub enum Kind {
 pub struct Site {
     /// Where.
     pub place: Place,
+    /// The declared record that it is a member of; none where that has no name.
+    pub record: Option<String>,
     /// What may stand there.
     pub kind: Kind,
     /// Whether it has to be there.
@@ -92,7 +94,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Goes into a value whose shape is known.
     fn inside(&mut self, shape: &'a Value, value: &Value, place: &Place) {
-        let shape = self.fitting(shape, value);
+        let (shape, record) = self.fitting(shape, value);
         match value {
             Value::Object(members) => {
                 let declared = shape.get("properties").and_then(Value::as_object);
@@ -106,37 +108,46 @@ impl<'a> Walk<'a> {
                     };
                     let required =
                         shape["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
-                    self.site(inner, value, place.member(name), required);
+                    self.site(inner, value, place.member(name), required, record);
                 }
             }
             Value::Array(items) => {
                 let Some(inner) = shape.get("items") else { return };
                 for (at, value) in items.iter().enumerate() {
-                    self.site(inner, value, place.item(at), true);
+                    self.site(inner, value, place.item(at), true, None);
                 }
             }
             _ => {}
         }
     }
 
-    fn site(&mut self, shape: &'a Value, value: &Value, place: Place, required: bool) {
+    fn site(
+        &mut self,
+        shape: &'a Value,
+        value: &Value,
+        place: Place,
+        required: bool,
+        record: Option<&'a str>,
+    ) {
         let whole = self.shapes.resolve(shape);
         let nullable = allows_null(whole);
         let several = whole.get("anyOf").and_then(Value::as_array).is_some_and(|arms| {
             arms.iter().filter(|arm| self.shapes.resolve(arm)["type"] != "null").count() > 1
         });
-        let kind = kind(self.fitting(shape, value), value);
-        self.sites.push(Site { place: place.clone(), kind, required, nullable, several });
+        let kind = kind(self.fitting(shape, value).0, value);
+        let record = record.map(str::to_owned);
+        self.sites.push(Site { place: place.clone(), record, kind, required, nullable, several });
         self.inside(shape, value, &place);
     }
 
-    /// The arm of a union that the value is.
-    fn fitting(&self, shape: &'a Value, value: &Value) -> &'a Value {
+    /// The arm of a union that the value is, and its name.
+    fn fitting(&self, shape: &'a Value, value: &Value) -> (&'a Value, Option<&'a str>) {
+        let name = shape.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
         let shape = self.shapes.resolve(shape);
         let arms = shape.get("oneOf").or_else(|| shape.get("anyOf")).and_then(Value::as_array);
-        let Some(arms) = arms else { return shape };
-        let arms = arms.iter().map(|arm| self.fitting(arm, value));
-        arms.into_iter().find(|arm| fits(arm, value)).unwrap_or(&Value::Null)
+        let Some(arms) = arms else { return (shape, name) };
+        let mut arms = arms.iter().map(|arm| self.fitting(arm, value));
+        arms.find(|(arm, _)| fits(arm, value)).unwrap_or((&Value::Null, None))
     }
 }
 

@@ -194,6 +194,12 @@ impl Stream {
         false
     }
 
+    /// Whether an object has declared members: those that are free altogether have none.
+    pub fn is_record(&self, at: usize, place: &Place) -> bool {
+        let inside = |site: &Site| site.place != *place && site.place.is_within(place);
+        self.said[at].sites.iter().any(inside)
+    }
+
     /// Whether nothing, or null, may stand there as well.
     pub fn may_be_absent(&self, _at: usize, _place: &Place) -> bool {
         false

@@ -50,7 +50,8 @@ fn fault(wanted: Option<End>, came: End) -> Option<String> {
         return Some("it was still running when it had to have ended".to_owned());
     }
     if came.forced {
-        return (!was_forced).then(|| "it did not end after its stdin was closed and had to be ended".to_owned());
+        return (!was_forced)
+            .then(|| "it did not end after its stdin was closed and had to be ended".to_owned());
     }
     let told = |code: i64| match code {
         code if code < 0 => format!("signal {}", -code),

@@ -50,15 +50,14 @@ pub(super) fn noise(level: CheckLevel, golden: Option<&Transcript>, observed: &T
         Record::Received(line) if !is_json(line) => Some((at, line)),
         _ => None,
     });
-    let unknown = first.into_iter().find(|(_, line)| {
-        match known.iter().position(|known| *known == line.as_str()) {
+    let unknown =
+        first.into_iter().find(|(_, line)| match known.iter().position(|known| *known == line.as_str()) {
             Some(at) => {
                 known.swap_remove(at);
                 false
             }
             None => true,
-        }
-    });
+        });
     let outcome = match unknown {
         None => Outcome::Held,
         Some((at, _)) => wrong_line(observed, at, "a line on stdout that is no JSON".to_owned()),
