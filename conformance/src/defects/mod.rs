@@ -11,6 +11,7 @@
 
 pub mod change;
 pub mod experiment;
+mod knowledge;
 mod mutators;
 mod neutral;
 pub mod place;
@@ -93,16 +94,23 @@ pub struct Mutator {
     pub group: Group,
     /// What it has to see.
     pub sees: Sees,
+    /// Whether it may make an earlier version of a value, which is no defect where a message grows.
+    spares_growth: bool,
     find: Find,
 }
 
 impl Mutator {
     pub(crate) const fn new(name: &'static str, says: &'static str, group: Group, find: Find) -> Self {
-        Self { name, says, group, sees: Sees::Line, find }
+        Self { name, says, group, sees: Sees::Line, spares_growth: false, find }
     }
 
     pub(crate) const fn seeing(mut self, sees: Sees) -> Self {
         self.sees = sees;
+        self
+    }
+
+    pub(crate) const fn not_growing(mut self) -> Self {
+        self.spares_growth = true;
         self
     }
 
@@ -115,7 +123,11 @@ impl Mutator {
             place: (!place.0.is_empty()).then_some(place),
             effect,
         });
-        found.filter(|application| application.changes(&said.line)).collect()
+        let grows = |place: &Place| said.site(place).is_some_and(|site| site.grows);
+        found
+            .filter(|found| !(self.spares_growth && found.place.as_ref().is_some_and(grows)))
+            .filter(|found| found.changes(&said.line))
+            .collect()
     }
 
     /// Where it applies to a stream.

@@ -48,6 +48,10 @@ pub struct Site {
     pub nullable: bool,
     /// Whether other shapes may stand there too.
     pub several: bool,
+    /// Whether it may be missing or null where the recording has it.
+    pub may_be_absent: bool,
+    /// Whether it is part of a message that grows: any earlier version of it is as good.
+    pub grows: bool,
 }
 
 /// The declared shapes of what a server of one dialect sends.
@@ -136,7 +140,7 @@ impl<'a> Walk<'a> {
         });
         let kind = kind(self.fitting(shape, value).0, value);
         let record = record.map(str::to_owned);
-        self.sites.push(Site { place: place.clone(), record, kind, required, nullable, several });
+        self.sites.push(Site { place: place.clone(), record, kind, required, nullable, several, may_be_absent: false, grows: false });
         self.inside(shape, value, &place);
     }
 

@@ -7,8 +7,10 @@ use agentese::route::{Routed, route};
 use agentese::spec::{EventSpec, Framing, Spec};
 use serde_json::Value;
 
+use super::knowledge::{Freedom, Knowledge, below, piece};
 use super::place::Place;
 use super::site::{Shapes, Site};
+use crate::matching::tables::Snapshots;
 
 /// What a line of an agent is.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,6 +110,7 @@ pub struct Stream {
     /// The dialect's tables.
     pub spec: &'static Spec,
     shapes: Arc<Shapes>,
+    knowledge: Arc<Knowledge>,
     /// What the agent said.
     pub said: Vec<Said>,
     /// What the client sent; null where it is no JSON.
@@ -128,17 +131,6 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::new`], with the shapes that another stream of the dialect has.
-    pub fn like(other: &Stream) -> Self {
-        Self {
-            spec: other.spec,
-            shapes: other.shapes.clone(),
-            said: Vec::new(),
-            asked: Vec::new(),
-            complete: false,
-        }
-    }
-
     /// The client sends a line.
     pub fn ask(&mut self, line: &str) {
         self.asked.push(serde_json::from_str(line).unwrap_or_default());
@@ -153,7 +145,20 @@ impl Stream {
             _ => None,
         };
         let mut sites = self.shapes.sites(&frame, method);
-        sites.retain(|site| !self.is_bound(site, &frame));
+        let inside = self.body(&frame).1;
+        let event = match &role {
+            Role::Event { kind, .. } => Some((kind.as_str(), &inside)),
+            _ => None,
+        };
+        let freedom: Vec<Freedom> =
+            sites.iter().map(|site| self.knowledge.freedom(site, &frame, &sites, event)).collect();
+        let mut each = freedom.iter();
+        sites.retain_mut(|site| {
+            let freedom = each.next().copied().unwrap_or(Freedom::None);
+            site.may_be_absent = freedom == Freedom::MayBeAbsent;
+            site.grows = freedom == Freedom::Grows;
+            freedom != Freedom::Bound
+        });
         self.said.push(Said { line: line.to_owned(), frame, role, sites, after: self.asked.len() });
     }
 
@@ -175,23 +180,73 @@ impl Stream {
         }
     }
 
-    /// Whether the matcher binds what stands there: another value there is no defect.
-    fn is_bound(&self, site: &Site, frame: &Value) -> bool {
-        match site.place.of(frame) {
-            Some(Value::String(text)) => VOLATILE.is_match(text),
-            Some(Value::Number(number)) => number.as_f64().is_some_and(|number| number > 1e9),
-            _ => false,
+    /// The frame's event without its envelope, and its place.
+    fn body<'a>(&self, frame: &'a Value) -> (&'a Value, Place) {
+        let place = match self.spec.framing {
+            Framing::Flat => Place::default(),
+            Framing::Enveloped => Place::default().member("event"),
+            Framing::JsonRpc { .. } => Place::default().member("params"),
+        };
+        match place.of(frame) {
+            Some(body) => (body, place),
+            None => (frame, Place::default()),
         }
     }
 
-    /// Whether a frame is one of several whose number is free: a piece of something that grows.
-    pub fn is_piece(&self, at: usize) -> bool {
-        self.said[at].event().is_some_and(|event| event.snapshot)
+    /// The name of an event and its body.
+    fn event(&self, at: usize) -> Option<(&str, &Value)> {
+        let said = self.said.get(at)?;
+        let Role::Event { kind, .. } = &said.role else { return None };
+        Some((kind, self.body(&said.frame).0))
     }
 
-    /// Whether what stands at a place of a line is not compared.
-    pub fn is_free(&self, _at: usize, _place: &Place) -> bool {
-        false
+    /// Whether a frame is one of several whose number is free: a piece of something that grows, or what a tool
+    /// shows so far.
+    pub fn is_piece(&self, at: usize) -> bool {
+        self.event(at).is_some_and(|(name, body)| self.knowledge.is_piece(name, body))
+    }
+
+    /// The piece of a text that an event carries, where it is one that is not empty.
+    pub fn piece(&self, at: usize) -> Option<&str> {
+        let (name, body) = self.event(at)?;
+        piece(self.knowledge.delta(name)?, body).filter(|text| !text.is_empty())
+    }
+
+    /// How the message grows of which an event carries the next version.
+    pub(super) fn grows(&self, at: usize) -> Option<&'static Snapshots> {
+        let (name, _) = self.event(at)?;
+        self.knowledge.snapshots().filter(|row| row.grows == name)
+    }
+
+    /// The place of a path within the event of a line.
+    pub(super) fn within(&self, at: usize, path: &str) -> Place {
+        below(&self.body(&self.said[at].frame).1, path)
+    }
+
+    /// The places of the message so far in an event.
+    pub(super) fn snapshots(&self, at: usize) -> Vec<Place> {
+        let Some(row) = self.grows(at) else { return Vec::new() };
+        let places = row.within.iter().map(|path| self.within(at, path));
+        places.filter(|place| place.of(&self.said[at].frame).is_some()).collect()
+    }
+
+    /// What the pieces up to a line say of the block that it is about, and the member of the block that has it.
+    pub(super) fn text_so_far(&self, at: usize) -> Option<(String, &'static str)> {
+        let row = self.grows(at)?;
+        let of = |at: usize, path: &str| self.within(at, path).of(&self.said[at].frame);
+        let (kind, block) = (of(at, row.kind)?.as_str()?, of(at, row.block)?);
+        let (_, member) = row.texts.iter().find(|(of, _)| *of == kind)?;
+        let begin = (0..at).rev().find(|at| self.event(*at).is_some_and(|(name, _)| name == row.begins)).unwrap_or(0);
+        let same = |at: &usize| self.grows(*at).is_some() && of(*at, row.kind).and_then(Value::as_str) == Some(kind) && of(*at, row.block) == Some(block);
+        Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
+    }
+
+    /// Whether the order of two events counts: they belong to one strand, and not to two calls of tools.
+    pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
+        let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else { return false };
+        let calls = (self.knowledge.call(name, body), self.knowledge.call(other_name, other_body));
+        self.knowledge.strand(body) == self.knowledge.strand(other_body)
+            && !matches!(calls, (Some(call), Some(other)) if call != other)
     }
 
     /// Whether an object has declared members: those that are free altogether have none.
@@ -199,14 +254,4 @@ impl Stream {
         let inside = |site: &Site| site.place != *place && site.place.is_within(place);
         self.said[at].sites.iter().any(inside)
     }
-
-    /// Whether nothing, or null, may stand there as well.
-    pub fn may_be_absent(&self, _at: usize, _place: &Place) -> bool {
-        false
-    }
 }
-
-static VOLATILE: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
-    regex::Regex::new(r"[0-9a-f]{8,}|\d{4}-\d\d-\d\d|-dir\b|127\.0\.0\.1|<prose of")
-        .unwrap_or_else(|error| panic!("{error}"))
-});

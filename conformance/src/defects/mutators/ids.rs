@@ -86,7 +86,7 @@ fn names_an_id(name: &str) -> bool {
 /// Texts within a frame that refer to something that the client or the model named.
 fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text && !stream.is_free(at, &site.place));
+    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
     sites
         .filter_map(|site| {
             let name = site.place.name().filter(|name| names_an_id(name))?;

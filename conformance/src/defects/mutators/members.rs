@@ -18,7 +18,8 @@ pub(super) const ALL: &[Mutator] = &[
         "optional-missing",
         "a member is missing that may, but that this agent has here",
         |stream, at| each(stream, at, |site| (!site.required).then_some(Edit::Remove)),
-    ),
+    )
+    .not_growing(),
     members("member-renamed", "a member's name has another ending", |stream, at| {
         each(stream, at, |site| Some(Edit::Rename(format!("{}s", site.place.name()?))))
     }),
@@ -37,9 +38,7 @@ fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effect
     let sites = said.sites.iter().filter(|site| site.place.name().is_some());
     let sites = sites.filter(|site| {
         // Null says as much as nothing, in some places; there is a mutator for values.
-        !(site.kind == Kind::Any && !site.required)
-            && !stream.is_free(at, &site.place)
-            && !stream.may_be_absent(at, &site.place)
+        !(site.kind == Kind::Any && !site.required) && !site.may_be_absent
     });
     sites.filter_map(|site| Some(edit(&site.place, change(site)?))).collect()
 }

@@ -18,13 +18,15 @@ pub(super) const ALL: &[Mutator] = &[
             let end = text.char_indices().next_back()?.0;
             Some(text[..end].to_owned())
         })
-    }),
+    })
+    .not_growing(),
     texts("text-halved", "the second half of a text is missing", |stream, at| {
         each(stream, at, |text| {
             let count = text.chars().count();
             (count > 1).then(|| text.chars().take(count / 2).collect())
         })
-    }),
+    })
+    .not_growing(),
     texts("text-longer", "something stands behind a text", |stream, at| {
         each(stream, at, |text| Some(format!("{text}…")))
     }),
@@ -45,10 +47,12 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     texts("text-empty", "a text is empty", |stream, at| {
         each(stream, at, |text| (!text.is_empty()).then(String::new))
-    }),
+    })
+    .not_growing(),
     texts("text-trimmed", "white space around a text is missing", |stream, at| {
         each(stream, at, |text| Some(text.trim().to_owned()))
-    }),
+    })
+    .not_growing(),
     texts("text-one-line", "the line feeds of a text are spaces", |stream, at| {
         each(stream, at, |text| Some(text.replace('\n', " ")))
     }),
@@ -74,7 +78,7 @@ pub(super) const ALL: &[Mutator] = &[
 /// Another text at each text, where there is one.
 fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text && !stream.is_free(at, &site.place));
+    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
     sites
         .filter_map(|site| {
             let text = site.place.of(&said.frame)?.as_str()?;

@@ -74,31 +74,37 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     values("count-one-more", "a number is one more", |stream, at| {
         each(stream, at, |_, value| Some(json!(value.as_i64()? + 1)))
-    }),
+    })
+    .not_growing(),
     values("count-one-less", "a number is one less", |stream, at| {
         each(stream, at, |_, value| Some(json!(value.as_i64().filter(|value| *value > 0)? - 1)))
-    }),
+    })
+    .not_growing(),
     values("number-zero", "a number is 0", |stream, at| {
         each(stream, at, |_, value| value.as_f64().filter(|value| *value != 0.0).map(|_| json!(0)))
-    }),
+    })
+    .not_growing(),
     values("number-negative", "a number has the other sign", |stream, at| {
         each(stream, at, |_, value| {
             let number = value.as_f64().filter(|number| *number > 0.0)?;
             Some(value.as_i64().map_or_else(|| json!(-number), |number| json!(-number)))
         })
-    }),
+    })
+    .not_growing(),
     values("number-tenfold", "a number is ten times as much", |stream, at| {
         each(stream, at, |_, value| {
             let number = value.as_f64().filter(|number| *number != 0.0)?;
             Some(value.as_i64().map_or_else(|| json!(number * 10.0), |number| json!(number * 10)))
         })
-    }),
+    })
+    .not_growing(),
     values("item-missing", "an item of an array is missing", |stream, at| {
         items(stream, at, |place, items, at| {
             let mark = place.item(at);
             (at < items.len()).then(|| edit(&mark, Edit::Remove))
         })
-    }),
+    })
+    .not_growing(),
     values("item-twice", "an item of an array is there twice", |stream, at| {
         items(stream, at, |place, items, at| {
             let mut items = items.to_vec();
@@ -118,13 +124,14 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     values("list-empty", "an array is empty", |stream, at| {
         each(stream, at, |_, value| value.as_array().filter(|items| !items.is_empty()).map(|_| json!([])))
-    }),
+    })
+    .not_growing(),
 ];
 
 /// Another value at each declared site, where there is one.
 fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -> Effects {
     let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| !stream.is_free(at, &site.place));
+    let sites = said.sites.iter();
     sites
         .filter_map(|site| {
             let value = site.place.of(&said.frame)?;
@@ -140,7 +147,7 @@ fn items(
     change: fn(&Place, &[Value], usize) -> Option<(Place, super::super::Effect)>,
 ) -> Effects {
     let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Array && !stream.is_free(at, &site.place));
+    let sites = said.sites.iter().filter(|site| site.kind == Kind::Array);
     sites
         .flat_map(|site| {
             let items = site.place.of(&said.frame).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -163,7 +170,7 @@ fn other_tag(stream: &Stream, at: usize) -> Effects {
 fn each_tag(stream: &Stream, at: usize, other: fn(&Stream, &Place, &str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
     let sites =
-        said.sites.iter().filter(|site| site.kind == Kind::Constant && !stream.is_free(at, &site.place));
+        said.sites.iter().filter(|site| site.kind == Kind::Constant);
     sites
         .filter_map(|site| {
             let tag = site.place.of(&said.frame)?.as_str()?;
