@@ -4,6 +4,7 @@
 //! * [`suite`] has the cases, profiles and golden transcripts.
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
+//! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
 //! * [`defects`] changes what agents say, to see whether that is noticed.
 //! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
@@ -15,11 +16,13 @@
 
 pub mod defects;
 pub mod detect;
+pub mod expectations;
 pub mod file;
 pub mod judge;
 pub mod leaks;
 pub mod matching;
 pub mod model;
+mod path;
 pub mod pattern;
 pub mod player;
 pub mod record;

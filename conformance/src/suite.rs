@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use agentese::types::{Profile, Scenario};
+use agentese::types::{ExpectedFailures, Profile, Scenario};
 use include_dir::{Dir, include_dir};
 
 use crate::file::{self, FileError};
@@ -12,6 +12,7 @@ use crate::transcript::{Transcript, TranscriptError};
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
 static TRANSCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/transcripts");
+static EXPECTED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/expected");
 static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 
 /// Why a part of the suite cannot be had.
@@ -37,8 +38,8 @@ pub enum SuiteError {
 }
 
 /// Where cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
-/// (`transcripts/DIALECT/NAME.jsonl`) and other recordings of the same case
-/// (`alternatives/DIALECT/NAME.jsonl`) come from.
+/// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case
+/// (`alternatives/DIALECT/NAME.jsonl`) and expected failures (`expected/NAME.json`) come from.
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     folder: Option<PathBuf>,
@@ -116,6 +117,18 @@ impl Suite {
             return Err(unknown("profile", name, &names));
         }
         self.parse(&PROFILES, "profiles", &format!("{name}.json"), "profile")
+    }
+
+    /// Expected failures by the name of their file; none where there is no such file.
+    ///
+    /// # Errors
+    /// Where the file is wrong.
+    pub fn expected(&self, name: &str) -> Result<Option<ExpectedFailures>, SuiteError> {
+        let path = format!("{name}.json");
+        if self.text(&EXPECTED, "expected", &path)?.is_none() {
+            return Ok(None);
+        }
+        self.parse(&EXPECTED, "expected", &path, "expected-failures").map(Some)
     }
 
     /// The golden transcript of a case; none where there is none.

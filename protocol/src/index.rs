@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
-use crate::types::{formats, report, suite};
+use crate::types::{formats, model_log, profile, report, steps, suite};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
 #[derive(Debug)]
@@ -149,7 +149,9 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
         }
     };
     crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    formats::ROWS.iter().chain(suite::ROWS).chain(report::ROWS).for_each(&mut add);
+    for rows in [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS] {
+        rows.iter().for_each(&mut add);
+    }
     types
 }
 

@@ -6,8 +6,10 @@ mod list;
 mod model;
 mod play;
 mod proxy;
+mod progress;
 mod record;
 mod replay;
+mod run;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -31,6 +33,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Defects(defects::Defects),
+    Run(Box<run::Run>),
     Detect(detect::Detect),
     List(list::List),
     Play(play::Play),
@@ -46,6 +49,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
         Command::Defects(defects) => defects.run(&suite).await,
+        Command::Run(run) => run.run(&suite).await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
         Command::Play(play) => play.run(&suite).await,

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
+use agentese_conformance::expectations;
 use agentese_conformance::player::{PlayOptions, check_requests, play};
+use agentese_conformance::verdict::Outcome;
 use anyhow::Context as _;
 use clap::Args;
 
@@ -13,7 +15,8 @@ use clap::Args;
 ///
 /// The agent gets a fresh home and work directory, the environment of the profile and nothing else, and a
 /// model of its own. Paths and ports are replaced in the transcript. Exit code 1: the scenario broke off,
-/// or the model did not receive what the case wants.
+/// the model did not receive what the case wants, or
+/// something that the case expects in its own words did not happen. Golden transcripts are not looked at.
 #[derive(Debug, Args)]
 pub(super) struct Play {
     /// The case: a name, as `list` has it, or a file that ends in .json.
@@ -74,6 +77,17 @@ impl Play {
                 if finding.level != CheckLevel::Info {
                     code = ExitCode::FAILURE;
                 }
+            }
+        }
+        for finding in expectations::check(&case, &played.recording.transcript()?) {
+            let why = match finding.outcome {
+                Outcome::Held => continue,
+                Outcome::Allowed { mismatch, .. } | Outcome::Failed(mismatch) => mismatch.says,
+                Outcome::Unclear(why) => why,
+            };
+            eprintln!("{}: {}: {why}", finding.level, finding.check);
+            if finding.level != CheckLevel::Info {
+                code = ExitCode::FAILURE;
             }
         }
         Ok(code)

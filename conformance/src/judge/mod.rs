@@ -13,6 +13,7 @@ mod scenario;
 use agentese::types::{CheckLevel, Profile, Scenario};
 
 use crate::Transcript;
+use crate::expectations;
 use crate::matching::{Comparison, Rules, compare};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
@@ -93,6 +94,7 @@ pub fn judge(
         findings.extend(compared.findings);
         (frames, agreed) = (compared.frames, compared.agreed);
     }
+    findings.extend(expectations::check(case, &observed));
     findings.push(frames::frames(&case.dialect, &observed));
     findings.push(lines::framing(&played.recording));
     findings.push(lines::noise(level, golden.as_ref(), &observed));

@@ -10,6 +10,7 @@ use agentese::transport::{BoxReader, BoxWriter, ChildOptions, ChildProcess, Exit
 use agentese::types::StepSignal;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::PlayError;
@@ -30,6 +31,8 @@ pub(super) struct Agent {
     /// None once it was closed.
     stdin: Option<BoxWriter>,
     reader: JoinHandle<()>,
+    /// Whether its stdout is left unread.
+    held: watch::Sender<bool>,
     recorder: Arc<Recorder>,
 }
 
@@ -57,8 +60,9 @@ impl Agent {
         }
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
         let process = child.ok_or_else(|| PlayError::NoCommand { profile: program.to_owned() })?;
-        let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
-        Ok(Self { process, stdin: Some(stdin), reader, recorder })
+        let held = watch::Sender::new(false);
+        let reader = tokio::spawn(read_while(stdout, recorder.clone(), held.subscribe()));
+        Ok(Self { process, stdin: Some(stdin), reader, held, recorder })
     }
 
     /// Writes text, and notes it before it goes: an answer never stands before its question.
@@ -93,6 +97,13 @@ impl Agent {
         }
     }
 
+    /// Leaves its stdout unread, or reads on. The transcript says so.
+    pub(super) fn hold(&self, held: bool) {
+        if self.held.send_replace(held) != held {
+            self.recorder.control(if held { "reading_held" } else { "reading_resumed" }, None);
+        }
+    }
+
     /// Waits for the end. The transcript says whether it came.
     pub(super) async fn wait_exit(&mut self, limit: Duration) {
         match tokio::time::timeout(limit, self.process.exit()).await {
@@ -122,6 +133,7 @@ impl Agent {
 
     /// Ends it: closes its stdin, waits for the grace, and then takes its process group down.
     pub(super) async fn finish(mut self, grace: Duration) {
+        self.hold(false);
         if self.process.exited().is_none() {
             self.close_stdin();
             if tokio::time::timeout(grace, self.process.exit()).await.is_err() {
@@ -138,7 +150,7 @@ impl Agent {
 
     /// Waits until what was written before the end has been read. Others may hold the pipe open.
     async fn drain(&mut self) {
-        if !self.reader.is_finished() {
+        if !self.reader.is_finished() && !*self.held.borrow() {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
         }
     }
@@ -161,12 +173,25 @@ fn found(program: &str) -> PathBuf {
 }
 
 /// Reads stdout to its end. A line ends with a line feed and nothing else.
-pub(crate) async fn read_lines(mut stdout: BoxReader, recorder: Arc<Recorder>) {
+pub(crate) async fn read_lines(stdout: BoxReader, recorder: Arc<Recorder>) {
+    let held = watch::Sender::new(false);
+    read_while(stdout, recorder, held.subscribe()).await;
+}
+
+/// As [`read_lines`], but takes nothing from the pipe while it is held.
+async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: watch::Receiver<bool>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {
+        // Nobody is there any more who could hold it: so it is not held.
+        let _ = held.wait_for(|held| !held).await;
         buffer.reserve(64 << 10);
-        match stdout.read_buf(&mut buffer).await {
+        let read = tokio::select! {
+            biased;
+            Ok(_) = held.wait_for(|held| *held) => continue,
+            read = stdout.read_buf(&mut buffer) => read,
+        };
+        match read {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::{PlayError, shell};
+use crate::expectations;
+use crate::path;
 use crate::pattern::Pattern;
 use crate::recording::Recorder;
 use crate::variables::Variables;
@@ -37,6 +39,12 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
     };
     for check in case.requests.iter().flatten() {
         checked(format!("the check that {}", check.says), &check.expect)?;
+    }
+    for check in case.expect.iter().flatten() {
+        expectations::prove(check).map_err(|source| PlayError::Pattern {
+            place: format!("the expectation `{}`", expectations::name(check)),
+            source,
+        })?;
     }
     steps
         .map(|(at, step)| {
@@ -102,20 +110,11 @@ impl Stage {
             Step::Ready(None, _) => return Ok(()),
             Step::Ready(Some(pattern), limit) => {
                 let pattern = self.pattern(pattern)?;
-                let (at, _) = self.await_frame(&pattern, self.cursor, self.longer(*limit)).await?;
+                let (at, _) = await_frame(&self.recorder, &pattern, self.cursor, self.longer(*limit)).await?;
                 self.cursor = at + 1;
                 return Ok(());
             }
-            Step::Bytes(pieces, pause) => {
-                self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
-                for (at, piece) in pieces.iter().enumerate() {
-                    if at > 0 {
-                        tokio::time::sleep(*pause).await;
-                    }
-                    self.agent.write_bytes(piece).await?;
-                }
-                return Ok(());
-            }
+            Step::Bytes(pieces, pause) => return self.pieces(pieces, *pause).await,
             Step::Plain(step) => step,
         };
         match step {
@@ -130,7 +129,10 @@ impl Stage {
                     line = line.replace(&repeat.token, &run);
                 }
                 line.push_str(raw.eol.as_deref().unwrap_or("\n"));
-                self.agent.write(&line).await
+                let Some(size) = raw.piece_bytes else { return self.agent.write(&line).await };
+                let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+                let pieces: Vec<Vec<u8>> = line.as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
+                self.pieces(&pieces, Duration::from_millis(raw.pause_ms.unwrap_or_default())).await
             }
             ScenarioStep::Wait(wait) => match self.wait(wait).await {
                 Err(reason) if wait.optional == Some(true) => {
@@ -145,10 +147,18 @@ impl Stage {
             }
             ScenarioStep::Quiet(quiet) => {
                 let pause = Duration::from_millis(quiet.quiet_ms);
-                self.quiet(pause, self.longer(limit(quiet.timeout_ms))).await;
+                self::quiet(&self.recorder, pause, self.longer(limit(quiet.timeout_ms))).await;
                 if quiet.skip == Some(true) {
                     self.cursor = self.recorder.progress().0;
                 }
+                Ok(())
+            }
+            ScenarioStep::Hold(_) => {
+                self.agent.hold(true);
+                Ok(())
+            }
+            ScenarioStep::Resume(_) => {
+                self.agent.hold(false);
                 Ok(())
             }
             ScenarioStep::Shell(step) => {
@@ -176,6 +186,18 @@ impl Stage {
         }
     }
 
+    /// Writes bytes, one write for each piece.
+    async fn pieces(&mut self, pieces: &[Vec<u8>], pause: Duration) -> Result<(), String> {
+        self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
+        for (at, piece) in pieces.iter().enumerate() {
+            if at > 0 {
+                tokio::time::sleep(pause).await;
+            }
+            self.agent.write_bytes(piece).await?;
+        }
+        Ok(())
+    }
+
     fn longer(&self, limit: Duration) -> Duration {
         limit.mul_f64(self.patience)
     }
@@ -194,7 +216,7 @@ impl Stage {
         let deadline = Instant::now() + limit;
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let (at, frame) = self.await_frame(&pattern, position, left).await.map_err(|reason| {
+            let (at, frame) = await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
                 format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
             })?;
             (position, found) = (at + 1, frame);
@@ -207,11 +229,7 @@ impl Stage {
 
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
         for (name, path) in wanted.into_iter().flatten() {
-            let value = path.split('.').try_fold(frame, |value, part| match value {
-                Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
-                value => value.get(part),
-            });
-            match value {
+            match path::at(frame, path) {
                 None => return Err(format!("there is no `{path}` in the frame that was waited for")),
                 Some(Value::String(text)) => self.variables.set(name, text),
                 Some(other) => self.variables.set(name, other.to_string()),
@@ -219,43 +237,43 @@ impl Stage {
         }
         Ok(())
     }
+}
 
-    /// The first frame from a position on that fits.
-    async fn await_frame(
-        &self,
-        pattern: &Pattern,
-        mut from: usize,
-        limit: Duration,
-    ) -> Result<(usize, Value), String> {
-        let mut changes = self.recorder.changes();
-        let look = async {
-            loop {
-                let (count, goes_on) = self.recorder.progress();
-                if let Some(found) = self.recorder.find(from, |frame| pattern.fits(frame)) {
-                    return Ok(found);
-                }
-                if !goes_on {
-                    return Err("the agent's stdout has ended".to_owned());
-                }
-                from = from.max(count);
-                // The recorder lives as long as the stage.
-                let _ = changes.changed().await;
+/// The first frame from a position on that fits.
+async fn await_frame(
+    recorder: &Recorder,
+    pattern: &Pattern,
+    mut from: usize,
+    limit: Duration,
+) -> Result<(usize, Value), String> {
+    let mut changes = recorder.changes();
+    let look = async {
+        loop {
+            let (count, goes_on) = recorder.progress();
+            if let Some(found) = recorder.find(from, |frame| pattern.fits(frame)) {
+                return Ok(found);
             }
-        };
-        tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
-    }
-
-    /// Waits until nothing has come for some time, counted from now on.
-    async fn quiet(&self, pause: Duration, limit: Duration) {
-        let start = Instant::now();
-        while start.elapsed() < limit && self.recorder.progress().1 {
-            let last = self.recorder.last_received().map_or(start, |last| last.max(start));
-            let silent = last.elapsed();
-            if silent >= pause {
-                return;
+            if !goes_on {
+                return Err("the agent's stdout has ended".to_owned());
             }
-            let mut changes = self.recorder.changes();
-            let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
+            from = from.max(count);
+            // The recorder lives as long as who waits.
+            let _ = changes.changed().await;
         }
+    };
+    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
+}
+
+/// Waits until nothing has come for some time, counted from now on.
+async fn quiet(recorder: &Recorder, pause: Duration, limit: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < limit && recorder.progress().1 {
+        let last = recorder.last_received().map_or(start, |last| last.max(start));
+        let silent = last.elapsed();
+        if silent >= pause {
+            return;
+        }
+        let mut changes = recorder.changes();
+        let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
     }
 }

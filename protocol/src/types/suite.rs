@@ -1,7 +1,7 @@
-//! The files of the conformance suite: cases, profiles, expected failures, and the log of the
-//! scripted model.
+//! The cases of the conformance suite.
 
 use super::formats::ModelScript;
+use super::steps::ScenarioStep;
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Map, Object, Opt, Str};
 
@@ -41,165 +41,26 @@ protocol! {
         "info",
     }
 
-    /// A way of playing a case that an agent may not have.
+    /// What a case may need and an agent may not have. All but extensions are seen from the case.
     strings CaseNeed(open) {
         /// Extensions written for the agent that the dialect comes from.
         "extensions",
-    }
-
-    /// Where a wait begins to look.
-    strings WaitFrom(closed) {
-        /// Behind the frame that the last wait found.
-        "last",
-        /// At the first frame. Where the next wait begins does not change.
-        "start",
-    }
-
-    /// A signal that is sent to the agent's process.
-    strings StepSignal(closed) {
-        /// A request to end.
-        "SIGTERM",
-        /// What Ctrl-C sends.
-        "SIGINT",
-        /// What a closed terminal sends.
-        "SIGHUP",
-        /// The end without notice.
-        "SIGKILL",
-    }
-
-    /// A long run of one text that takes the place of a token in a raw line.
-    record RawRepeat {
-        /// The token in the line.
-        token: Str,
-        /// What stands in its place.
-        text: Str,
-        /// How often.
-        n: Count,
-    }
-
-    /// Waits until the agent is ready, by the profile's pattern; goes on at once where the profile has none.
-    record ReadyStep(ready = true) {
-        /// How long it may take, in milliseconds; 20 000 by default.
-        timeout_ms: Opt<Count>,
-        ;
-        example {"ready": true}
-    }
-
-    /// Sends one line of JSON.
-    record SendStep {
-        /// The value. Variables in its strings are replaced.
-        send: Any,
-        ;
-        example {"send": {"id": "p1", "type": "prompt", "message": "Hello"}}
-    }
-
-    /// Sends a line as it is written.
-    record RawStep {
-        /// The line without its end. Variables in it are replaced.
-        raw: Str,
-        /// What ends it; a line feed by default, nothing where it is empty.
-        eol: Opt<Str>,
-        /// A long run in it.
-        repeat: Opt<RawRepeat>,
-        ;
-        example {"raw": "{\"id\":\"a\",\"ty", "eol": ""}
-    }
-
-    /// Sends bytes, one write for each piece.
-    record BytesStep {
-        /// The pieces, in base64.
-        bytes: List<Str>,
-        /// A pause between two pieces, in milliseconds.
-        pause_ms: Opt<Count>,
-        ;
-        example {"bytes": ["eyJ0eXBlIjoi", "Z2V0X3N0YXRlIn0K"], "pause_ms": 20}
-    }
-
-    /// Waits for a frame of the agent.
-    record WaitStep {
-        /// The pattern that the frame fits.
-        wait: Any,
-        /// How long it may take, in milliseconds; 20 000 by default.
-        timeout_ms: Opt<Count>,
-        /// How many such frames; 1 by default.
-        count: Opt<Count>,
-        /// Where to look from; behind the last match by default.
-        from: Opt<WaitFrom>,
-        /// Whether the next wait begins where this one began.
-        peek: Opt<Bool>,
-        /// Variables that are taken from the frame: their names, and paths such as `data.messages.0.entryId`.
-        capture: Opt<Map<Str>>,
-        /// Whether the scenario goes on where nothing came.
-        optional: Opt<Bool>,
-        ;
-        example {"wait": {"type": "response", "id": "p1"}, "timeout_ms": 5000}
-    }
-
-    /// Lets time pass: what is sent next is to come later than what is going on.
-    record PauseStep {
-        /// How long, in milliseconds.
-        pause_ms: Count,
-        ;
-        example {"pause_ms": 300}
-    }
-
-    /// Waits until the agent has said nothing for some time.
-    record QuietStep {
-        /// How long, in milliseconds.
-        quiet_ms: Count,
-        /// How long to wait for it, in milliseconds; 20 000 by default. The scenario goes on in any case.
-        timeout_ms: Opt<Count>,
-        /// Whether later waits look at later frames only.
-        skip: Opt<Bool>,
-        ;
-        example {"quiet_ms": 400}
-    }
-
-    /// Runs a command in the work directory, with the agent's environment, and notes what it says.
-    record ShellStep {
-        /// The command, for `/bin/sh`. Variables in it are replaced.
-        shell: Str,
-        /// How long it may take, in milliseconds; 20 000 by default.
-        timeout_ms: Opt<Count>,
-        ;
-        example {"shell": "git status --short"}
-    }
-
-    /// Closes the agent's stdin.
-    record CloseStep(close_stdin = true) {
-        ;
-        example {"close_stdin": true}
-    }
-
-    /// Waits for the end of the agent. The transcript says whether it came.
-    record ExitStep {
-        /// How long it may take, in milliseconds.
-        wait_exit_ms: Count,
-        ;
-        example {"wait_exit_ms": 5000}
-    }
-
-    /// Sends a signal to the agent's process.
-    record SignalStep {
-        /// The signal.
-        signal: StepSignal,
-        ;
-        example {"signal": "SIGTERM"}
-    }
-
-    /// Writes a remark into the transcript.
-    record NoteStep {
-        /// The remark. Variables in it are replaced.
-        note: Str,
-        ;
-        example {"note": "the second session begins"}
-    }
-
-    /// One thing that a client does.
-    choice ScenarioStep {
-        Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), Pause(PauseStep),
-        Quiet(QuietStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),
-        Note(NoteStep)
+        /// A model to ask: the case has answers for it.
+        "model",
+        /// Tools that the agent runs itself: the model calls some.
+        "tools",
+        /// Reasoning that is shown: the model thinks aloud.
+        "thinking",
+        /// Images in prompts.
+        "images",
+        /// Models that fail: an answer is an error, breaks off, or does not come.
+        "model_failures",
+        /// Arguments of the command line of the agent that the dialect comes from.
+        "arguments",
+        /// A settings file, a models file or other files in the agent's own directory.
+        "configuration",
+        /// A way of the client into the middle of a run: a second prompt while one is answered.
+        "queues",
     }
 
     /// What the model has to receive with one of its requests.
@@ -218,6 +79,64 @@ protocol! {
             "says": "the result of the tool is sent back"
         }
     }
+
+    /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
+    /// JSON counts as a string.
+    record FramesExpectation {
+        /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+        check: Str,
+        /// What is checked, in words.
+        says: Str,
+        /// How much a failure weighs; that of the case by default.
+        level: Opt<CheckLevel>,
+        /// The pattern that says which frames are looked at.
+        of: Any,
+        /// A pattern for each of them.
+        frames: List<Any>,
+        ;
+        example {
+            "check": "answers", "says": "both commands are answered, in order",
+            "of": {"type": "response"}, "frames": [{"id": "a", "success": true}, {"id": "b", "success": true}]
+        }
+    }
+
+    /// What the frames of the agent that fit a pattern say at a path, one after the other, is a text.
+    record TextExpectation {
+        /// The check's name, as in the other expectations.
+        check: Str,
+        /// What is checked, in words.
+        says: Str,
+        /// How much a failure weighs; that of the case by default.
+        level: Opt<CheckLevel>,
+        /// The pattern that says which frames are looked at.
+        of: Any,
+        /// Where in the frame, as in `message.content.0.text`.
+        path: Str,
+        /// The text as a whole.
+        text: Str,
+        ;
+        example {
+            "check": "deltas", "says": "no piece of the answer is lost", "of": {"type": "message_update"},
+            "path": "assistantMessageEvent.delta", "text": "one two three"
+        }
+    }
+
+    /// How the agent's process ends.
+    record ExitExpectation {
+        /// The check's name, as in the other expectations.
+        check: Str,
+        /// What is checked, in words.
+        says: Str,
+        /// How much a failure weighs; that of the case by default.
+        level: Opt<CheckLevel>,
+        /// The exit code; of a process that a signal ended, the signal's number, negative.
+        exit: Int,
+        ;
+        example {"check": "exit", "says": "it ends by itself when its input ends", "exit": 0}
+    }
+
+    /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
+    choice Expectation { Frames(FramesExpectation), Text(TextExpectation), Exit(ExitExpectation) }
 
     /// A difference from the golden transcript that is no failure in this case.
     record CaseAllowance {
@@ -267,6 +186,8 @@ protocol! {
         requests: Opt<List<RequestCheck>>,
         /// How many requests the model has to receive.
         request_count: Opt<Count>,
+        /// What the agent has to do. Paths of the run stand in it as transcripts have them, such as `/work-dir`.
+        expect: Opt<List<Expectation>>,
         /// Differences that are no failures here.
         allow: Opt<List<CaseAllowance>>,
         /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
@@ -279,204 +200,6 @@ protocol! {
                 {"send": {"id": "p1", "type": "prompt", "message": "Hi"}}, {"wait": {"type": "agent_end"}},
                 {"close_stdin": true}, {"wait_exit_ms": 5000}
             ]
-        }
-    }
-
-    /// A text that is replaced in everything that is saved.
-    record Redaction {
-        /// The text. Variables in it are replaced.
-        from: Str,
-        /// What stands in its place.
-        to: Str,
-        ;
-        example {"from": "${MODEL_HOST}", "to": "127.0.0.1:4010"}
-    }
-
-    /// A configuration file of the agent.
-    record ProfileFile {
-        /// Its path in the agent's directory. It holds JSON, which is YAML too.
-        file: Str,
-        /// Its content where the case says nothing.
-        value: Object,
-        ;
-        example {"file": "settings.json", "value": {"retry": {"baseDelayMs": 200}}}
-    }
-
-    /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
-    record ProfileClaims {
-        /// Commands that it does not have.
-        without_commands: Opt<List<Str>>,
-        /// Events that it never sends.
-        without_events: Opt<List<Str>>,
-        /// What cases may need and it does not have.
-        without: Opt<List<CaseNeed>>,
-        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
-        embedded_model: Opt<Bool>,
-        ;
-        example {"without_commands": ["export_html"], "without": ["extensions"]}
-    }
-
-    /// How an agent is started, and told where the model is.
-    record Profile {
-        /// The format's version, 1.
-        profile: Count,
-        /// The profile's name.
-        name: Str,
-        /// The dialect that the agent speaks, with its revision.
-        dialect: Str,
-        /// The agent, as the headers of transcripts call it.
-        agent: Str,
-        /// The agent's version.
-        version: Opt<Str>,
-        /// Program and first arguments, where the command line names none.
-        command: Opt<List<Str>>,
-        /// Arguments that it always gets.
-        arguments: Opt<List<Str>>,
-        /// Arguments that it gets where the case has none of its own.
-        default_arguments: Opt<List<Str>>,
-        /// The whole environment; nothing is inherited.
-        environment: Opt<Map<Str>>,
-        /// The agent's own directory, from the run's directory, as in `home/.pi/agent`.
-        agent_directory: Opt<Str>,
-        /// Its settings.
-        settings: Opt<ProfileFile>,
-        /// Its models.
-        models: Opt<ProfileFile>,
-        /// More files, as in a case.
-        files: Opt<Map<FileContent>>,
-        /// What is replaced in everything that is saved, in order, before the paths of the run.
-        redactions: Opt<List<Redaction>>,
-        /// A pattern of the frame that says that the agent is ready, where it sends one.
-        ready: Opt<Any>,
-        /// How long the agent may take to end once its stdin is closed, in milliseconds; 3000 by default.
-        exit_grace_ms: Opt<Count>,
-        /// What of the dialect it has.
-        claims: Opt<ProfileClaims>,
-        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
-        /// ends in .json, from the folder of the profile.
-        expected_failures: Opt<Str>,
-        ;
-        example {
-            "profile": 1, "name": "agentese-pi", "dialect": "pi@0.55", "agent": "agentese",
-            "command": ["agentese", "--mode", "rpc", "--dialect", "pi@0.55"],
-            "environment": {"PATH": "${env:PATH}", "HOME": "${HOME}"}, "agent_directory": "home/.pi/agent"
-        }
-    }
-
-    /// A check of a case that is known to fail.
-    record ExpectedFailure {
-        /// The case.
-        case: Str,
-        /// The check, as reports call it.
-        check: Str,
-        /// Why it fails.
-        reason: Str,
-        ;
-        example {"case": "export-html", "check": "golden", "reason": "the page is of another make"}
-    }
-
-    /// The failures that are known of an agent. One that does not happen any more is a failure itself.
-    record ExpectedFailures {
-        /// The format's version, 1.
-        expected_failures: Count,
-        /// The agent.
-        agent: Opt<Str>,
-        /// The failures.
-        failures: List<ExpectedFailure>,
-        ;
-        example {"expected_failures": 1, "agent": "agentese", "failures": [
-            {"case": "export-html", "check": "golden", "reason": "the page is of another make"}
-        ]}
-    }
-
-    /// The API of a provider that a request speaks.
-    strings ModelApi(closed) {
-        /// Anthropic Messages.
-        "anthropic-messages",
-        /// OpenAI Chat Completions.
-        "openai-completions",
-        /// OpenAI Responses.
-        "openai-responses",
-        /// Google Generative AI.
-        "google-generative-ai",
-    }
-
-    /// A tool call in a request's history.
-    record RequestCall {
-        /// The call's id.
-        id: Opt<Str>,
-        /// The tool.
-        name: Str,
-        /// The arguments; a string where they are no JSON.
-        arguments: Any,
-        ;
-        example {"id": "call_1", "name": "bash", "arguments": {"command": "ls"}}
-    }
-
-    /// The result of a tool in a request's history.
-    record RequestResult {
-        /// The call's id; with Google, the tool's name.
-        id: Str,
-        /// Its text.
-        text: Str,
-        /// Whether the tool failed, where the API says so.
-        is_error: Opt<Bool>,
-        ;
-        example {"id": "call_1", "text": "README.md\n"}
-    }
-
-    /// Who says a message of a request.
-    strings RequestRole(closed) {
-        /// The user.
-        "user",
-        /// The model.
-        "assistant",
-        /// A tool.
-        "tool",
-    }
-
-    /// A message of a request's history, whatever API it came in.
-    record RequestMessage {
-        /// Who says it. A message of tool results alone is a tool's.
-        role: RequestRole,
-        /// Its text blocks, one after the other.
-        text: Opt<Str>,
-        /// The text of its thinking blocks.
-        thinking: Opt<Str>,
-        /// How many images it has.
-        images: Opt<Count>,
-        /// Its tool calls.
-        calls: Opt<List<RequestCall>>,
-        /// Its tool results.
-        results: Opt<List<RequestResult>>,
-        ;
-        example {"role": "user", "text": "What is in here?"}
-    }
-
-    /// A request that the scripted model received: one line of its log.
-    record ModelRequest {
-        /// The request's number, from 0.
-        n: Count,
-        /// The API.
-        api: ModelApi,
-        /// The path of the URL.
-        path: Str,
-        /// The model that was asked for.
-        model: Opt<Str>,
-        /// The system prompt.
-        system: Opt<Str>,
-        /// The history.
-        messages: List<RequestMessage>,
-        /// The names of the tools that are offered.
-        tools: List<Str>,
-        /// Members of the request that are neither history nor tools.
-        options: Object,
-        /// The answer's number in the script; missing where the script had none left.
-        answer: Opt<Count>,
-        ;
-        example {
-            "n": 0, "api": "anthropic-messages", "path": "/v1/messages", "model": "fake-sonnet", "system": "Be brief.",
-            "messages": [{"role": "user", "text": "Hi"}], "tools": ["bash"], "options": {"max_tokens": 1024}, "answer": 0
         }
     }
 }

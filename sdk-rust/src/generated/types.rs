@@ -892,10 +892,26 @@ impl CaseAllowance {
 }
 
 strings! {
-    /// A way of playing a case that an agent may not have.
+    /// What a case may need and an agent may not have. All but extensions are seen from the case.
     pub enum CaseNeed open {
         /// Extensions written for the agent that the dialect comes from.
         Extensions = "extensions",
+        /// A model to ask: the case has answers for it.
+        Model = "model",
+        /// Tools that the agent runs itself: the model calls some.
+        Tools = "tools",
+        /// Reasoning that is shown: the model thinks aloud.
+        Thinking = "thinking",
+        /// Images in prompts.
+        Images = "images",
+        /// Models that fail: an answer is an error, breaks off, or does not come.
+        ModelFailures = "model_failures",
+        /// Arguments of the command line of the agent that the dialect comes from.
+        Arguments = "arguments",
+        /// A settings file, a models file or other files in the agent's own directory.
+        Configuration = "configuration",
+        /// A way of the client into the middle of a run: a second prompt while one is answered.
+        Queues = "queues",
     }
 }
 
@@ -1384,6 +1400,33 @@ strings! {
 }
 
 record! {
+    /// How the agent's process ends.
+    pub struct ExitExpectation() {
+        /// The check's name, as in the other expectations.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The exit code; of a process that a signal ended, the signal's number, negative.
+        required exit: i64 = "exit",
+    }
+}
+
+impl ExitExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, exit: i64) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            exit,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Waits for the end of the agent. The transcript says whether it came.
     pub struct ExitStep() {
         /// How long it may take, in milliseconds.
@@ -1398,6 +1441,15 @@ impl ExitStep {
             wait_exit_ms,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+choice! {
+    /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
+    pub enum Expectation {
+        Frames(FramesExpectation) Members,
+        Text(TextExpectation) Members,
+        Exit(ExitExpectation) Members,
     }
 }
 
@@ -1680,6 +1732,59 @@ impl ForkResult {
             cancelled,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
+    /// JSON counts as a string.
+    pub struct FramesExpectation() {
+        /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The pattern that says which frames are looked at.
+        required of: serde_json::Value = "of",
+        /// A pattern for each of them.
+        required frames: Vec<serde_json::Value> = "frames",
+    }
+}
+
+impl FramesExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, of: serde_json::Value, frames: Vec<serde_json::Value>) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            of,
+            frames,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Stops reading what the agent writes, as a client does that is busy. What is waited for does not come
+    /// until reading goes on, which it does at the end of the scenario in any case.
+    pub struct HoldStep("hold_reading" = true) {
+    }
+}
+
+impl HoldStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HoldStep {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -3998,6 +4103,10 @@ impl Profile {
 record! {
     /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
     pub struct ProfileClaims() {
+        /// The commands that it has. Where this stands, a case that sends another one is none for it.
+        optional commands: Vec<String> = "commands",
+        /// The events that it sends. Where this stands, a case that covers another one is none for it.
+        optional events: Vec<String> = "events",
         /// Commands that it does not have.
         optional without_commands: Vec<String> = "without_commands",
         /// Events that it never sends.
@@ -4013,6 +4122,8 @@ impl ProfileClaims {
     /// A value without its optional members.
     pub fn new() -> Self {
         Self {
+            commands: None,
+            events: None,
             without_commands: None,
             without_events: None,
             without: None,
@@ -4161,6 +4272,10 @@ record! {
         optional eol: String = "eol",
         /// A long run in it.
         optional repeat: RawRepeat = "repeat",
+        /// How many bytes go with one write, wherever that cuts a character; all of them by default.
+        optional piece_bytes: u64 = "piece_bytes",
+        /// A pause between two writes, in milliseconds.
+        optional pause_ms: u64 = "pause_ms",
     }
 }
 
@@ -4171,6 +4286,8 @@ impl RawStep {
             raw: raw.into(),
             eol: None,
             repeat: None,
+            piece_bytes: None,
+            pause_ms: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4493,6 +4610,27 @@ strings! {
 }
 
 record! {
+    /// Goes on reading what the agent writes.
+    pub struct ResumeStep("resume_reading" = true) {
+    }
+}
+
+impl ResumeStep {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ResumeStep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// A case: what a client does, what the model answers, and what is expected of the agent.
     pub struct Scenario() {
         /// The format's version, 1.
@@ -4531,6 +4669,8 @@ record! {
         optional requests: Vec<RequestCheck> = "requests",
         /// How many requests the model has to receive.
         optional request_count: u64 = "request_count",
+        /// What the agent has to do. Paths of the run stand in it as transcripts have them, such as `/work-dir`.
+        optional expect: Vec<Expectation> = "expect",
         /// Differences that are no failures here.
         optional allow: Vec<CaseAllowance> = "allow",
         /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
@@ -4560,6 +4700,7 @@ impl Scenario {
             exit_grace_ms: None,
             requests: None,
             request_count: None,
+            expect: None,
             allow: None,
             alone: None,
             extra: crate::wire::Extra::default(),
@@ -4577,6 +4718,8 @@ choice! {
         Wait(WaitStep) Members,
         Pause(PauseStep) Members,
         Quiet(QuietStep) Members,
+        Hold(HoldStep) Members,
+        Resume(ResumeStep) Members,
         Shell(ShellStep) Members,
         Close(CloseStep) Members,
         Exit(ExitStep) Members,
@@ -6164,6 +6307,39 @@ impl TextEnd {
             content_index,
             content: content.into(),
             partial: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the frames of the agent that fit a pattern say at a path, one after the other, is a text.
+    pub struct TextExpectation() {
+        /// The check's name, as in the other expectations.
+        required check: String = "check",
+        /// What is checked, in words.
+        required says: String = "says",
+        /// How much a failure weighs; that of the case by default.
+        optional level: CheckLevel = "level",
+        /// The pattern that says which frames are looked at.
+        required of: serde_json::Value = "of",
+        /// Where in the frame, as in `message.content.0.text`.
+        required path: String = "path",
+        /// The text as a whole.
+        required text: String = "text",
+    }
+}
+
+impl TextExpectation {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(check: impl Into<String>, says: impl Into<String>, of: serde_json::Value, path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            check: check.into(),
+            says: says.into(),
+            level: None,
+            of,
+            path: path.into(),
+            text: text.into(),
             extra: crate::wire::Extra::default(),
         }
     }

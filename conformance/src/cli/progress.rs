@@ -1,0 +1,79 @@
+//! Progress on stderr: one line that changes on a terminal, a line for each case elsewhere.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use agentese::types::CheckLevel;
+use agentese_conformance::run::{Progress, Ran};
+use agentese_conformance::verdict::Verdict;
+
+/// Where nothing says how wide the terminal is.
+const WIDTH: usize = 80;
+
+/// What is told while cases are played.
+pub(super) struct Teller {
+    level: CheckLevel,
+    total: usize,
+    done: usize,
+    failed: usize,
+    playing: Vec<String>,
+    is_terminal: bool,
+}
+
+impl Teller {
+    pub(super) fn new(total: usize, level: CheckLevel) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        Self { level, total, done: 0, failed: 0, playing: Vec::new(), is_terminal }
+    }
+
+    pub(super) fn tell(&mut self, progress: Progress<'_>) {
+        match progress {
+            Progress::Began(name) => self.playing.push(name.to_owned()),
+            Progress::Judged(ran) => {
+                self.done += 1;
+                let name = &ran.judged.case.name;
+                self.playing.retain(|playing| playing != name);
+                let verdict = ran.judged.verdict(self.level);
+                self.failed += usize::from(verdict == Verdict::Fail);
+                // What was not played is told by the report.
+                if ran.took.is_some() && (!self.is_terminal || verdict == Verdict::Fail) {
+                    self.line(ran, verdict);
+                }
+            }
+        }
+        self.show();
+    }
+
+    /// Takes the line away that changes.
+    pub(super) fn end(&self) {
+        if self.is_terminal {
+            eprint!("\r\x1b[2K");
+        }
+    }
+
+    fn line(&self, ran: &Ran, verdict: Verdict) {
+        let word = match verdict {
+            Verdict::Pass => "pass",
+            Verdict::Lenient => "lenient",
+            Verdict::Fail => "fails",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotApplicable => "not applicable",
+        };
+        let time = ran.took.unwrap_or_default().as_secs_f64();
+        self.end();
+        let digits = self.total.to_string().len();
+        eprintln!("[{:digits$}/{}] {word:<12} {} ({time:.1} s)", self.done, self.total, ran.judged.case.name);
+    }
+
+    fn show(&self) {
+        if !self.is_terminal {
+            return;
+        }
+        let failed = if self.failed > 0 { format!(", {} failed", self.failed) } else { String::new() };
+        let line = format!("[{}/{}{failed}] {}", self.done, self.total, self.playing.join(", "));
+        let stderr = std::io::stderr();
+        let width = rustix::termios::tcgetwinsize(&stderr).map_or(WIDTH, |size| usize::from(size.ws_col));
+        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        let mut stderr = stderr.lock();
+        let _ = write!(stderr, "\r\x1b[2K{line}").and_then(|()| stderr.flush());
+    }
+}

@@ -1,0 +1,208 @@
+//! `run`: many cases against one agent, and a report.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use agentese::types::{CheckLevel, Profile};
+use agentese_conformance::Suite;
+use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::run::{
+    Expected, Probe, Ran, RunOptions, Selection, default_jobs, none_played, probe, profile_for, run,
+};
+use anyhow::Context as _;
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::progress::Teller;
+
+/// Plays the cases of a dialect against an agent and says what it does differently.
+///
+/// The agent is started for each case with a fresh home and work directory, the environment of the
+/// profile and nothing else, and a model of its own. What it says is compared with what the dialect's
+/// document and the agent that the dialect comes from say.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:
+  0  every case passes, or its failure is expected
+  1  a case fails, or a line of the expected failures is wrong
+  2  something could not be judged: a wrong command line, an agent that does not start, an interruption
+
+docs/conformance.md says more about verdicts, levels, reports and expected failures.")]
+pub(super) struct Run {
+    /// The dialect, as in `pi` or `pi@0.55`.
+    #[arg(long, value_name = "NAME", required_unless_present = "profile")]
+    dialect: Option<String>,
+    /// How the agent is started: a name, as `list --profiles` has it, or a file that ends in .json. By
+    /// default the one for this program and dialect, else that of the dialect itself.
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.
+    /// May be given several times.
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// The least level of checks that count: `must` (the dialect's document says so), `should` (the agent
+    /// that it comes from does so), or `info`, which shows what is worth knowing and never fails.
+    #[arg(long, value_name = "LEVEL", default_value = "should", value_parser = level)]
+    level: CheckLevel,
+    /// How many cases are played side by side; by default as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// How long a case may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive)]
+    timeout: f64,
+    /// Makes all waits that many times as long, for machines that are slow.
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
+    patience: f64,
+    /// The file of expected failures, in place of the profile's; `none` for none.
+    #[arg(long, value_name = "FILE")]
+    expected: Option<String>,
+    /// Writes the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes the report as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Writes the report as one page with each case's frames.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Writes the transcript of each case into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    transcripts: Option<PathBuf>,
+    /// The agent, in place of the profile's command.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn level(text: &str) -> Result<CheckLevel, String> {
+    text.parse()
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("it is not above zero".to_owned()) }
+}
+
+impl Run {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        let profile = self.find_profile(suite)?;
+        let all = suite.cases(&profile.dialect)?;
+        let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
+        let cases = Selection::new(&self.only)?.of(all)?;
+        let expected = self.find_expected(&profile, suite)?;
+        let stop = interrupted()?;
+        let options = RunOptions {
+            jobs: self.jobs.map_or_else(default_jobs, usize::from),
+            level: self.level,
+            limit: Duration::from_secs_f64(self.timeout),
+            patience: self.patience,
+            command: (!self.command.is_empty()).then(|| self.command.clone()),
+            stop: stop.clone(),
+        };
+        let begin = Instant::now();
+        let ran = self.play(suite, &profile, &cases, &options).await;
+        let facts = Facts {
+            profile: &profile,
+            command: command(&profile, &self.command),
+            level: self.level,
+            took: begin.elapsed(),
+            interrupted: stop.is_cancelled(),
+            known: &known,
+        };
+        let report = Report::new(&facts, ran, expected.as_ref());
+        self.write(&report)?;
+        super::print(&text(&report.data))?;
+        Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
+    }
+
+    async fn play(
+        &self,
+        suite: &Suite,
+        profile: &Profile,
+        cases: &[agentese::types::Scenario],
+        options: &RunOptions,
+    ) -> Vec<Ran> {
+        match probe(profile, options).await {
+            Probe::No(reason) => return none_played(cases, &reason),
+            Probe::Speaks(Some(remark)) => eprintln!("note: {remark}"),
+            Probe::Speaks(None) => {}
+        }
+        let mut teller = Teller::new(cases.len(), self.level);
+        let ran = run(suite, profile, cases, options, &mut |progress| teller.tell(progress)).await;
+        teller.end();
+        ran
+    }
+
+    fn find_profile(&self, suite: &Suite) -> anyhow::Result<Profile> {
+        let Some(name) = &self.profile else {
+            let dialect = self.dialect.as_deref().context("give a --dialect or a --profile")?;
+            agentese::dynamic::spec(dialect)?;
+            return Ok(profile_for(suite, dialect, &self.command)?);
+        };
+        let profile = suite.profile(name)?;
+        if let Some(dialect) = &self.dialect {
+            let wanted = agentese::dynamic::spec(dialect)?.id();
+            anyhow::ensure!(wanted == profile.dialect, "the profile {name} is of {}, not {wanted}", profile.dialect);
+        }
+        Ok(profile)
+    }
+
+    fn find_expected(&self, profile: &Profile, suite: &Suite) -> anyhow::Result<Option<Expected>> {
+        match self.expected.as_deref() {
+            Some("none") => Ok(None),
+            Some(path) => Ok(Some(Expected::load(Path::new(path))?)),
+            None => {
+                let name = self.profile.as_deref().filter(|name| name.ends_with(".json"));
+                let place = name.and_then(|name| Path::new(name).parent()).unwrap_or(Path::new(""));
+                Ok(Expected::of(profile, suite, place)?)
+            }
+        }
+    }
+
+    fn write(&self, report: &Report) -> anyhow::Result<()> {
+        let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
+            None => Ok(()),
+            Some(path) => {
+                std::fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
+            }
+        };
+        write(&self.json, &|| report.json())?;
+        let Some(folder) = &self.transcripts else { return Ok(()) };
+        for (case, recording) in report.data.cases.iter().zip(&report.recordings) {
+            if let Some(recording) = recording {
+                let path = folder.join(format!("{}.jsonl", case.name));
+                recording.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The agent's command line, without what a case adds.
+fn command(profile: &Profile, given: &[String]) -> Vec<String> {
+    let own = profile.command.as_deref().unwrap_or_default();
+    let command = if given.is_empty() { own } else { given };
+    command.iter().chain(profile.arguments.iter().flatten()).cloned().collect()
+}
+
+/// A token that SIGINT or SIGTERM cancels. The second one ends the program at once.
+fn interrupted() -> anyhow::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let token = stop.clone();
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if token.is_cancelled() {
+                std::process::exit(2);
+            }
+            eprintln!("\ninterrupted: what is being played is ended, then the report follows");
+            token.cancel();
+        }
+    });
+    Ok(stop)
+}

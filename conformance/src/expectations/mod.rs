@@ -1,0 +1,80 @@
+//! What a case expects in its own words: the checks of `expect`, for cases that no recording shows.
+//!
+//! A check looks at the frames of the agent that fit a pattern, and at nothing else: that they are the
+//! expected ones in the expected order, or that what they say at a path is a text. What lies between them
+//! is free, so that one check holds for every agent that keeps to the document.
+
+mod frames;
+mod lines;
+
+use agentese::types::{CheckLevel, Expectation, Scenario};
+use serde_json::Value;
+
+use crate::pattern::{Pattern, PatternError};
+use crate::transcript::{Record, Transcript};
+use crate::verdict::{Finding, Mismatch, Outcome};
+
+use lines::Lines;
+
+/// Makes the checks that stand in `expect`. A finding's name is `expect` and the check's name. A case
+/// without them has no findings.
+pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
+    let Some(expectations) = &case.expect else { return Vec::new() };
+    let lines = Lines::of(transcript);
+    let finding = |expectation: &Expectation| {
+        let (name, own, outcome) = match expectation {
+            Expectation::Frames(it) => (&it.check, &it.level, frames::check(it, &lines)),
+            Expectation::Text(it) => (&it.check, &it.level, frames::check_text(it, &lines)),
+            Expectation::Exit(it) => (&it.check, &it.level, Ok(exit(it.exit, &it.says, transcript))),
+        };
+        let level = own.as_ref().or(case.level.as_ref()).cloned().unwrap_or(CheckLevel::Should);
+        let outcome = outcome.unwrap_or_else(|error| Outcome::Unclear(error.to_string()));
+        Finding { check: format!("expect {name}"), level, outcome }
+    };
+    expectations.iter().map(finding).collect()
+}
+
+/// The patterns of a check, each of which has to be one.
+///
+/// # Errors
+/// What is wrong with the first one that is none.
+pub fn prove(expectation: &Expectation) -> Result<(), PatternError> {
+    let patterns: Vec<&Value> = match expectation {
+        Expectation::Frames(it) => it.frames.iter().chain([&it.of]).collect(),
+        Expectation::Text(it) => vec![&it.of],
+        Expectation::Exit(_) => Vec::new(),
+    };
+    patterns.into_iter().try_for_each(|pattern| Pattern::new(pattern).map(|_| ()))
+}
+
+/// The name of a check, which is unique in its case.
+pub fn name(expectation: &Expectation) -> &str {
+    match expectation {
+        Expectation::Frames(it) => &it.check,
+        Expectation::Text(it) => &it.check,
+        Expectation::Exit(it) => &it.check,
+    }
+}
+
+fn exit(wanted: i64, says: &str, transcript: &Transcript) -> Outcome {
+    let ends = transcript.records.iter().filter_map(|record| match record {
+        Record::Control(control) if control.event == "exit" => Some(control.code.as_option().copied()),
+        _ => None,
+    });
+    let signals = transcript.records.iter().filter_map(|record| match record {
+        Record::Control(control) => control.event.strip_prefix("signal "),
+        _ => None,
+    });
+    let failed = |what: String| {
+        Outcome::Failed(Mismatch { says: format!("{says}: {what}"), ..Mismatch::default() })
+    };
+    match (ends.last().flatten(), signals.last()) {
+        (Some(code), _) if code == wanted => Outcome::Held,
+        (Some(code), None) => failed(format!("the exit code is {code}, not {wanted}")),
+        (Some(code), Some(signal)) => failed(format!("the exit code is {code}, not {wanted}, after {signal}")),
+        (None, _) => Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

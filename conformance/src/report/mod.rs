@@ -1,0 +1,177 @@
+//! Reports: what came of a run, for people and for programs.
+//!
+//! A [`Report`] is the declared format `suite-report` and the recordings that belong to it. The other
+//! forms are made from it: [`text`], [`junit`], [`html`].
+
+pub mod html;
+pub mod junit;
+pub mod text;
+
+use std::time::Duration;
+
+use agentese::types::{
+    CaseVerdict, CheckLevel, CheckOutcome, Profile, ReportCase, ReportCheck, ReportFrame, ReportTotals,
+    SuiteReport,
+};
+
+use crate::judge::counts;
+use crate::recording::Recording;
+use crate::run::{Expected, Ran, apply};
+use crate::verdict::{Finding, Mismatch, Outcome, Shown, Verdict};
+
+/// What is known of a run beside its cases.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// The command line of the agent.
+    pub command: Vec<String>,
+    /// The least level of the checks that count.
+    pub level: CheckLevel,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// The names of all cases of the dialect, played or not.
+    pub known: &'a [String],
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What is said of it.
+    pub data: SuiteReport,
+    /// What was said in each case, in the order of the cases; none where it was not played.
+    pub recordings: Vec<Option<Recording>>,
+}
+
+impl Report {
+    /// Sums a run up. Where there are expected failures, they are marked, and a line that is wrong is a
+    /// problem.
+    pub fn new(facts: &Facts<'_>, ran: Vec<Ran>, expected: Option<&Expected>) -> Self {
+        let mut cases: Vec<ReportCase> = ran.iter().map(|ran| case(ran, facts.level)).collect();
+        let problems = match expected {
+            Some(expected) => apply(expected, &mut cases, facts.known, facts.level),
+            None => Vec::new(),
+        };
+        let totals = totals(&cases);
+        let exit_code = exit_code(&totals, &problems, facts.interrupted);
+        let mut data = SuiteReport::new(
+            1,
+            env!("CARGO_PKG_VERSION"),
+            &facts.profile.dialect,
+            &facts.profile.name,
+            &facts.profile.agent,
+            facts.command.clone(),
+            facts.level,
+            millis(facts.took),
+            exit_code,
+            totals,
+            problems,
+            cases,
+        );
+        data.interrupted = facts.interrupted.then_some(true);
+        Report { data, recordings: ran.into_iter().map(|ran| ran.judged.recording).collect() }
+    }
+
+    /// The report as JSON, as the schema `sdk-rust/schema/formats/suite-report.json` has it.
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.data).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+/// 1 where a case fails that is not known to, or the file of expected failures is wrong; else 2 where
+/// something could not be judged; else 0.
+fn exit_code(totals: &ReportTotals, problems: &[String], interrupted: bool) -> u64 {
+    if totals.fail > 0 || !problems.is_empty() {
+        1
+    } else if totals.inconclusive > 0 || interrupted {
+        2
+    } else {
+        0
+    }
+}
+
+fn totals(cases: &[ReportCase]) -> ReportTotals {
+    let count = |verdict: CaseVerdict, expected: Option<bool>| {
+        let fits = |case: &&ReportCase| case.verdict == verdict && case.expected == expected;
+        cases.iter().filter(fits).count() as u64
+    };
+    ReportTotals::new(
+        count(CaseVerdict::Pass, None),
+        count(CaseVerdict::Lenient, None),
+        count(CaseVerdict::Fail, None),
+        count(CaseVerdict::Fail, Some(true)),
+        count(CaseVerdict::Inconclusive, None),
+        count(CaseVerdict::NotApplicable, None),
+    )
+}
+
+fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
+    let judged = &ran.judged;
+    let verdict = match judged.verdict(level) {
+        Verdict::Pass => CaseVerdict::Pass,
+        Verdict::Lenient => CaseVerdict::Lenient,
+        Verdict::Fail => CaseVerdict::Fail,
+        Verdict::Inconclusive => CaseVerdict::Inconclusive,
+        Verdict::NotApplicable => CaseVerdict::NotApplicable,
+    };
+    let mut case = ReportCase::new(
+        &judged.case.name,
+        &judged.case.title,
+        judged.case.level.unwrap_or(CheckLevel::Should),
+        verdict,
+        judged.frames as u64,
+        judged.agreed as u64,
+        judged.case.covers.clone().unwrap_or_default(),
+        judged.findings.iter().map(check).collect(),
+    );
+    case.reason = judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
+    case.ms = ran.took.map(millis);
+    case
+}
+
+/// Why a case that was played is inconclusive.
+fn unclear(judged: &crate::judge::Judged, level: CheckLevel) -> Option<String> {
+    let is_inconclusive = judged.verdict(level) == Verdict::Inconclusive;
+    let reasons = judged.findings.iter().filter_map(|finding| match &finding.outcome {
+        Outcome::Unclear(reason) if counts(finding.level, level) => Some(reason.clone()),
+        _ => None,
+    });
+    reasons.filter(|_| is_inconclusive).reduce(|all, reason| format!("{all}; {reason}"))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn check(finding: &Finding) -> ReportCheck {
+    let outcome = match &finding.outcome {
+        Outcome::Held => CheckOutcome::Held,
+        Outcome::Allowed { .. } => CheckOutcome::Allowed,
+        Outcome::Failed(_) => CheckOutcome::Failed,
+        Outcome::Unclear(_) => CheckOutcome::Unclear,
+    };
+    let mut check = ReportCheck::new(&finding.check, finding.level, outcome);
+    match &finding.outcome {
+        Outcome::Held => {}
+        Outcome::Unclear(reason) => check.says = Some(reason.clone()),
+        Outcome::Failed(mismatch) => show(&mut check, mismatch),
+        Outcome::Allowed { allowance, mismatch } => {
+            check.allowance = Some(allowance.clone());
+            show(&mut check, mismatch);
+        }
+    }
+    check
+}
+
+fn show(check: &mut ReportCheck, mismatch: &Mismatch) {
+    let frame = |shown: &Shown| ReportFrame::new(shown.record as u64, shown.dir, &shown.line);
+    check.says = Some(mismatch.says.clone());
+    check.path = (!mismatch.path.is_empty()).then(|| mismatch.path.clone());
+    check.expected = mismatch.expected.as_ref().map(frame);
+    check.found = mismatch.found.as_ref().map(frame);
+    check.before = (!mismatch.before.is_empty()).then(|| mismatch.before.iter().map(frame).collect());
+}

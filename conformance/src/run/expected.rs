@@ -1,0 +1,118 @@
+//! Failures that are known: a file says which, and why.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, ExpectedFailures, Profile, ReportCase, ReportCheck};
+
+use crate::file::{self, FileError};
+use crate::judge::counts;
+use crate::suite::{Suite, SuiteError};
+
+/// A file of expected failures.
+#[derive(Debug, Clone)]
+pub struct Expected {
+    /// What problems call the file.
+    pub source: String,
+    /// What it says.
+    pub file: ExpectedFailures,
+}
+
+impl Expected {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is not of the format.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let file = file::load(path, "expected-failures")?;
+        Ok(Self { source: path.display().to_string(), file })
+    }
+
+    /// Those that a profile names, if it names any. `place` is the folder of the profile, where it is a file.
+    ///
+    /// # Errors
+    /// Where there is no such file, or it is wrong.
+    pub fn of(profile: &Profile, suite: &Suite, place: &Path) -> Result<Option<Self>, SuiteError> {
+        let Some(name) = &profile.expected_failures else { return Ok(None) };
+        if name.ends_with(".json") {
+            return Ok(Some(Self::load(&place.join(name))?));
+        }
+        match suite.expected(name)? {
+            Some(file) => Ok(Some(Self { source: format!("expected/{name}.json"), file })),
+            None => Err(SuiteError::Unknown {
+                what: "file of expected failures",
+                name: name.clone(),
+                known: "those in the folder `expected` of the suite".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Marks what is known to fail, and says what is wrong with the file: a failure that does not happen any
+/// more, a case or a check that does not exist, a line that stands there twice, a line without a reason.
+///
+/// `known` are the names of all cases, played or not. A check that fails below the level of the run keeps
+/// its line.
+pub fn apply(
+    expected: &Expected,
+    cases: &mut [ReportCase],
+    known: &[String],
+    level: CheckLevel,
+) -> Vec<String> {
+    let source = &expected.source;
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for line in &expected.file.failures {
+        let (name, check) = (&line.case, &line.check);
+        if !seen.insert((name, check)) {
+            problems.push(format!("{source}: `{check}` of {name} stands there twice"));
+            continue;
+        }
+        if line.reason.trim().is_empty() {
+            problems.push(format!("{source}: `{check}` of {name} has no reason"));
+        }
+        match cases.iter_mut().find(|case| case.name == *name) {
+            Some(case) => problems.extend(mark(case, check, &line.reason, source)),
+            None if known.contains(name) => {}
+            None => problems.push(format!("{source}: there is no case {name}")),
+        }
+    }
+    for case in cases.iter_mut().filter(|case| case.verdict == CaseVerdict::Fail) {
+        let is_known = |check: &ReportCheck| {
+            check.outcome != CheckOutcome::Failed || !counts(check.level, level) || check.known.is_some()
+        };
+        case.expected = case.checks.iter().all(is_known).then_some(true);
+    }
+    problems
+}
+
+/// Marks a check of a case as known to fail. What is wrong with the line, where it does not fail.
+fn mark(case: &mut ReportCase, check: &str, reason: &str, source: &str) -> Option<String> {
+    let name = case.name.clone();
+    match case.verdict {
+        // Nothing is known of it this time.
+        CaseVerdict::Inconclusive => return None,
+        CaseVerdict::NotApplicable => {
+            return Some(format!("{source}: {name} is not applicable, take its lines out"));
+        }
+        CaseVerdict::Pass | CaseVerdict::Lenient | CaseVerdict::Fail => {}
+    }
+    let mut names = BTreeSet::new();
+    let mut marked = false;
+    for found in &mut case.checks {
+        names.insert(found.check.clone());
+        if found.check == check && found.outcome == CheckOutcome::Failed {
+            found.known = Some(reason.to_owned());
+            marked = true;
+        }
+    }
+    if marked {
+        return None;
+    }
+    Some(if names.contains(check) {
+        format!("{source}: `{check}` of {name} does not fail any more, take its line out")
+    } else {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        format!("{source}: {name} has no check `{check}`; it has {names}")
+    })
+}
