@@ -142,7 +142,11 @@ impl Run {
         let profile = suite.profile(name)?;
         if let Some(dialect) = &self.dialect {
             let wanted = agentese::dynamic::spec(dialect)?.id();
-            anyhow::ensure!(wanted == profile.dialect, "the profile {name} is of {}, not {wanted}", profile.dialect);
+            anyhow::ensure!(
+                wanted == profile.dialect,
+                "the profile {name} is of {}, not {wanted}",
+                profile.dialect
+            );
         }
         Ok(profile)
     }
@@ -189,8 +193,7 @@ fn command(profile: &Profile, given: &[String]) -> Vec<String> {
 fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     tokio::spawn(async move {
         loop {
             tokio::select! {

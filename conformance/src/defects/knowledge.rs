@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::place::{Place, Step};
 use super::site::Site;
 use crate::generated;
-use crate::matching::tables::{Delta, Form, Sameness, Tables, Wording, When};
+use crate::matching::tables::{Delta, Form, Sameness, Tables, When, Wording};
 
 /// The tables of a dialect.
 #[derive(Debug)]
@@ -84,7 +84,13 @@ impl Knowledge {
     }
 
     /// How free a site is. `frame` is the whole frame, `inside` the place of the event in it, `sites` all sites.
-    pub(super) fn freedom(&self, site: &Site, frame: &Value, sites: &[Site], event: Option<(&str, &Place)>) -> Freedom {
+    pub(super) fn freedom(
+        &self,
+        site: &Site,
+        frame: &Value,
+        sites: &[Site],
+        event: Option<(&str, &Place)>,
+    ) -> Freedom {
         let text = site.place.of(frame).and_then(Value::as_str);
         if text.is_some_and(|text| self.volatile.as_ref().is_some_and(|volatile| volatile.is_match(text))) {
             return Freedom::Bound;
@@ -113,13 +119,20 @@ impl Knowledge {
 
     /// Whether a site is the text of a failure that no document has.
     fn is_own_words(&self, site: &Site, frame: &Value) -> bool {
-        let steps: Vec<&str> = site.place.0.iter().filter_map(|step| match step {
-            Step::Member(name) => Some(name.as_str()),
-            Step::Item(_) => None,
-        }).collect();
+        let steps: Vec<&str> = site
+            .place
+            .0
+            .iter()
+            .filter_map(|step| match step {
+                Step::Member(name) => Some(name.as_str()),
+                Step::Item(_) => None,
+            })
+            .collect();
         let is_text = match (self.json_rpc, steps.as_slice()) {
             (true, ["error", "data", ..]) => return true,
-            (true, ["error", "message"]) | (false, ["error"]) => frame.get("success") != Some(&Value::Bool(true)),
+            (true, ["error", "message"]) | (false, ["error"]) => {
+                frame.get("success") != Some(&Value::Bool(true))
+            }
             _ => false,
         };
         if !is_text || site.record.as_deref().is_some_and(|record| self.is_event(record)) {
@@ -138,7 +151,9 @@ impl Knowledge {
     }
 
     fn own_freedom(&self, site: &Site, frame: &Value) -> Freedom {
-        let (Some(tables), Some(record), Some(member)) = (self.tables, site.record.as_deref(), site.place.name()) else {
+        let (Some(tables), Some(record), Some(member)) =
+            (self.tables, site.record.as_deref(), site.place.name())
+        else {
             return Freedom::None;
         };
         let rules = tables.matching.members.iter().copied().flatten();
@@ -153,7 +168,9 @@ impl Knowledge {
             return Freedom::Bound;
         }
         let value = site.place.of(frame).unwrap_or(&Value::Null);
-        self.forms().map(|form| allowed(form, (record, member), object, value)).find(|freedom| *freedom != Freedom::None)
+        self.forms()
+            .map(|form| allowed(form, (record, member), object, value))
+            .find(|freedom| *freedom != Freedom::None)
             .unwrap_or(Freedom::None)
     }
 
@@ -161,7 +178,9 @@ impl Knowledge {
     fn growth(&self, event: &str, inside: &Place, site: &Site) -> Option<Freedom> {
         let matching = &self.tables?.matching;
         let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref());
-        if shows.is_some_and(|shows| shows.event == event && site.place.is_within(&below(inside, shows.partial))) {
+        if shows
+            .is_some_and(|shows| shows.event == event && site.place.is_within(&below(inside, shows.partial)))
+        {
             return Some(Freedom::Bound);
         }
         let row = matching.snapshots.as_ref().filter(|row| row.grows == event)?;
@@ -170,7 +189,9 @@ impl Knowledge {
             Step::Member(name) => Some(name.as_str()),
             Step::Item(_) => None,
         });
-        let is_free = names.into_iter().any(|name| row.loose.contains(&name) || row.until.iter().any(|(of, _)| *of == name));
+        let is_free = names
+            .into_iter()
+            .any(|name| row.loose.contains(&name) || row.until.iter().any(|(of, _)| *of == name));
         Some(if is_free { Freedom::Bound } else { Freedom::Grows })
     }
 }
@@ -179,10 +200,12 @@ impl Knowledge {
 pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
     // A path with `[]` in it stands for the first element.
     let path = delta.text.replace("[]", ".0");
-    path.split('.').try_fold(body, |value, name| match name.parse::<usize>() {
-        Ok(at) => value.get(at),
-        Err(_) => value.get(name),
-    })?.as_str()
+    path.split('.')
+        .try_fold(body, |value, name| match name.parse::<usize>() {
+            Ok(at) => value.get(at),
+            Err(_) => value.get(name),
+        })?
+        .as_str()
 }
 
 /// The place of a path below another place.
@@ -201,7 +224,9 @@ fn holds(row: &Wording, object: &Value) -> bool {
     match row.when {
         When::Always => true,
         When::True(flag) => object.get(flag) == Some(&Value::Bool(true)),
-        When::OneOf(name, values) => object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value)),
+        When::OneOf(name, values) => {
+            object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
+        }
     }
 }
 

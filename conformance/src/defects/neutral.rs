@@ -1,5 +1,6 @@
 //! Changes that no client may notice: an agent is as good with them as without.
 
+mod pieces;
 mod tokens;
 mod writing;
 
@@ -78,6 +79,8 @@ pub fn neutrals() -> Vec<Neutral> {
             "declared objects have a member that is not declared",
             Change::Line(more_members),
         ),
+        neutral("fewer-pieces", "messages grow in fewer pieces", Change::Lines(pieces::joined)),
+        neutral("more-pieces", "messages grow in more pieces", Change::Lines(pieces::split)),
         neutral("other-ids", "ids that the agent makes up are others", Change::Texts(tokens::ids)),
         neutral("other-times", "everything happens some days later", Change::Texts(tokens::times)),
     ]
@@ -155,8 +158,7 @@ fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<S
     use super::place::{Edit, Place, edited};
     let said = &stream.said[at];
     frame(stream, at)?;
-    let objects =
-        said.sites.iter().filter(|site| site.kind == Kind::Object);
+    let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
     let objects = objects.filter(|site| stream.is_record(at, &site.place));
     let mut line = said.line.clone();
     for place in [Place::default()].iter().chain(objects.map(|site| &site.place)) {

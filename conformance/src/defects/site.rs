@@ -140,7 +140,16 @@ impl<'a> Walk<'a> {
         });
         let kind = kind(self.fitting(shape, value).0, value);
         let record = record.map(str::to_owned);
-        self.sites.push(Site { place: place.clone(), record, kind, required, nullable, several, may_be_absent: false, grows: false });
+        self.sites.push(Site {
+            place: place.clone(),
+            record,
+            kind,
+            required,
+            nullable,
+            several,
+            may_be_absent: false,
+            grows: false,
+        });
         self.inside(shape, value, &place);
     }
 

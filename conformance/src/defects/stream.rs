@@ -125,6 +125,7 @@ impl Stream {
         Self {
             spec,
             shapes: Arc::new(Shapes::of(spec)),
+            knowledge: Arc::new(Knowledge::of(spec)),
             said: Vec::new(),
             asked: Vec::new(),
             complete: false,
@@ -212,6 +213,12 @@ impl Stream {
         piece(self.knowledge.delta(name)?, body).filter(|text| !text.is_empty())
     }
 
+    /// The place of that piece.
+    pub(super) fn piece_place(&self, at: usize) -> Option<Place> {
+        let (name, _) = self.event(at)?;
+        Some(self.within(at, self.knowledge.delta(name)?.text))
+    }
+
     /// How the message grows of which an event carries the next version.
     pub(super) fn grows(&self, at: usize) -> Option<&'static Snapshots> {
         let (name, _) = self.event(at)?;
@@ -236,16 +243,25 @@ impl Stream {
         let of = |at: usize, path: &str| self.within(at, path).of(&self.said[at].frame);
         let (kind, block) = (of(at, row.kind)?.as_str()?, of(at, row.block)?);
         let (_, member) = row.texts.iter().find(|(of, _)| *of == kind)?;
-        let begin = (0..at).rev().find(|at| self.event(*at).is_some_and(|(name, _)| name == row.begins)).unwrap_or(0);
-        let same = |at: &usize| self.grows(*at).is_some() && of(*at, row.kind).and_then(Value::as_str) == Some(kind) && of(*at, row.block) == Some(block);
+        let begin =
+            (0..at).rev().find(|at| self.event(*at).is_some_and(|(name, _)| name == row.begins)).unwrap_or(0);
+        let same = |at: &usize| {
+            self.grows(*at).is_some()
+                && of(*at, row.kind).and_then(Value::as_str) == Some(kind)
+                && of(*at, row.block) == Some(block)
+        };
         Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
     }
 
     /// Whether the order of two events counts: they belong to one strand, and not to two calls of tools.
     pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
-        let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else { return false };
+        let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {
+            return false;
+        };
         let calls = (self.knowledge.call(name, body), self.knowledge.call(other_name, other_body));
         self.knowledge.strand(body) == self.knowledge.strand(other_body)
+            && !self.is_piece(at)
+            && !self.is_piece(other)
             && !matches!(calls, (Some(call), Some(other)) if call != other)
     }
 

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use agentese::dynamic;
-use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport};
+use agentese::types::{
+    CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport,
+};
 
 use crate::judge::{counts, shows};
 
@@ -197,7 +199,8 @@ fn covered(out: &mut String, report: &SuiteReport) {
         .iter()
         .filter(|(_, _, names)| !names.is_empty())
         .map(|(kind, plural, names)| {
-            let count = names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
+            let count =
+                names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
             format!("{count} of {} {plural}", names.len())
         })
         .collect();

@@ -6,6 +6,7 @@ use super::super::change::with_end;
 use super::super::place::{Edit, Place, edited};
 use super::super::stream::{Role, Stream, envelope};
 use super::super::{Effect, Group, Mutator};
+use super::ids::is_of_a_command;
 use super::{Effects, edit, put, whole};
 
 const fn answers(name: &'static str, says: &'static str, find: super::super::Find) -> Mutator {
@@ -96,7 +97,8 @@ fn command(stream: &Stream, at: usize) -> Option<&str> {
 
 /// The member with which an answer names its command, where answers do.
 fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
-    let name = command(stream, at)?;
+    // What answers a line that is no command may have any name.
+    let name = command(stream, at).filter(|_| is_of_a_command(stream, at))?;
     let members = stream.said[at].frame.as_object()?.iter();
     // The envelope's member whose value is the command's name; its own tag is another.
     let mut members = members.filter(|(_, value)| value.as_str() == Some(name));

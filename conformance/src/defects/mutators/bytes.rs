@@ -105,15 +105,13 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     bytes("not-a-number", "NaN stands in place of a number", |stream, at| {
         let said = &stream.said[at];
-        let mut sites =
-            said.sites.iter().filter(|site| site.kind == Kind::Number);
+        let mut sites = said.sites.iter().filter(|site| site.kind == Kind::Number);
         sites.next().map(|site| put(&site.place, "NaN")).into_iter().collect()
     }),
     bytes("member-twice", "a member is there twice, and the second one has another value", twice),
     bytes("leading-zero", "a number begins with a zero", |stream, at| {
         let said = &stream.said[at];
-        let mut sites =
-            said.sites.iter().filter(|site| site.kind == Kind::Number);
+        let mut sites = said.sites.iter().filter(|site| site.kind == Kind::Number);
         let found = sites.find_map(|site| Some((site, said.line.get(span(&said.line, &site.place)?)?)));
         found.map(|(site, number)| put(&site.place, format!("0{number}"))).into_iter().collect()
     }),
@@ -137,8 +135,7 @@ fn cut(line: &str) -> Option<usize> {
 /// A change in the first text whose value counts, at its end.
 fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> Effects {
     let said = &stream.said[at];
-    let mut texts =
-        said.sites.iter().filter(|site| site.kind == Kind::Text);
+    let mut texts = said.sites.iter().filter(|site| site.kind == Kind::Text);
     let found = texts.find_map(|site| Some((site, span(&said.line, &site.place)?)));
     let Some((site, span)) = found else { return Vec::new() };
     let bytes = with_end(&said.line);
@@ -150,10 +147,7 @@ fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> E
 fn twice(stream: &Stream, at: usize) -> Effects {
     let said = &stream.said[at];
     let counts = |kind: &Kind| matches!(kind, Kind::Text | Kind::Constant | Kind::Choice { .. });
-    let sites = said
-        .sites
-        .iter()
-        .filter(|site| counts(&site.kind) && site.place.name().is_some());
+    let sites = said.sites.iter().filter(|site| counts(&site.kind) && site.place.name().is_some());
     let changed = |place: &Place| {
         let line = edited(&said.line, place, &Edit::Again("\"x\"".to_owned()))?;
         Some((place.clone(), Effect::Bytes(with_end(&line))))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::place::{Edit, Place};
 use super::super::site::Kind;
-use super::super::stream::{Stream, envelope};
+use super::super::stream::{Role, Stream, envelope};
 use super::super::{Group, Mutator};
 use super::{Effects, edit, put};
 
@@ -52,7 +52,8 @@ pub(super) const ALL: &[Mutator] = &[
     ids("added-id", "an answer to a command without an id has one", |stream, at| {
         let member = envelope(stream.spec).id;
         let said = &stream.said[at];
-        if said.is_answer() && said.frame.get(member).is_none() {
+        // What answers a line that is no command may have any.
+        if is_of_a_command(stream, at) && said.frame.get(member).is_none() {
             vec![edit(&Place::default(), Edit::Add(member.to_owned(), "\"x\"".to_owned()))]
         } else {
             Vec::new()
@@ -65,6 +66,12 @@ pub(super) const ALL: &[Mutator] = &[
         references(stream, at, other_reference)
     }),
 ];
+
+/// Whether the line answers a command that there is, by its name.
+pub(super) fn is_of_a_command(stream: &Stream, at: usize) -> bool {
+    let Role::Answer { command: Some(command), .. } = &stream.said[at].role else { return false };
+    stream.spec.command(command).is_some()
+}
 
 /// The id of an answer, where it has one.
 fn id_of(stream: &Stream, at: usize) -> Option<(Place, &Value)> {

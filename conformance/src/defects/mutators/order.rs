@@ -69,12 +69,7 @@ fn behind_next(stream: &Stream, at: usize, applies: fn(&Stream, usize, usize) ->
 
 /// Whether two lines are events of one stream whose order counts.
 fn neighbours(stream: &Stream, at: usize, next: usize) -> bool {
-    match (&stream.said[at].role, &stream.said[next].role) {
-        (Role::Event { session, .. }, Role::Event { session: other, .. }) => {
-            session == other && !stream.is_piece(at) && !stream.is_piece(next)
-        }
-        _ => false,
-    }
+    stream.in_order(at, next)
 }
 
 /// Whether the line is the answer to a command that starts a run, in one of these ways.

@@ -169,8 +169,7 @@ fn other_tag(stream: &Stream, at: usize) -> Effects {
 
 fn each_tag(stream: &Stream, at: usize, other: fn(&Stream, &Place, &str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
-    let sites =
-        said.sites.iter().filter(|site| site.kind == Kind::Constant);
+    let sites = said.sites.iter().filter(|site| site.kind == Kind::Constant);
     sites
         .filter_map(|site| {
             let tag = site.place.of(&said.frame)?.as_str()?;
