@@ -4,6 +4,7 @@
 //! Each target is a module with a function from the [`Index`](agentese_protocol::Index) of the
 //! dialects to files. [`artefacts`] lists all of them; [`output`] writes or compares them.
 
+pub mod conformance;
 pub mod examples;
 pub mod json_schema;
 pub mod model_json;
@@ -30,5 +31,6 @@ pub fn artefacts() -> Vec<Artefact> {
     files.extend(rust::artefacts());
     files.extend(typescript::artefacts());
     files.extend(python::artefacts());
+    files.extend(conformance::artefacts());
     files
 }

@@ -24,6 +24,7 @@ impl Artefact {
 
 /// Folders in which every file is generated; one that no generator writes is stale.
 pub const GENERATED_FOLDERS: &[&str] = &[
+    "conformance/src/generated",
     "docs/reference",
     "sdk-rust/src/generated",
     "sdk-rust/schema",

@@ -19,6 +19,8 @@ pub mod detect;
 pub mod expectations;
 pub mod file;
 pub mod judge;
+#[rustfmt::skip]
+mod generated;
 pub mod leaks;
 pub mod matching;
 pub mod model;

@@ -1,5 +1,6 @@
 //! What a dialect is: vocabulary, envelope and the rules at the edges.
 
+use crate::matching::Matching;
 use crate::model::{ErrorText, Field, Row, Setting};
 
 /// How frames are wrapped.
@@ -141,4 +142,6 @@ pub struct Dialect {
     pub rows: &'static [&'static [Row]],
     /// The settings its document names.
     pub settings: &'static [Setting],
+    /// What a comparison of transcripts has to know.
+    pub matching: Matching,
 }

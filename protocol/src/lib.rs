@@ -15,6 +15,7 @@ pub mod dialect;
 pub mod dialects;
 pub mod dsl;
 pub mod index;
+pub mod matching;
 pub mod model;
 pub mod typed;
 pub mod types;
@@ -22,3 +23,6 @@ pub mod types;
 pub use dialect::Dialect;
 pub use dialects::DIALECTS;
 pub use index::Index;
+
+/// The text of [`matching`]: its words are plain data, so that generated code can have the same ones.
+pub const MATCHING_WORDS: &str = include_str!("matching.rs");

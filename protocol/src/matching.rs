@@ -103,6 +103,8 @@ pub struct Snapshots {
     pub texts: &'static [(&'static str, &'static str)],
     /// Members of the message that do not change while it grows.
     pub steady: &'static [&'static str],
+    /// Members that are free while it grows.
+    pub loose: &'static [&'static str],
     /// Members of the message that are only known at the end, and what they are before; JSON.
     pub until: &'static [(&'static str, &'static str)],
 }
@@ -160,42 +162,49 @@ pub enum Form {
     Empty(&'static [MemberOf]),
     /// The member is left out.
     LeftOut(&'static [MemberOf]),
-    /// The member is there in addition, with this value (JSON); any value where it is `*`.
+    /// The member is there in addition, with this value (JSON).
     Added(&'static [(&'static str, &'static str, &'static str)]),
+    /// The member is there in addition, where this boolean member beside it is true.
+    AddedWhere(&'static [(&'static str, &'static str, &'static str)]),
     /// A member that the declaration does not have is left out.
     Undeclared,
-    /// An expected value, and values (JSON) that may stand in its place.
-    Instead(&'static [(&'static str, &'static str, &'static str, &'static [&'static str])]),
-    /// The number is one higher where the boolean member is true.
+    /// Record, member, the expected value and the value in its place; JSON.
+    Instead(&'static [(&'static str, &'static str, &'static str, &'static str)]),
+    /// Record, member: the number is one higher where the boolean member beside it is true.
     OneHigher(&'static str, &'static str, &'static str),
-    /// The text lacks an ending that this regular expression describes.
+    /// Record, member: the text lacks the ending that this regular expression describes.
     WithoutEnding(&'static str, &'static str, &'static str),
-    /// A text that both say is cut: one is the ending of the other. Record, member, and the boolean member
-    /// that says so.
-    CutElsewhere(&'static str, &'static str, &'static str),
-    /// What a cut output says of itself: record and member whose path is true where it was cut; texts and
-    /// facts of it are of the agent's own limits.
+    /// Record, member: one text is the ending of the other, where the boolean member beside it is true in both.
+    CutElsewhere(&'static [(&'static str, &'static str, &'static str)]),
+    /// Record, and where in it a boolean says that a text was cut: texts and facts of both may differ below
+    /// the record where it is true in both.
     CutFacts(&'static [(&'static str, &'static str)]),
-    /// A string in place of an array of text blocks with the same text.
-    StringForBlocks,
-    /// A session file in another folder or with another scheme of names.
-    SessionFile,
-    /// Words that a [`Wording`] names.
-    Words,
+    /// Record, member: a string in place of an array of blocks with the same text, which stands in that member
+    /// of the blocks.
+    StringForBlocks(&'static [(&'static str, &'static str, &'static str)]),
+    /// Lists whose elements are found by their marks: others may be listed.
+    OtherEntries(&'static [(&'static str, &'static str, &'static [&'static str])]),
+    /// A session file in another folder, or with another scheme of names.
+    OtherFolder,
+    /// What a [`Wording`] names.
+    OtherWords,
     /// Events of these types are left out, or sent in addition.
     Events(&'static [&'static str]),
-    /// Kinds of an event are sent in addition: event, where the kind stands, the kinds.
+    /// Kinds of an event are sent in addition: the event, where its kind stands, the kinds.
     EventKinds(&'static str, &'static str, &'static [&'static str]),
     /// Dialogs in which this member has this value are left out: method, member, value.
     DialogsLeftOut(&'static str, &'static str, &'static str),
-    /// A command that was accepted although its arguments are not as declared is refused, and what it would
-    /// have set stays as it was.
-    Refused,
-    /// These commands are refused for an argument (a member that matches the regular expression).
-    RefusedFor(&'static str, &'static str, &'static str),
+    /// Events carry no snapshots at all.
+    NoSnapshots,
+    /// A command that was accepted although its arguments are not as declared is refused. What it would have
+    /// set, by the members of later answers, stays as it was.
+    Refused(&'static [(&'static str, &'static [&'static str])]),
+    /// A command is refused for an argument: the command, the argument, the regular expression that it matches.
+    /// What later answers say of these members is that of the session that was left open.
+    RefusedFor(&'static str, &'static str, &'static str, &'static [&'static str]),
     /// A failure is answered with the command's own name and its id.
     OwnNameAndId,
-    /// A failure without a usable command name is answered with any name.
+    /// A failure without a usable command name is answered with any name, with or without the id.
     AnyName,
     /// One failure answers a command that was answered with a failure and a success.
     OneAnswer,
@@ -205,9 +214,9 @@ pub enum Form {
     ExactId,
     /// A JSON-RPC error with the second code in place of the first.
     ErrorCode(i64, i64),
-    /// The closing events of a run that a command put something else in the place of.
-    ClosingEvents,
-    /// Another code where neither is success and nothing was answered.
+    /// The closing events of a run that a command put something else in the place of are sent.
+    ClosingEvents(&'static [&'static str]),
+    /// Another exit code where neither is success and nothing was answered.
     ExitCode,
     /// An end by the signal that was sent, or a clean one.
     SignalExit,
@@ -234,13 +243,15 @@ pub struct Allowance {
 #[derive(Debug, Clone, Copy)]
 pub struct Matching {
     /// Members whose values are not compared for equality.
-    pub members: &'static [MemberRule],
+    pub members: &'static [&'static [MemberRule]],
     /// Members whose words are free.
-    pub wording: &'static [Wording],
+    pub wording: &'static [&'static [Wording]],
     /// Parts of texts that differ from run to run.
     pub tokens: &'static [Token],
     /// What tells events of one type apart.
     pub marks: &'static [&'static str],
+    /// Events that differ in one of these are in no order to each other.
+    pub strands: &'static [&'static str],
     /// What tells dialogs of one method apart: the first of these that is there.
     pub dialog_marks: &'static [&'static str],
     /// Members of blocks of a message that agents let slip while it grows; they are not compared.
@@ -252,5 +263,5 @@ pub struct Matching {
     /// Tools.
     pub tools: Option<Tools>,
     /// Differences that are no faults.
-    pub allowances: &'static [Allowance],
+    pub allowances: &'static [&'static [Allowance]],
 }

@@ -9,7 +9,7 @@ use agentese::types::{
 };
 use agentese::wire::Maybe;
 
-use super::change::{Changed, End, apply};
+use super::change::{Changed, Effect, End, apply};
 use super::stream::Stream;
 use super::{Application, Mutator, Neutral};
 use crate::judge::{counts, judge};
@@ -143,7 +143,11 @@ impl Base {
     /// The applications of a mutator that change what is said or how it ends.
     pub fn applications(&self, mutator: &Mutator) -> Vec<Application> {
         let mut found = mutator.applications(&self.stream);
-        found.retain(|application| self.changed(application) != self.played.recording.records);
+        // What changes a line shows; the end of an agent that had to be ended anyway does not.
+        found.retain(|application| {
+            let ends = matches!(application.effect, Effect::Code(_) | Effect::Stays);
+            !ends || self.changed(application) != self.played.recording.records
+        });
         found
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Source: the document "RPC Protocol Reference" of omp 12.7.6.
 
+pub mod matching;
+
 use crate::dialect::{
     Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
 };
@@ -253,4 +255,5 @@ pub const OMP: Dialect = Dialect {
     run_end: RUN_END,
     rows: &[ROWS],
     settings: &[],
+    matching: matching::MATCHING,
 };

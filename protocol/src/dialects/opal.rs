@@ -3,6 +3,7 @@
 //! Source: the document "JSON-RPC Protocol" of Opal and the types that server 0.1.14 exports.
 
 pub mod events;
+pub mod matching;
 pub mod methods;
 pub mod requests;
 pub mod types;
@@ -59,4 +60,5 @@ pub const OPAL: Dialect = Dialect {
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
     rows: &[types::ROWS, methods::ROWS, events::ROWS, requests::ROWS],
     settings: &[],
+    matching: matching::MATCHING,
 };

@@ -2,6 +2,8 @@
 //!
 //! Source: the document "RPCServer" of Operator.
 
+pub mod matching;
+
 use crate::dialect::{Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd};
 use crate::dsl::protocol;
 use crate::model::ErrorText;
@@ -339,4 +341,5 @@ pub const OPERATOR: Dialect = Dialect {
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
     rows: &[ROWS],
     settings: &[],
+    matching: matching::MATCHING,
 };

@@ -5,6 +5,7 @@
 pub mod commands;
 pub mod dialogs;
 pub mod events;
+pub mod matching;
 
 use crate::dialect::{
     Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
@@ -61,4 +62,5 @@ pub const PI: Dialect = Dialect {
         dialogs::ROWS,
     ],
     settings: &[],
+    matching: matching::MATCHING,
 };

@@ -8,6 +8,7 @@ use crate::dsl::protocol;
 use crate::model::Setting;
 use crate::typed::{Bool, Count, Int, List, Num, Opt, Str};
 
+pub mod matching;
 mod settings;
 
 protocol! {
@@ -356,4 +357,5 @@ pub const PISCES: Dialect = Dialect {
     run_end: omp::RUN_END,
     rows: &[ROWS],
     settings: SETTINGS,
+    matching: matching::MATCHING,
 };

@@ -138,14 +138,24 @@ protocol! {
     /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
     choice Expectation { Frames(FramesExpectation), Text(TextExpectation), Exit(ExitExpectation) }
 
-    /// A difference from the golden transcript that is no failure in this case.
+    /// A difference from the golden transcript that is no failure in this case. It holds within the bounds that
+    /// are set, and never for an answer that is missing.
     record CaseAllowance {
-        /// The allowance's name, as the comparison knows it.
+        /// The allowance's name, as the dialect has it.
         allow: Str,
         /// Why.
         reason: Str,
+        /// The command with whose first sending it begins to hold; from the beginning by default.
+        from: Opt<Str>,
+        /// The checks that it holds for; all of them by default.
+        checks: Opt<List<Str>>,
+        /// A regular expression that paths within frames match; all of them by default.
+        path: Opt<Str>,
         ;
-        example {"allow": "order", "reason": "two commands run side by side"}
+        example {
+            "allow": "stops-every-command", "reason": "three commands run side by side", "from": "abort_bash",
+            "checks": ["answers"]
+        }
     }
 
     /// A case: what a client does, what the model answers, and what is expected of the agent.

@@ -871,12 +871,19 @@ impl CancelledAnswer {
 }
 
 record! {
-    /// A difference from the golden transcript that is no failure in this case.
+    /// A difference from the golden transcript that is no failure in this case. It holds within the bounds that
+    /// are set, and never for an answer that is missing.
     pub struct CaseAllowance() {
-        /// The allowance's name, as the comparison knows it.
+        /// The allowance's name, as the dialect has it.
         required allow: String = "allow",
         /// Why.
         required reason: String = "reason",
+        /// The command with whose first sending it begins to hold; from the beginning by default.
+        optional from: String = "from",
+        /// The checks that it holds for; all of them by default.
+        optional checks: Vec<String> = "checks",
+        /// A regular expression that paths within frames match; all of them by default.
+        optional path: String = "path",
     }
 }
 
@@ -886,6 +893,9 @@ impl CaseAllowance {
         Self {
             allow: allow.into(),
             reason: reason.into(),
+            from: None,
+            checks: None,
+            path: None,
             extra: crate::wire::Extra::default(),
         }
     }

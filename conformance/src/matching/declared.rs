@@ -1,0 +1,58 @@
+//! Whether a value is as the declaration says.
+
+use serde_json::{Map, Value};
+
+use super::rules::Rules;
+use super::tables::{Constant, Shape, Ty, TypeDef};
+
+/// Whether a value is of the kind of a type. What is inside it is not looked at.
+pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
+    match ty {
+        Ty::Any => true,
+        Ty::String => value.is_string(),
+        Ty::Boolean => value.is_boolean(),
+        Ty::Integer => value.is_i64() || value.is_u64(),
+        Ty::Count => value.is_u64(),
+        Ty::Number => value.is_number(),
+        Ty::Object | Ty::Map(_) => value.is_object(),
+        Ty::List(_) => value.is_array(),
+        Ty::Named(name) => match Rules::named(name).map(|def| &def.shape) {
+            None => true,
+            Some(Shape::Record { .. } | Shape::Union { .. }) => value.is_object(),
+            Some(Shape::Choice { alternatives }) => alternatives.iter().any(|ty| is_of(ty, value)),
+            Some(Shape::Strings { open, values }) => {
+                value.as_str().is_some_and(|text| *open || values.contains(&text))
+            }
+        },
+    }
+}
+
+/// The first thing that is not as declared, with its path; looks inside.
+pub(super) fn misfit(ty: &Ty, value: &Value) -> Option<(String, String)> {
+    if !is_of(ty, value) {
+        return Some((String::new(), "it is not of the declared type".to_owned()));
+    }
+    match (ty, value) {
+        (Ty::List(item), Value::Array(values)) => values.iter().enumerate().find_map(|(at, value)| {
+            misfit(item, value).map(|(path, says)| (format!("[{at}]{path}"), says))
+        }),
+        (Ty::Named(_), Value::Object(members)) => record_misfit(Rules::record(ty, members)?, members),
+        _ => None,
+    }
+}
+
+/// The same for the members of a record.
+pub(super) fn record_misfit(def: &TypeDef, members: &Map<String, Value>) -> Option<(String, String)> {
+    Rules::fields(def).iter().find_map(|field| match members.get(field.name) {
+        None if field.required => Some((format!(".{}", field.name), "it is missing, and has to be there".to_owned())),
+        None => None,
+        Some(Value::Null) if field.nullable => None,
+        Some(value) => misfit(&field.ty, value).map(|(path, says)| (format!(".{}{path}", field.name), says)),
+    })
+}
+
+/// Whether a member tells apart what a value is.
+pub(super) fn is_tag(def: &TypeDef, member: &str) -> bool {
+    let Shape::Record { constants, .. } = def.shape else { return false };
+    constants.iter().any(|(name, value)| *name == member && matches!(value, Constant::String(_)))
+}

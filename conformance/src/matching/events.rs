@@ -1,0 +1,110 @@
+//! Events: pieces are joined, what tools show is taken out, and what is left is held against each other.
+
+use serde_json::Value;
+
+use super::path;
+use super::reading::Frame;
+use super::rules::Rules;
+use super::tools;
+
+/// An event, or several that were joined.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// The record of the first.
+    pub(super) record: usize,
+    /// How many events it is.
+    pub(super) lines: usize,
+    pub(super) name: String,
+    /// The event without snapshots.
+    pub(super) value: Value,
+    /// Its place among the events of the transcript.
+    pub(super) at: usize,
+    /// The pieces, as long as they are joined.
+    pieces: Option<Vec<String>>,
+}
+
+/// The events of a transcript as they are compared.
+pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collections::HashSet<String>) -> Vec<Item> {
+    let matching = &rules.tables.matching;
+    let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref()).map(|shows| shows.event);
+    let mut items: Vec<Item> = Vec::with_capacity(events.len());
+    for at in tools::side_by_side(rules, events, overlapping) {
+        let event = &events[at];
+        if shows == Some(event.name.as_str()) {
+            continue;
+        }
+        let snapshots = matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
+        let value = path::without(&event.value, snapshots.unwrap_or_default());
+        let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, at, pieces: None };
+        take_pieces(rules, &mut item);
+        if let Some(last) = items.last_mut()
+            && joins(last, &item)
+        {
+            join(last, item);
+        } else {
+            items.push(item);
+        }
+    }
+    items.retain(|item| item.pieces.as_ref().is_none_or(|pieces| pieces.iter().any(|piece| !piece.is_empty())));
+    items.iter_mut().for_each(|item| give_back(rules, item));
+    items
+}
+
+fn take_pieces(rules: &Rules, item: &mut Item) {
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
+    let texts = path::all(&item.value, delta.text);
+    if texts.is_empty() || !texts.iter().all(|text| text.is_string()) {
+        return;
+    }
+    let mut pieces = Vec::new();
+    path::change(&mut item.value, delta.text, &mut |text| {
+        if let Value::String(text) = text {
+            pieces.push(std::mem::take(text));
+        }
+    });
+    item.pieces = Some(pieces);
+}
+
+fn joins(last: &Item, item: &Item) -> bool {
+    let (Some(before), Some(pieces)) = (&last.pieces, &item.pieces) else { return false };
+    last.name == item.name && before.len() == pieces.len() && last.value == item.value
+}
+
+fn join(last: &mut Item, item: Item) {
+    last.lines += item.lines;
+    let Some(before) = &mut last.pieces else { return };
+    for (text, piece) in before.iter_mut().zip(item.pieces.into_iter().flatten()) {
+        text.push_str(&piece);
+    }
+}
+
+fn give_back(rules: &Rules, item: &mut Item) {
+    let Some(pieces) = item.pieces.take() else { return };
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
+    let mut pieces = pieces.into_iter();
+    path::change(&mut item.value, delta.text, &mut |text| {
+        if let Some(piece) = pieces.next() {
+            *text = Value::String(piece);
+        }
+    });
+}
+
+/// What tells an event from others of its type.
+pub(super) fn mark(rules: &Rules, item: &Item) -> String {
+    let marks = rules.tables.matching.marks.iter().filter_map(|mark| path::get(&item.value, mark));
+    marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
+}
+
+/// The strands of events that are in no order to each other: their places, each strand in order.
+pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Vec<usize>> {
+    let mut strands: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let of = |path: &&str| path::get(&item.value, path).map(Value::to_string);
+        let key: Vec<_> = rules.tables.matching.strands.iter().map(of).collect();
+        match strands.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, strand)) => strand.push(at),
+            None => strands.push((key, vec![at])),
+        }
+    }
+    strands.into_iter().map(|(_, strand)| strand).collect()
+}

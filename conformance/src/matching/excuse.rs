@@ -1,0 +1,122 @@
+//! Whether an allowance of the dialect holds for a difference between two values.
+
+use std::collections::HashMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::difference::{Kind, Place};
+use super::rules::Rules;
+use super::tables::{Form, Holds};
+
+/// Finds the allowance for a difference.
+#[derive(Debug, Default)]
+pub(super) struct Excuses {
+    /// Members that an earlier difference, which was allowed, makes differ: until something else is put in the
+    /// place of what it was about, where that is said.
+    tainted: HashMap<&'static str, (&'static str, bool)>,
+    endings: HashMap<&'static str, Option<Regex>>,
+}
+
+impl Excuses {
+    /// Later differences in these members follow from one that was allowed.
+    pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
+        for member in members {
+            self.tainted.entry(member).or_insert((allowance, until_replaced));
+        }
+    }
+
+    /// Something else was put in the place of what was refused.
+    pub(super) fn replaced(&mut self) {
+        self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
+    }
+
+    pub(super) fn find(&mut self, rules: &Rules, place: Place<'_>, declared: bool, kind: Kind<'_>) -> Option<&'static str> {
+        if let Some((allowance, _)) = self.tainted.get(place.member) {
+            return Some(allowance);
+        }
+        let mut all = rules.allowances().filter(|allowance| allowance.holds == Holds::Everywhere);
+        let found = all.find(|allowance| self.holds(&allowance.form, place, declared, kind));
+        found.map(|allowance| allowance.name)
+    }
+
+    fn holds(&mut self, form: &'static Form, place: Place<'_>, declared: bool, kind: Kind<'_>) -> bool {
+        let here = |record: &str, member: &str| record == place.record && member == place.member;
+        let among = |members: &[(&str, &str)]| members.iter().any(|(record, member)| here(record, member));
+        match form {
+            Form::NullOrAbsent(members) => {
+                among(members) && matches!(kind, Kind::Missing(Value::Null) | Kind::Extra(Value::Null))
+            }
+            Form::Empty(members) => among(members) && is_empty(kind),
+            Form::LeftOut(members) => among(members) && matches!(kind, Kind::Missing(_)),
+            Form::Added(rows) => rows.iter().any(|(record, member, value)| {
+                here(record, member) && matches!(kind, Kind::Extra(found) if is(found, value))
+            }),
+            Form::AddedWhere(rows) => rows.iter().any(|(record, member, flag)| {
+                here(record, member) && matches!(kind, Kind::Extra(Value::String(_))) && both_true(place, flag)
+            }),
+            Form::Undeclared => !declared && place.record != "*" && matches!(kind, Kind::Missing(_)),
+            Form::Instead(rows) => rows.iter().any(|(record, member, golden, observed)| {
+                here(record, member)
+                    && matches!(kind, Kind::Changed(was, came) if is(was, golden) && is(came, observed))
+            }),
+            Form::OneHigher(record, member, flag) => {
+                let one_higher = || match kind {
+                    Kind::Changed(golden, observed) => {
+                        Some(observed.as_u64()? == golden.as_u64()?.checked_add(1)?)
+                    }
+                    _ => None,
+                };
+                here(record, member) && both_true(place, flag) && one_higher() == Some(true)
+            }
+            Form::WithoutEnding(record, member, pattern) => {
+                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else { return false };
+                let ending = self.endings.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
+                here(record, member)
+                    && ending.as_ref().is_some_and(|ending| ending.replace(golden, "") == *observed)
+            }
+            Form::CutElsewhere(rows) => rows.iter().any(|(record, member, flag)| {
+                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else { return false };
+                here(record, member)
+                    && both_true(place, flag)
+                    && !observed.is_empty()
+                    && (golden.ends_with(observed.as_str()) || observed.ends_with(golden.as_str()))
+            }),
+            Form::StringForBlocks(rows) => rows.iter().any(|(record, member, text)| {
+                let Kind::Changed(Value::Array(blocks), Value::String(found)) = kind else { return false };
+                here(record, member) && joined(blocks, text).as_ref() == Some(found)
+            }),
+            _ => false,
+        }
+    }
+}
+
+fn is(value: &Value, json: &str) -> bool {
+    serde_json::from_str::<Value>(json).is_ok_and(|wanted| wanted == *value)
+}
+
+fn both_true(place: Place<'_>, flag: &str) -> bool {
+    let is_true = |value: Option<&Value>| value == Some(&Value::Bool(true));
+    place.beside.is_some_and(|(golden, observed)| is_true(golden.get(flag)) && is_true(observed.get(flag)))
+}
+
+/// Nothing in it: null, an empty object, an object of nothing but nulls.
+fn nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.values().all(Value::is_null),
+        _ => false,
+    }
+}
+
+fn is_empty(kind: Kind<'_>) -> bool {
+    match kind {
+        Kind::Missing(value) | Kind::Extra(value) => nothing(value),
+        Kind::Changed(golden, observed) => nothing(golden) && nothing(observed),
+    }
+}
+
+/// The text of blocks that are all text.
+fn joined(blocks: &[Value], text: &str) -> Option<String> {
+    blocks.iter().map(|block| block.get(text)?.as_str()).collect::<Option<String>>()
+}

@@ -1,0 +1,83 @@
+//! How the process ended.
+
+use agentese::wire::Maybe;
+
+use super::difference::{Difference, Weight};
+use super::reading::Reading;
+use super::rules::Rules;
+use super::tables::Form;
+use crate::transcript::Record;
+
+/// What a transcript says of the end of the agent.
+struct End {
+    /// None where the transcript does not say.
+    code: Option<Option<i64>>,
+    /// Signals that were sent to the agent.
+    signals: Vec<String>,
+    /// What the one who played the case could not do.
+    errors: Vec<String>,
+}
+
+/// Codes of processes that took a signal for a wish to end.
+const CLEAN: [i64; 3] = [0, 130, 143];
+
+/// What differs in the end.
+pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Vec<Difference> {
+    let (was, came) = (end(golden), end(observed));
+    let mut found = Vec::new();
+    if was.errors.is_empty() {
+        let errors = came.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
+        found.extend(errors.map(|says| Difference::new(Weight::Case, "", says)));
+    }
+    if let Some(signal) = came.signals.iter().find(|signal| !was.signals.contains(signal)) {
+        let says = format!("it did not end by itself: {signal} was sent");
+        found.push(Difference::new(Weight::Case, "", says));
+    }
+    let (Some(expected), Some(code)) = (was.code, came.code) else {
+        if was.code.is_some() {
+            found.push(Difference::new(Weight::Case, "", "the transcript does not say how the process ended"));
+        }
+        return found;
+    };
+    if expected == code {
+        return found;
+    }
+    let name = |code: Option<i64>| code.map_or("none".to_owned(), |code| code.to_string());
+    let says = format!("the exit code is {} instead of {}", name(code), name(expected));
+    let difference = Difference::new(Weight::Case, "", says);
+    let allowed = |wanted: fn(&Form) -> bool| rules.allowances().find(|row| wanted(&row.form)).map(|row| row.name);
+    let by_signal = !was.signals.is_empty() && [expected, code].into_iter().flatten().all(|code| code < 0 || CLEAN.contains(&code));
+    let at_start = golden.answers.is_empty()
+        && was.signals.is_empty()
+        && [expected, code].into_iter().all(|code| code.is_some_and(|code| code > 0));
+    let allowance = if by_signal {
+        allowed(|form| matches!(form, Form::SignalExit))
+    } else if at_start {
+        allowed(|form| matches!(form, Form::ExitCode))
+    } else {
+        None
+    };
+    found.push(match allowance {
+        Some(allowance) => difference.allowed(allowance),
+        None => difference,
+    });
+    found
+}
+
+fn end(reading: &Reading<'_>) -> End {
+    let mut end = End { code: None, signals: Vec::new(), errors: Vec::new() };
+    for record in &reading.transcript.records {
+        let Record::Control(control) = record else { continue };
+        let text = || control.text.clone().unwrap_or_default();
+        match control.event.as_str() {
+            "exit" | "exited" => match control.code {
+                Maybe::Value(code) => end.code = Some(Some(code)),
+                Maybe::Null => end.code = Some(None),
+                Maybe::Absent => {}
+            },
+            "player_error" | "recorder_error" => end.errors.push(text()),
+            event => end.signals.extend(event.strip_prefix("signal ").map(str::to_owned)),
+        }
+    }
+    end
+}

@@ -1,0 +1,234 @@
+//! What is found, check by check.
+
+use std::collections::BTreeMap;
+
+use agentese::types::{CheckLevel, Direction, Scenario};
+use regex::Regex;
+
+use super::difference::{Difference, Weight};
+use super::reading::Reading;
+use super::rules::Rules;
+use super::tables::Form;
+use crate::transcript::{Record, Transcript};
+use crate::verdict::{Finding, Mismatch, Outcome, Shown};
+
+/// Names of checks. Files of expected failures use them.
+pub mod checks {
+    /// Answers: one for each command, with its id, its name, its success and its data.
+    pub const ANSWERS: &str = "answers";
+    /// Events and what is in them.
+    pub const EVENTS: &str = "events";
+    /// Questions and notices to the person behind the client.
+    pub const DIALOGS: &str = "dialogs";
+    /// The order within a stream.
+    pub const ORDER: &str = "order";
+    /// The order between streams, as far as it is documented.
+    pub const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
+    /// Snapshots of messages that grow.
+    pub const SNAPSHOTS: &str = "snapshots";
+    /// What tools show before they are done.
+    pub const TOOL_UPDATES: &str = "tool-updates";
+    /// Lines that are no frames, and frames in the wrong envelope.
+    pub const FRAMING: &str = "framing";
+    /// How the process ended.
+    pub const EXIT: &str = "exit";
+    /// The allowances that the case names.
+    pub const CASE: &str = "case";
+    /// All of them, in the order of reports.
+    pub const ALL: [&str; 10] =
+        [ANSWERS, EVENTS, DIALOGS, ORDER, ORDER_BETWEEN_STREAMS, SNAPSHOTS, TOOL_UPDATES, FRAMING, EXIT, CASE];
+}
+
+/// Findings of one kind that are told; the rest is counted.
+const TOLD: usize = 50;
+/// Frames that are shown before a difference.
+const BEFORE: usize = 3;
+/// Characters of a line that are kept.
+const LINE: usize = 64 << 10;
+
+/// An allowance that a case names, with the bounds that it sets.
+struct Bounds {
+    name: &'static str,
+    /// The golden transcript's record from which on it holds.
+    from: usize,
+    checks: Option<Vec<String>>,
+    path: Option<Regex>,
+}
+
+/// Where a difference was seen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) golden: Option<usize>,
+    pub(super) observed: Option<usize>,
+}
+
+/// The findings so far.
+pub(super) struct Findings<'a> {
+    golden: &'a Reading<'a>,
+    observed: &'a Reading<'a>,
+    level: CheckLevel,
+    bounds: Vec<Bounds>,
+    list: Vec<Finding>,
+    /// How many there were, by check and by allowance.
+    counts: BTreeMap<(&'static str, &'static str), usize>,
+    pub(super) frames: usize,
+    pub(super) agreed: usize,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(rules: &Rules, case: &Scenario, golden: &'a Reading<'a>, observed: &'a Reading<'a>) -> Self {
+        let level = case.level.clone().unwrap_or(CheckLevel::Should);
+        let mut findings = Self {
+            golden,
+            observed,
+            level,
+            bounds: Vec::new(),
+            list: Vec::new(),
+            counts: BTreeMap::new(),
+            frames: 0,
+            agreed: 0,
+        };
+        findings.bounds(rules, case);
+        findings
+    }
+
+    fn bounds(&mut self, rules: &Rules, case: &Scenario) {
+        for named in case.allow.iter().flatten() {
+            let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
+            let path = named.path.as_deref().map(Regex::new).transpose();
+            let (Some(allowance), Ok(path)) = (allowance, path) else {
+                let reason = format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
+                let outcome = Outcome::Unclear(reason);
+                self.list.push(Finding { check: checks::CASE.to_owned(), level: CheckLevel::Must, outcome });
+                continue;
+            };
+            let first = |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
+            let from = named.from.as_ref().map_or(Some(0), |from| first(from).map(|sent| sent.record));
+            let Some(from) = from else { continue };
+            self.bounds.push(Bounds { name: allowance.name, from, checks: named.checks.clone(), path });
+        }
+    }
+
+    /// A frame that was compared, and what differs in it.
+    pub(super) fn frame(&mut self, check: &'static str, seen: Seen, differences: Vec<Difference>) {
+        let mut agreed = true;
+        for difference in differences {
+            agreed &= !self.difference(check, seen, difference);
+        }
+        self.frames += 1;
+        self.agreed += usize::from(agreed);
+    }
+
+    /// A difference that belongs to no frame alone. True where it counts against the agent.
+    pub(super) fn difference(&mut self, check: &'static str, seen: Seen, mut difference: Difference) -> bool {
+        if difference.counts() {
+            difference.allowance = self.bounded(check, seen, &difference);
+        }
+        let counts = difference.counts();
+        let count = self.counts.entry((check, difference.allowance.unwrap_or_default())).or_default();
+        *count += 1;
+        if *count > TOLD {
+            return counts;
+        }
+        let level = match difference.weight {
+            Weight::Must => CheckLevel::Must,
+            Weight::Case => self.level.clone(),
+            Weight::Info => CheckLevel::Info,
+        };
+        let mismatch = self.mismatch(seen, &difference);
+        let outcome = match difference.allowance {
+            Some(allowance) => Outcome::Allowed { allowance: allowance.to_owned(), mismatch },
+            None => Outcome::Failed(mismatch),
+        };
+        self.list.push(Finding { check: check.to_owned(), level, outcome });
+        counts
+    }
+
+    /// The allowance of the case that a difference falls under. An answer that is missing falls under none.
+    fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
+        if check == checks::ANSWERS && seen.observed.is_none() {
+            return None;
+        }
+        let at = seen.golden.or_else(|| Some(self.golden.about(self.observed, seen.observed?))).unwrap_or_default();
+        let found = self.bounds.iter().find(|bounds| {
+            at >= bounds.from
+                && bounds.checks.as_ref().is_none_or(|checks| checks.iter().any(|name| name == check))
+                && bounds.path.as_ref().is_none_or(|path| path.is_match(&difference.path))
+        });
+        found.map(|bounds| bounds.name)
+    }
+
+    fn mismatch(&self, seen: Seen, difference: &Difference) -> Mismatch {
+        let (expected, found) = (self.golden.transcript, self.observed.transcript);
+        let before = match (seen.observed, seen.golden) {
+            (Some(record), _) => before(found, record),
+            (None, Some(record)) => before(expected, record),
+            (None, None) => Vec::new(),
+        };
+        Mismatch {
+            says: difference.says.clone(),
+            path: difference.path.clone(),
+            expected: seen.golden.and_then(|record| shown(expected, record)),
+            found: seen.observed.and_then(|record| shown(found, record)),
+            before,
+        }
+    }
+
+    /// Each difference, and each check without one that counts.
+    pub(super) fn finish(mut self) -> Vec<Finding> {
+        for ((check, allowance), count) in &self.counts {
+            if *count > TOLD {
+                let kind = if allowance.is_empty() { String::new() } else { format!(" under `{allowance}`") };
+                let says = format!("{} more differences{kind}", count - TOLD);
+                let outcome = if allowance.is_empty() {
+                    Outcome::Failed(Mismatch { says, ..Mismatch::default() })
+                } else {
+                    let mismatch = Mismatch { says, ..Mismatch::default() };
+                    Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
+                };
+                let weighs = self.list.iter().filter(|finding| finding.check == *check);
+                let level = weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
+                self.list.push(Finding { check: (*check).to_owned(), level, outcome });
+            }
+        }
+        for check in checks::ALL {
+            let fails = |finding: &Finding| finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. });
+            if !self.list.iter().any(fails) {
+                let (check, level) = (check.to_owned(), self.level.clone());
+                self.list.push(Finding { check, level, outcome: Outcome::Held });
+            }
+        }
+        let place = |finding: &Finding| checks::ALL.iter().position(|check| finding.check == *check);
+        self.list.sort_by_key(place);
+        self.list
+    }
+}
+
+/// The heaviest first.
+fn rank(level: &CheckLevel) -> u8 {
+    match level {
+        CheckLevel::Must => 0,
+        CheckLevel::Should => 1,
+        CheckLevel::Info => 2,
+    }
+}
+
+fn shown(transcript: &Transcript, record: usize) -> Option<Shown> {
+    let (dir, line) = match transcript.records.get(record)? {
+        Record::Sent(line) => (Direction::C2s, line.as_str()),
+        Record::Received(line) => (Direction::S2c, line.as_str()),
+        Record::Control(_) => return None,
+    };
+    let mut kept: String = line.chars().take(LINE).collect();
+    if kept.len() < line.len() {
+        kept.push('…');
+    }
+    Some(Shown { record, dir, line: kept })
+}
+
+fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
+    let mut before: Vec<Shown> =
+        (0..record).rev().filter_map(|record| shown(transcript, record)).take(BEFORE).collect();
+    before.reverse();
+    before
+}

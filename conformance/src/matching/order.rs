@@ -1,0 +1,108 @@
+//! What has to stand in order although it belongs to different streams.
+
+use agentese::spec::{Answer, RunEffect, RunRole};
+
+use super::answers::{self, Paired};
+use super::difference::{Difference, Weight};
+use super::events::Item;
+use super::findings::{Findings, Seen, checks};
+use super::reading::{Frame, Reading};
+use super::rules::Rules;
+
+/// Pairs of events: the records of both, and what the event says about a run.
+pub(super) struct Turns {
+    turns: Vec<(usize, usize, RunEffect)>,
+}
+
+impl Turns {
+    pub(super) fn new(rules: &Rules, golden: &[Item], observed: &[Item], pairs: &[(usize, usize)]) -> Self {
+        let turns = pairs.iter().filter_map(|(was, came)| {
+            let effect = rules.spec.event(&golden[*was].name)?.run;
+            (effect != RunEffect::None).then_some((golden[*was].record, observed[*came].record, effect))
+        });
+        let mut turns: Vec<_> = turns.collect();
+        turns.sort_unstable_by_key(|(record, ..)| *record);
+        Self { turns }
+    }
+
+    fn after(&self, record: usize, is: impl Fn(RunEffect) -> bool) -> Option<(usize, usize)> {
+        let from = self.turns.partition_point(|(at, ..)| *at < record);
+        self.turns[from..].iter().find(|(.., effect)| is(*effect)).map(|(was, came, _)| (*was, *came))
+    }
+
+    fn before(&self, record: usize, is: impl Fn(RunEffect) -> bool) -> Option<(usize, usize)> {
+        let to = self.turns.partition_point(|(at, ..)| *at < record);
+        self.turns[..to].iter().rev().find(|(.., effect)| is(*effect)).map(|(was, came, _)| (*was, *came))
+    }
+}
+
+fn begins(effect: RunEffect) -> bool {
+    effect == RunEffect::Begins
+}
+
+fn ends(effect: RunEffect) -> bool {
+    matches!(effect, RunEffect::MayEnd | RunEffect::Ends | RunEffect::MayEndUnless(_) | RunEffect::HoldsIf(_))
+}
+
+/// Holds the answers against the events, as the declaration says of their commands.
+pub(super) fn compare(
+    rules: &Rules,
+    golden: &Reading<'_>,
+    observed: &Reading<'_>,
+    paired: &Paired,
+    turns: &Turns,
+    findings: &mut Findings<'_>,
+) {
+    for answer in &observed.answers {
+        let sent = answer.id.as_ref().and_then(|id| observed.by_id(id));
+        if sent.is_some_and(|sent| answer.record < sent.record) {
+            let seen = Seen { golden: None, observed: Some(answer.record) };
+            let says = format!("the answer to `{}` stands before its command", answer.name);
+            findings.difference(checks::ORDER_BETWEEN_STREAMS, seen, Difference::new(Weight::Must, "", says));
+        }
+    }
+    for (was, came) in &paired.pairs {
+        let (was, came) = (&golden.answers[*was], &observed.answers[*came]);
+        let Some(sent) = answers::sent(golden, was) else { continue };
+        let Some(command) = sent.command.as_deref().and_then(|name| rules.spec.command(name)) else { continue };
+        if !(answers::is_success(was) && answers::is_success(came)) {
+            continue;
+        }
+        let found = match command.run {
+            RunRole::Starts if rules.spec.run_end.answer_ends => behind_its_end(turns, sent.record, was, came),
+            RunRole::Starts if command.answer != Answer::Done => before_its_run(turns, sent.record, was, came),
+            RunRole::Stops | RunRole::Replaces => as_recorded(turns, was, came),
+            _ => None,
+        };
+        if let Some((weight, says)) = found {
+            let seen = Seen { golden: Some(was.record), observed: Some(came.record) };
+            let difference = Difference::new(weight, "", format!("the answer to `{}` {says}", command.wire));
+            findings.difference(checks::ORDER_BETWEEN_STREAMS, seen, difference);
+        }
+    }
+}
+
+/// A command that is answered at once is answered before the run that it starts.
+fn before_its_run(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
+    let (begun, begins) = turns.after(sent, begins)?;
+    (was.record < begun && came.record > begins)
+        .then(|| (Weight::Must, "stands behind the beginning of its run".to_owned()))
+}
+
+/// A command that is answered when its run is over is answered behind the end of it.
+fn behind_its_end(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
+    let (ended, end) = turns.after(sent, ends)?;
+    (was.record > ended && came.record < end).then(|| (Weight::Must, "stands before the end of its run".to_owned()))
+}
+
+/// A command that ends a run stands on the side of that end on which it was recorded.
+fn as_recorded(turns: &Turns, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
+    if let Some((_, end)) = turns.before(was.record, ends)
+        && came.record < end
+    {
+        return Some((Weight::Case, "stands before the end of the run, behind which it was recorded".to_owned()));
+    }
+    let (_, end) = turns.after(was.record, ends)?;
+    (came.record > end)
+        .then(|| (Weight::Case, "stands behind the end of the run, before which it was recorded".to_owned()))
+}

@@ -1,0 +1,172 @@
+//! A transcript, sorted into its streams.
+
+use std::collections::HashMap;
+
+use agentese::spec::{Framing, Spec};
+use serde_json::Value;
+
+use crate::transcript::{Record, Transcript};
+
+/// A frame, and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    /// The record of the transcript.
+    pub(super) record: usize,
+    /// What is compared: the answer, the event without its envelope, the question.
+    pub(super) value: Value,
+    /// The command, the event's type or the dialog's method.
+    pub(super) name: String,
+    /// The id as text: none where the frame has none.
+    pub(super) id: Option<String>,
+}
+
+/// A line that a client sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) record: usize,
+    /// None where the line is no JSON.
+    pub(super) value: Option<Value>,
+    /// The command; none for the answer to a question.
+    pub(super) command: Option<String>,
+    pub(super) id: Option<String>,
+}
+
+/// The streams of a transcript.
+#[derive(Debug)]
+pub(super) struct Reading<'a> {
+    pub(super) transcript: &'a Transcript,
+    pub(super) sent: Vec<Sent>,
+    pub(super) answers: Vec<Frame>,
+    pub(super) events: Vec<Frame>,
+    pub(super) dialogs: Vec<Frame>,
+    /// Lines that are no object.
+    pub(super) noise: Vec<usize>,
+    /// Frames whose envelope has members that it should not have.
+    pub(super) misshapen: Vec<(usize, String)>,
+    by_id: HashMap<String, usize>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(spec: &'static Spec, transcript: &'a Transcript) -> Self {
+        let mut reading = Self {
+            transcript,
+            sent: Vec::new(),
+            answers: Vec::new(),
+            events: Vec::new(),
+            dialogs: Vec::new(),
+            noise: Vec::new(),
+            misshapen: Vec::new(),
+            by_id: HashMap::new(),
+        };
+        for (record, entry) in transcript.records.iter().enumerate() {
+            match entry {
+                Record::Sent(line) => reading.sent(spec, record, line.as_str()),
+                Record::Received(line) => match serde_json::from_str::<Value>(line.as_str()) {
+                    Ok(value @ Value::Object(_)) => reading.received(spec, record, value),
+                    _ => reading.noise.push(record),
+                },
+                Record::Control(_) => {}
+            }
+        }
+        reading
+    }
+
+    fn sent(&mut self, spec: &Spec, record: usize, line: &str) {
+        let value: Option<Value> = serde_json::from_str(line).ok();
+        let name = if matches!(spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" };
+        let text = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
+        let command = text(name).filter(|name| spec.dialog_frames.is_none_or(|frames| frames.answer != name));
+        let id = value.as_ref().and_then(|value| value.get("id")).map(key);
+        if let (Some(id), Some(_)) = (&id, &command) {
+            self.by_id.entry(id.clone()).or_insert(self.sent.len());
+        }
+        self.sent.push(Sent { record, value, command, id });
+    }
+
+    fn received(&mut self, spec: &Spec, record: usize, value: Value) {
+        let id = value.get("id").map(key);
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        match spec.framing {
+            Framing::JsonRpc { notification } => {
+                let method = text("method");
+                self.shape(record, &value, &["jsonrpc", "id", "method", "params", "result", "error"]);
+                match (method, &id) {
+                    (Some(name), Some(_)) => self.dialogs.push(Frame { record, value, name, id }),
+                    (Some(name), None) if name == notification => {
+                        let mut value = value;
+                        let value = value.get_mut("params").map(Value::take).unwrap_or_default();
+                        let name = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+                        self.events.push(Frame { record, value, name, id });
+                    }
+                    (Some(name), None) => self.events.push(Frame { record, value, name, id }),
+                    (None, _) => {
+                        let sent = id.as_ref().and_then(|id| self.by_id.get(id)).map(|at| &self.sent[*at]);
+                        let name = sent.and_then(|sent| sent.command.clone()).unwrap_or_default();
+                        self.answers.push(Frame { record, value, name, id });
+                    }
+                }
+            }
+            Framing::Flat | Framing::Enveloped => {
+                let kind = text("type").unwrap_or_default();
+                if kind == "response" {
+                    let name = text("command").unwrap_or_default();
+                    self.answers.push(Frame { record, value, name, id });
+                } else if spec.dialog_frames.is_some_and(|frames| frames.request == kind) {
+                    let name = text("method").unwrap_or_default();
+                    self.dialogs.push(Frame { record, value, name, id });
+                } else if kind == "event" && value.get("event").is_some_and(Value::is_object) {
+                    self.shape(record, &value, &["type", "event"]);
+                    if spec.framing != Framing::Enveloped {
+                        self.misshapen.push((record, "it stands in an envelope".to_owned()));
+                    }
+                    let mut value = value;
+                    let value = value.get_mut("event").map(Value::take).unwrap_or_default();
+                    let name = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    self.events.push(Frame { record, value, name, id });
+                } else {
+                    if spec.framing == Framing::Enveloped {
+                        self.misshapen.push((record, "it stands in no envelope".to_owned()));
+                    }
+                    self.events.push(Frame { record, value, name: kind, id });
+                }
+            }
+        }
+    }
+
+    fn shape(&mut self, record: usize, value: &Value, members: &[&str]) {
+        let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
+        for name in names.filter(|name| !members.contains(&name.as_str())) {
+            self.misshapen.push((record, format!("its envelope has `{name}`")));
+        }
+        if members[0] == "jsonrpc" && value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            self.misshapen.push((record, "`jsonrpc` is not \"2.0\"".to_owned()));
+        }
+    }
+
+    /// The command that was sent with an id.
+    pub(super) fn by_id(&self, id: &str) -> Option<&Sent> {
+        self.by_id.get(id).map(|at| &self.sent[*at])
+    }
+
+    /// How many lines a client had sent before a record.
+    pub(super) fn sent_before(&self, record: usize) -> usize {
+        self.sent.partition_point(|sent| sent.record < record)
+    }
+
+    /// About the record of this transcript that stands where a record of another one stands: behind as many
+    /// lines of the client.
+    pub(super) fn about(&self, other: &Reading<'_>, record: usize) -> usize {
+        let sent = other.sent_before(record).min(self.sent.len());
+        if sent == 0 { 0 } else { self.sent[sent - 1].record }
+    }
+
+    /// The commands that were sent with an id, each with its first line.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(|sent| sent.command.is_some())
+    }
+}
+
+/// An id as text: numbers by their value, as a double has it.
+pub(super) fn key(id: &Value) -> String {
+    id.as_f64().map_or_else(|| id.to_string(), |number| format!("#{number:?}"))
+}

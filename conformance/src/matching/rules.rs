@@ -1,0 +1,206 @@
+//! The tables of a dialect, made ready for looking things up.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use agentese::dynamic;
+use agentese::spec::Spec;
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::tables::{
+    Allowance, Command, Constant, Field, Form, Sameness, Shape, Tables, Ty, TypeDef, Wording,
+};
+use super::text::Tokens;
+use crate::generated;
+
+/// How frames of one dialect are compared.
+#[derive(Debug)]
+pub struct Rules {
+    pub(super) spec: &'static Spec,
+    pub(super) tables: &'static Tables,
+    pub(super) tokens: Tokens,
+    members: HashMap<(&'static str, &'static str), Sameness>,
+    wording: HashMap<&'static str, Vec<&'static Wording>>,
+    commands: HashMap<&'static str, &'static Command>,
+    events: HashMap<&'static str, &'static TypeDef>,
+    dialogs: HashMap<&'static str, &'static TypeDef>,
+    allowances: Vec<&'static Allowance>,
+    /// Documented failures: what they match, and the words that are the same in all of them.
+    errors: Vec<(Option<&'static str>, Documented)>,
+}
+
+/// A documented text of a failure.
+#[derive(Debug)]
+pub(super) struct Documented {
+    pub(super) text: &'static str,
+    matches: Regex,
+    /// Whether the text has a part that the document leaves to the agent.
+    pub(super) is_free: bool,
+}
+
+impl Documented {
+    /// `{reason}` stands for words of the agent's own; what else stands in braces, for something of the request.
+    fn new(text: &'static str) -> Option<Self> {
+        let mut pattern = String::from("^(?s:");
+        let mut rest = text;
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (_, behind) = after.split_once('}')?;
+            pattern.push_str(&regex::escape(literal));
+            pattern.push_str(".*");
+            rest = behind;
+        }
+        pattern.push_str(&regex::escape(rest));
+        pattern.push_str(")$");
+        let matches = Regex::new(&pattern).ok()?;
+        Some(Self { text, matches, is_free: text.contains("{reason}") })
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.matches.is_match(text)
+    }
+}
+
+static TYPES: LazyLock<HashMap<&'static str, &'static TypeDef>> =
+    LazyLock::new(|| generated::types::TYPES.iter().map(|def| (def.name, def)).collect());
+
+static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
+    let of = |tables: &&'static Tables| {
+        let spec = dynamic::SPECS.into_iter().find(|spec| spec.name == tables.name)?;
+        Rules::new(spec, tables)
+    };
+    generated::DIALECTS.iter().filter_map(of).collect()
+});
+
+impl Rules {
+    /// The rules of a dialect, `NAME` or `NAME@REVISION`; none where there is no such dialect.
+    pub fn of(dialect: &str) -> Option<&'static Rules> {
+        let spec = dynamic::spec(dialect).ok()?;
+        RULES.iter().find(|rules| rules.spec.name == spec.name)
+    }
+
+    /// The names of the allowances, where they hold by themselves, what they allow and why.
+    pub fn allowances(&self) -> impl Iterator<Item = &'static Allowance> {
+        self.allowances.iter().copied()
+    }
+
+    fn new(spec: &'static Spec, tables: &'static Tables) -> Option<Self> {
+        let matching = &tables.matching;
+        let record = |name: &'static str| TYPES.get(name).copied();
+        let members = matching.members.iter().copied().flatten();
+        let mut wording: HashMap<_, Vec<_>> = HashMap::new();
+        for row in matching.wording.iter().copied().flatten() {
+            wording.entry(row.record).or_default().push(row);
+        }
+        let errors = tables.commands.iter().flat_map(|command| {
+            command.errors.iter().map(|(_, text)| (Some(command.wire), *text))
+        });
+        let errors = errors.chain(tables.errors.iter().map(|(_, text)| (None, *text)));
+        Some(Self {
+            spec,
+            tables,
+            tokens: Tokens::new(matching.tokens)?,
+            members: members.map(|rule| ((rule.record, rule.member), rule.same)).collect(),
+            wording,
+            commands: tables.commands.iter().map(|command| (command.wire, command)).collect(),
+            events: tables.events.iter().filter_map(|(name, def)| Some((*name, record(def)?))).collect(),
+            dialogs: tables.dialogs.iter().filter_map(|(name, def)| Some((*name, record(def)?))).collect(),
+            allowances: matching.allowances.iter().copied().flatten().collect(),
+            errors: errors.filter_map(|(command, text)| Some((command, Documented::new(text)?))).collect(),
+        })
+    }
+
+    pub(super) fn allowance(&self, name: &str) -> Option<&'static Allowance> {
+        self.allowances.iter().copied().find(|allowance| allowance.name == name)
+    }
+
+    /// The first allowance of a form.
+    pub(super) fn with_form<T>(
+        &self,
+        form: impl Fn(&'static Form) -> Option<T>,
+    ) -> Option<(&'static Allowance, T)> {
+        self.allowances.iter().find_map(|allowance| Some((*allowance, form(&allowance.form)?)))
+    }
+
+    pub(super) fn same(&self, record: &'static str, member: &str) -> Option<Sameness> {
+        // What is looked up lives shorter than the tables.
+        let members: &HashMap<(&str, &str), Sameness> = &self.members;
+        members.get(&(record, member)).copied()
+    }
+
+    pub(super) fn wording(&self, record: &str) -> &[&'static Wording] {
+        self.wording.get(record).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn command(&self, wire: &str) -> Option<&'static Command> {
+        self.commands.get(wire).copied()
+    }
+
+    pub(super) fn event(&self, name: &str) -> Option<&'static TypeDef> {
+        self.events.get(name).copied()
+    }
+
+    pub(super) fn dialog(&self, wire: &str) -> Option<&'static TypeDef> {
+        self.dialogs.get(wire).copied()
+    }
+
+    /// The documented failure that a text is: the command's own first, the one that says most.
+    pub(super) fn documented(&self, command: &str, text: &str) -> Option<&Documented> {
+        let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
+        of.map(|(_, documented)| documented)
+            .filter(|documented| documented.matches(text))
+            .max_by_key(|documented| (!documented.is_free, documented.text.len()))
+    }
+
+    /// The type of that name.
+    pub(super) fn named(name: &str) -> Option<&'static TypeDef> {
+        TYPES.get(name).copied()
+    }
+
+    /// The record that a value is, by its type and its tag.
+    pub(super) fn record(ty: &Ty, value: &Map<String, Value>) -> Option<&'static TypeDef> {
+        let Ty::Named(name) = ty else { return None };
+        let def = Self::named(name)?;
+        match &def.shape {
+            Shape::Record { .. } => Some(def),
+            Shape::Union { variants, .. } => variants
+                .iter()
+                .filter_map(|name| Self::named(name))
+                .find(|variant| constants_fit(variant, value)),
+            Shape::Choice { alternatives } => alternatives
+                .iter()
+                .filter_map(|ty| Self::record(ty, value))
+                .find(|record| constants_fit(record, value)),
+            Shape::Strings { .. } => None,
+        }
+    }
+
+    /// The type of the elements of an array.
+    pub(super) fn element(ty: Option<&Ty>) -> Option<&'static Ty> {
+        match ty? {
+            Ty::List(item) => Some(item),
+            Ty::Named(name) => match &Self::named(name)?.shape {
+                Shape::Choice { alternatives } => alternatives.iter().find_map(|ty| Self::element(Some(ty))),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The declared members of a record.
+    pub(super) fn fields(def: &TypeDef) -> &'static [Field] {
+        match def.shape {
+            Shape::Record { fields, .. } => fields,
+            _ => &[],
+        }
+    }
+}
+
+fn constants_fit(def: &TypeDef, value: &Map<String, Value>) -> bool {
+    let Shape::Record { constants, .. } = def.shape else { return false };
+    constants.iter().all(|(member, constant)| match (constant, value.get(*member)) {
+        (Constant::String(text), Some(Value::String(found))) => text == found,
+        (Constant::Boolean(flag), Some(Value::Bool(found))) => flag == found,
+        _ => false,
+    })
+}

@@ -1,0 +1,139 @@
+//! Members whose values are not compared for equality.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use serde_json::{Number, Value};
+
+use super::bindings::short;
+use super::difference::{Difference, Place, Weight, brief};
+use super::tables::{Form, Sameness};
+use super::walk::State;
+
+/// What two values of such a member differ in; none where they are of a kind that is compared as any other.
+pub(super) fn compare(
+    state: &mut State<'_>,
+    same: Sameness,
+    golden: &Value,
+    observed: &Value,
+    place: Place<'_>,
+) -> Option<impl Iterator<Item = Difference> + use<>> {
+    let found = match (same, golden, observed) {
+        (Sameness::Id, Value::String(golden), Value::String(observed)) => {
+            clash(state.texts.bindings.id(golden, observed))
+        }
+        (Sameness::File, Value::String(golden), Value::String(observed)) => file(state, golden, observed),
+        (Sameness::Version, Value::String(_), Value::String(_)) => None,
+        (Sameness::Words, Value::String(golden), Value::String(observed)) => words(state, golden, observed),
+        (Sameness::Duration, Value::Number(_), Value::Number(observed)) => {
+            let is_negative = observed.as_f64().is_none_or(|number| number < 0.0);
+            is_negative.then(|| must(format!("{observed} is no length of time")))
+        }
+        (Sameness::Estimate, Value::Number(golden), Value::Number(observed)) => estimate(golden, observed),
+        (Sameness::Moment, Value::Number(_) | Value::String(_), _) => moment(state, golden, observed, place),
+        _ => return None,
+    };
+    Some(found.into_iter())
+}
+
+fn must(says: String) -> Difference {
+    Difference::new(Weight::Must, "", says)
+}
+
+fn clash(bound: Result<(), String>) -> Option<Difference> {
+    bound.err().map(|says| Difference::new(Weight::Case, "", says))
+}
+
+fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Difference> {
+    if state.texts.bindings.is_fixed(golden) {
+        return clash(state.texts.bindings.id(golden, observed));
+    }
+    let differs = state.texts.differ(golden, observed);
+    if let Err(says) = state.texts.bindings.file(golden, observed) {
+        return Some(Difference::new(Weight::Case, "", says));
+    }
+    let says = differs?;
+    let ending = |path: &str| path.rsplit('/').next()?.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+    let difference = Difference::new(Weight::Case, "", says);
+    let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
+    match state.rules.with_form(form) {
+        Some((allowance, ())) if ending(golden) == ending(observed) => Some(difference.allowed(allowance.name)),
+        _ => Some(difference),
+    }
+}
+
+fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Difference> {
+    let differs = state.texts.differ(golden, observed);
+    if observed.is_empty() && !golden.is_empty() {
+        return Some(must("it is empty".to_owned()));
+    }
+    if differs.is_some() || golden == observed {
+        if let Err(says) = state.texts.bindings.words(golden, observed) {
+            return Some(Difference::new(Weight::Case, "", says));
+        }
+    }
+    let weight = if state.same_agent { Weight::Case } else { Weight::Info };
+    differs.map(|says| Difference::new(weight, "", says))
+}
+
+fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
+    const PART: f64 = 0.2;
+    const LEAST: f64 = 10.0;
+    let (was, came) = (golden.as_f64()?, observed.as_f64()?);
+    let far = (was - came).abs() > (PART * was.abs()).max(LEAST);
+    far.then(|| Difference::new(Weight::Case, "", format!("{came} is far from {was}, for an estimate")))
+}
+
+/// A moment is of the same kind and unit; that of a thing is the same wherever the thing is sent.
+fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<'_>) -> Option<Difference> {
+    /// The same unit, within centuries.
+    const UNIT: f64 = 3.0;
+    let fits = match (golden, observed) {
+        (Value::String(_), Value::String(observed)) => {
+            let digits = observed.bytes().take(10).filter(u8::is_ascii_digit).count();
+            digits == 8 && observed.len() > 10
+        }
+        (Value::Number(golden), Value::Number(observed)) => {
+            let (was, came) = (golden.as_f64()?, observed.as_f64()?);
+            golden.is_f64() == observed.is_f64() && came > was / UNIT && came < was * UNIT
+        }
+        _ => false,
+    };
+    if !fits {
+        let says = format!("{} is no moment as {} is", brief(observed), brief(golden));
+        return Some(must(says));
+    }
+    let (was, came) = (golden.to_string(), observed.to_string());
+    if state.texts.bindings.is_fixed(was.trim_matches('"')) {
+        let says = format!("{} instead of {}, which the case itself has", short(&came), short(&was));
+        return (was != came).then(|| Difference::new(Weight::Case, "", says));
+    }
+    clash(state.texts.bindings.moment(thing(state, &was, place)?, &came))
+}
+
+/// What a moment belongs to: the record that it stands in. One that grows is known by its kind.
+fn thing(state: &State<'_>, moment: &str, place: Place<'_>) -> Option<String> {
+    let (golden, _) = place.beside?;
+    let grows = state.rules.tables.matching.snapshots.as_ref().is_some_and(|row| row.record == place.record);
+    if grows || place.record == "*" {
+        return Some(format!("{} {} {moment}", place.record, place.member));
+    }
+    let mut hasher = DefaultHasher::new();
+    for (name, value) in golden {
+        name.hash(&mut hasher);
+        value.to_string().hash(&mut hasher);
+    }
+    Some(format!("{} {} {moment} {:x}", place.record, place.member, hasher.finish()))
+}
+
+/// Numbers are equal by their value, but for the last digits of fractions.
+pub(super) fn numbers(golden: &Number, observed: &Number) -> bool {
+    const DIGITS: f64 = 1e-9;
+    if golden == observed {
+        return true;
+    }
+    match (golden.as_i128(), observed.as_i128(), golden.as_f64(), observed.as_f64()) {
+        (Some(was), Some(came), ..) => was == came,
+        (_, _, Some(was), Some(came)) => (was - came).abs() <= DIGITS * was.abs().max(came.abs()),
+        _ => false,
+    }
+}

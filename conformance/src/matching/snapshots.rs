@@ -1,0 +1,203 @@
+//! Snapshots of a message that grows: each has what the pieces so far say, and is an earlier version of the
+//! next one and of the complete message.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::declared;
+use super::difference::{Difference, Weight, brief};
+use super::path;
+use super::reading::Frame;
+use super::rules::Rules;
+use super::tables::{Snapshots, Ty};
+
+/// What snapshots of a transcript say.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Events that could carry snapshots.
+    pub(super) events: usize,
+    /// How many carry one, by where it stands.
+    pub(super) carried: Vec<usize>,
+    /// What is wrong: the record, and the difference.
+    pub(super) wrong: Vec<(usize, Difference)>,
+    /// Records of events that lack one, by where it stands.
+    pub(super) lacking: Vec<Vec<usize>>,
+}
+
+struct Growing<'a> {
+    row: &'static Snapshots,
+    /// The snapshots of the message that is growing: record, path, value.
+    open: Vec<(usize, &'static str, &'a Value)>,
+    /// The pieces so far, by kind and block.
+    pieces: HashMap<(String, u64), String>,
+    found: Found,
+}
+
+/// Looks at the snapshots of a transcript.
+pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
+    let Some(row) = &rules.tables.matching.snapshots else { return Found::default() };
+    let count = row.within.len();
+    let found = Found { carried: vec![0; count], lacking: vec![Vec::new(); count], ..Found::default() };
+    let mut growing = Growing { row, open: Vec::new(), pieces: HashMap::new(), found };
+    for event in events {
+        let message = event.value.get(row.message);
+        if event.name == row.begins && message.is_some_and(|message| grows(row, message)) {
+            growing.open.clear();
+            growing.pieces.clear();
+        } else if event.name == row.grows {
+            growing.event(event);
+        } else if event.name == row.ends
+            && let Some(message) = message.filter(|message| grows(row, message))
+        {
+            growing.close(message);
+        }
+    }
+    growing.found
+}
+
+/// Whether a message is one of those that grow.
+pub(super) fn grows(row: &Snapshots, message: &Value) -> bool {
+    let def = Rules::named(row.record);
+    let members = message.as_object();
+    def.zip(members).is_some_and(|(def, members)| {
+        Rules::record(&Ty::Named(row.record), members).is_some_and(|found| found.name == def.name)
+            && declared_tags_fit(row, members)
+    })
+}
+
+fn declared_tags_fit(row: &Snapshots, members: &Map<String, Value>) -> bool {
+    let Some(def) = Rules::named(row.record) else { return false };
+    let super::tables::Shape::Record { constants, .. } = def.shape else { return false };
+    constants.iter().all(|(name, constant)| match constant {
+        super::tables::Constant::String(text) => members.get(*name).and_then(Value::as_str) == Some(text),
+        super::tables::Constant::Boolean(flag) => members.get(*name).and_then(Value::as_bool) == Some(*flag),
+    })
+}
+
+impl<'a> Growing<'a> {
+    fn event(&mut self, event: &'a Frame) {
+        let row = self.row;
+        self.found.events += 1;
+        let kind = path::get(&event.value, row.kind).and_then(Value::as_str).unwrap_or_default();
+        let block = path::get(&event.value, row.block).and_then(Value::as_u64);
+        if let (Some(piece), Some(block)) = (path::get(&event.value, row.piece).and_then(Value::as_str), block) {
+            self.pieces.entry((kind.to_owned(), block)).or_default().push_str(piece);
+        }
+        for (at, within) in row.within.iter().enumerate() {
+            let Some(snapshot) = path::get(&event.value, within) else {
+                self.found.lacking[at].push(event.record);
+                continue;
+            };
+            self.found.carried[at] += 1;
+            if let Some((inside, says)) = declared::misfit(&Ty::Named(row.record), snapshot) {
+                self.wrong(event.record, format!("{within}{inside}"), says, Weight::Must);
+            }
+            if let Some(block) = block
+                && let Some(says) = self.behind(kind, block, snapshot)
+            {
+                self.wrong(event.record, format!("{within}.{}[{block}]", row.blocks), says, Weight::Must);
+            }
+            self.open.push((event.record, within, snapshot));
+        }
+    }
+
+    fn wrong(&mut self, record: usize, path: String, says: String, weight: Weight) {
+        self.found.wrong.push((record, Difference::new(weight, path, says)));
+    }
+
+    /// Whether a snapshot lacks something of the pieces so far.
+    fn behind(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
+        let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
+        let pieces = self.pieces.get(&(kind.to_owned(), block))?;
+        let blocks = snapshot.get(self.row.blocks)?.as_array()?;
+        let Some(text) = blocks.get(usize::try_from(block).ok()?).and_then(|block| block.get(member)?.as_str()) else {
+            return Some("the block that grows is missing".to_owned());
+        };
+        (!text.starts_with(pieces.as_str()))
+            .then(|| format!("it is not what the pieces say: {}", super::text::unequal(pieces, text)))
+    }
+
+    fn close(&mut self, message: &'a Value) {
+        let open = std::mem::take(&mut self.open);
+        self.pieces.clear();
+        for (at, (record, within, snapshot)) in open.iter().enumerate() {
+            let last_of_place = open[at + 1..].iter().find(|(_, place, _)| place == within);
+            let (later, what) = match last_of_place {
+                Some((_, _, next)) => (*next, "the next one"),
+                None => (message, "the complete message"),
+            };
+            let mut found = Vec::new();
+            earlier(self.row, snapshot, later, &mut String::new(), &mut found);
+            for (path, says) in found {
+                self.wrong(*record, format!("{within}{path}"), format!("it is no earlier version of {what}: {says}"), Weight::Case);
+            }
+        }
+    }
+}
+
+/// What keeps a value from being an earlier version of another one.
+pub(super) fn earlier(row: &Snapshots, early: &Value, late: &Value, at: &mut String, found: &mut Vec<(String, String)>) {
+    match (early, late) {
+        (Value::Object(early), Value::Object(late)) => {
+            let count = early.len();
+            for (place, (name, value)) in early.iter().enumerate() {
+                let length = at.len();
+                at.push('.');
+                at.push_str(name);
+                member(row, name, value, late, place + 1 == count, at, found);
+                at.truncate(length);
+            }
+        }
+        (Value::Array(early), Value::Array(late)) => {
+            if early.len() > late.len() {
+                found.push((at.clone(), format!("{} elements before {}", early.len(), late.len())));
+            }
+            for (place, (early, late)) in early.iter().zip(late).enumerate() {
+                let length = at.len();
+                at.push_str(&format!("[{place}]"));
+                earlier(row, early, late, at, found);
+                at.truncate(length);
+            }
+        }
+        (Value::String(early), Value::String(late)) => {
+            if !late.starts_with(early.as_str()) {
+                found.push((at.clone(), super::text::unequal(late, early)));
+            }
+        }
+        (Value::Number(was), Value::Number(is)) => {
+            if was.as_f64() > is.as_f64().map(|number| number + 1e-9) {
+                found.push((at.clone(), format!("{was} before {is}")));
+            }
+        }
+        _ if early == late => {}
+        _ => found.push((at.clone(), format!("{} before {}", brief(early), brief(late)))),
+    }
+}
+
+fn member(
+    row: &Snapshots,
+    name: &str,
+    value: &Value,
+    late: &Map<String, Value>,
+    is_last: bool,
+    at: &mut String,
+    found: &mut Vec<(String, String)>,
+) {
+    if row.loose.contains(&name) {
+        return;
+    }
+    let until = row.until.iter().find(|(of, _)| *of == name);
+    match late.get(name) {
+        Some(later) if row.steady.contains(&name) => {
+            if value != later {
+                found.push((at.clone(), format!("{} before {}", brief(value), brief(later))));
+            }
+        }
+        Some(_) if until.is_some_and(|(_, before)| serde_json::from_str(before).is_ok_and(|before: Value| before == *value)) => {}
+        Some(later) => earlier(row, value, later, at, found),
+        // The name of an argument that is still being written.
+        None if is_last && late.keys().any(|later| later.starts_with(name)) => {}
+        None => found.push((at.clone(), "it is gone later".to_owned())),
+    }
+}

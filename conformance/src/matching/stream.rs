@@ -1,0 +1,451 @@
+//! The comparison of two transcripts, stream by stream.
+
+use std::collections::HashSet;
+
+use agentese::spec::{RunEffect, RunRole};
+use serde_json::Value;
+
+use super::align::{Aligned, align};
+use super::answers::{self, Answers, Paired};
+use super::bindings::Bindings;
+use super::difference::{Difference, Weight};
+use super::events::{self, Item};
+use super::excuse::Excuses;
+use super::findings::{Findings, Seen, checks};
+use super::order::Turns;
+use super::reading::{Frame, Reading};
+use super::rules::Rules;
+use super::tables::{Form, Holds};
+use super::text::Texts;
+use super::walk::{State, Walk};
+use super::{Compared, Comparison, exit, order, path, snapshots, tools};
+use crate::transcript::Transcript;
+
+/// Something that is compared, in the order of the golden transcript, so that values bind where they come first.
+enum Step {
+    Answer(usize, usize),
+    Event(usize, usize),
+    Dialog(usize, usize),
+}
+
+/// Compares with one golden transcript.
+pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Transcript) -> Compared {
+    let golden = Reading::new(rules.spec, golden);
+    let observed = Reading::new(rules.spec, comparison.observed);
+    let case = serde_json::to_string(comparison.case).unwrap_or_default();
+    let overlapping = tools::overlapping(rules, &golden.events);
+    let state = State {
+        rules,
+        texts: Texts::new(&rules.tokens, Bindings::new(case)),
+        excuses: Excuses::default(),
+        overlapping,
+        same_agent: comparison.same_agent,
+    };
+    let findings = Findings::new(rules, comparison.case, &golden, &observed);
+    let mut streams = Streams { rules, golden: &golden, observed: &observed, state, findings };
+    streams.compare();
+    let findings = streams.findings;
+    Compared { frames: findings.frames, agreed: findings.agreed, findings: findings.finish() }
+}
+
+struct Streams<'r> {
+    rules: &'r Rules,
+    golden: &'r Reading<'r>,
+    observed: &'r Reading<'r>,
+    state: State<'r>,
+    findings: Findings<'r>,
+}
+
+impl<'r> Streams<'r> {
+    fn compare(&mut self) {
+        let was = events::prepare(self.rules, &self.golden.events, &self.state.overlapping);
+        let came = events::prepare(self.rules, &self.observed.events, &self.state.overlapping);
+        let (was, came) = self.allowed_events(was, came);
+        let paired = answers::pair(self.rules, self.golden, self.observed);
+        let aligned = self.align_events(&was, &came);
+        let dialogs = self.align_dialogs();
+        let refused = self.walk(&was, &came, &paired, &aligned, &dialogs);
+        self.answers_left(&paired);
+        self.events_left(&was, &came, &aligned, refused);
+        self.dialogs_left(&dialogs);
+        self.tool_updates(refused);
+        self.snapshots();
+        let pairs: Vec<_> = aligned.pairs.iter().chain(&aligned.moved).copied().collect();
+        let turns = Turns::new(self.rules, &was, &came, &pairs);
+        order::compare(self.rules, self.golden, self.observed, &paired, &turns, &mut self.findings);
+        self.framing();
+        for difference in exit::compare(self.rules, self.golden, self.observed) {
+            self.findings.difference(checks::EXIT, Seen { golden: None, observed: None }, difference);
+        }
+    }
+
+    /// Leaves out the events that may be left out or sent in addition, where one side has them otherwise.
+    fn allowed_events(&mut self, mut was: Vec<Item>, mut came: Vec<Item>) -> (Vec<Item>, Vec<Item>) {
+        for row in self.rules.allowances().filter(|row| row.holds == Holds::Everywhere) {
+            match row.form {
+                Form::Events(names) => {
+                    for name in names {
+                        let count = |items: &[Item]| items.iter().filter(|item| item.name == *name).count();
+                        let (expected, found) = (count(&was), count(&came));
+                        if expected == found || found > expected.max(1) {
+                            continue;
+                        }
+                        let says = format!("`{name}` came {found} times instead of {expected}");
+                        self.remark(&was, &came, name, Difference::new(Weight::Case, "", says).allowed(row.name));
+                        was.retain(|item| item.name != *name);
+                        came.retain(|item| item.name != *name);
+                    }
+                }
+                Form::EventKinds(event, path, kinds) => {
+                    let is = |item: &Item| {
+                        let kind = path::get(&item.value, path).and_then(Value::as_str);
+                        item.name == event && kind.is_some_and(|kind| kinds.contains(&kind))
+                    };
+                    if !was.iter().any(is) && came.iter().any(is) {
+                        let says = format!("`{event}` marks {}", kinds.join(", "));
+                        self.remark(&[], &came, event, Difference::new(Weight::Case, path, says).allowed(row.name));
+                        came.retain(|item| !is(item));
+                    }
+                }
+                _ => {}
+            }
+        }
+        (was, came)
+    }
+
+    fn remark(&mut self, was: &[Item], came: &[Item], name: &str, difference: Difference) {
+        let first = |items: &[Item]| items.iter().find(|item| item.name == name).map(|item| item.record);
+        let seen = Seen { golden: first(was), observed: first(came) };
+        self.findings.difference(checks::EVENTS, seen, difference);
+    }
+
+    /// Events, strand by strand.
+    fn align_events(&self, was: &[Item], came: &[Item]) -> Aligned {
+        let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
+        let mut aligned = Aligned::default();
+        for at in 0..expected.len().max(found.len()) {
+            let (expected, found) = (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
+            let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
+                strand.iter().map(|at| events::mark(self.rules, &items[*at])).collect()
+            };
+            let strand = align(&marks(was, expected), &marks(came, found));
+            let both = |(was, came): (usize, usize)| (expected[was], found[came]);
+            aligned.pairs.extend(strand.pairs.into_iter().map(both));
+            aligned.moved.extend(strand.moved.into_iter().map(both));
+            aligned.missing.extend(strand.missing.into_iter().map(|at| expected[at]));
+            aligned.extra.extend(strand.extra.into_iter().map(|at| found[at]));
+        }
+        aligned
+    }
+
+    fn align_dialogs(&mut self) -> Aligned {
+        let marks = |dialogs: &[Frame]| -> Vec<String> {
+            dialogs.iter().map(|dialog| dialog_mark(self.rules, dialog)).collect()
+        };
+        align(&marks(&self.golden.dialogs), &marks(&self.observed.dialogs))
+    }
+
+    /// Compares what belongs together, in the order of the golden transcript. Gives the place from which on the
+    /// run of a refused command may be missing.
+    fn walk(
+        &mut self,
+        was: &[Item],
+        came: &[Item],
+        paired: &Paired,
+        aligned: &Aligned,
+        dialogs: &Aligned,
+    ) -> Option<(usize, &'static str)> {
+        let mut steps: Vec<(usize, Step)> = Vec::new();
+        let answers = paired.pairs.iter();
+        steps.extend(answers.map(|(g, o)| (self.golden.answers[*g].record, Step::Answer(*g, *o))));
+        let events = aligned.pairs.iter().chain(&aligned.moved);
+        steps.extend(events.map(|(g, o)| (was[*g].record, Step::Event(*g, *o))));
+        let asked = dialogs.pairs.iter().chain(&dialogs.moved);
+        steps.extend(asked.map(|(g, o)| (self.golden.dialogs[*g].record, Step::Dialog(*g, *o))));
+        steps.sort_by_key(|(record, _)| *record);
+        let mut refused = None;
+        for (_, step) in steps {
+            let (check, golden, observed, differences) = match step {
+                Step::Answer(g, o) => {
+                    let (was, came) = (&self.golden.answers[g], &self.observed.answers[o]);
+                    let mut answers =
+                        Answers { state: &mut self.state, golden: self.golden, observed: self.observed, refused };
+                    let differences = answers.compare(was, came);
+                    refused = answers.refused;
+                    (checks::ANSWERS, was.record, came.record, differences)
+                }
+                Step::Event(g, o) => {
+                    let differences = self.event(&was[g], &came[o], &came);
+                    (checks::EVENTS, was[g].record, came[o].record, differences)
+                }
+                Step::Dialog(g, o) => {
+                    let (was, came) = (&self.golden.dialogs[g], &self.observed.dialogs[o]);
+                    let differences = self.dialog(was, came);
+                    (checks::DIALOGS, was.record, came.record, differences)
+                }
+            };
+            self.findings.frame(check, Seen { golden: Some(golden), observed: Some(observed) }, differences);
+        }
+        refused
+    }
+
+    fn event(&mut self, was: &Item, came: &Item, all: &[Item]) -> Vec<Difference> {
+        let def = self.rules.event(&was.name);
+        if let Some(found) = self.beginning(was, came, all) {
+            return found;
+        }
+        Walk::new(&mut self.state).record(def, &was.value, &came.value)
+    }
+
+    /// The beginning of a message that grows carries it as far as it has come: as the recorded one, or as any
+    /// earlier version of the complete one.
+    fn beginning(&mut self, was: &Item, came: &Item, all: &[Item]) -> Option<Vec<Difference>> {
+        let row = self.rules.tables.matching.snapshots.as_ref().filter(|row| row.begins == was.name)?;
+        let (golden, observed) = (was.value.get(row.message)?, came.value.get(row.message)?);
+        if !snapshots::grows(row, golden) || !snapshots::grows(row, observed) {
+            return None;
+        }
+        let free: Vec<String> = golden
+            .as_object()?
+            .keys()
+            .filter(|name| !row.steady.contains(&name.as_str()))
+            .map(|name| format!("{}.{name}", row.message))
+            .collect();
+        let def = self.rules.event(&was.name);
+        let reduced = |value: &Value| {
+            let free: Vec<&str> = free.iter().map(String::as_str).collect();
+            path::without(value, &free)
+        };
+        let same = path::without(&was.value, &[]) == path::without(&came.value, &[]);
+        let mut found = Walk::new(&mut self.state).record(def, &reduced(&was.value), &reduced(&came.value));
+        if same {
+            return Some(found);
+        }
+        let ty = super::tables::Ty::Named(row.record);
+        if let Some((inside, says)) = super::declared::misfit(&ty, observed) {
+            found.push(Difference::new(Weight::Must, format!("{}{inside}", row.message), says));
+        }
+        let complete = all.iter().find(|item| {
+            item.record > came.record
+                && item.name == row.ends
+                && item.value.get(row.message).is_some_and(|message| snapshots::grows(row, message))
+        });
+        let begun_anew = all.iter().find(|item| item.record > came.record && item.name == row.begins);
+        let complete = complete.filter(|item| begun_anew.is_none_or(|next| item.record < next.record));
+        let mut wrong = Vec::new();
+        let later = complete.and_then(|item| item.value.get(row.message)).unwrap_or(golden);
+        snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong);
+        found.extend(wrong.into_iter().map(|(inside, says)| {
+            let says = format!("it is no earlier version of the complete message: {says}");
+            Difference::new(Weight::Case, format!("{}{inside}", row.message), says)
+        }));
+        Some(found)
+    }
+
+    fn dialog(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+        let mut found = Vec::new();
+        match (was.id.as_deref(), came.id.as_deref()) {
+            (Some(golden), Some(observed)) => {
+                // Of servers, for they count otherwise than sessions do.
+                let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
+                if let Err(says) = self.state.texts.bindings.id(&golden, &observed) {
+                    found.push(Difference::new(Weight::Must, "id", says));
+                }
+                let is_text = |frame: &Frame| frame.value.get("id").is_some_and(Value::is_string);
+                if is_text(was) != is_text(came) {
+                    found.push(Difference::new(Weight::Must, "id", "the id is of another type"));
+                }
+            }
+            (Some(_), None) => found.push(Difference::new(Weight::Must, "id", "the id is missing")),
+            _ => {}
+        }
+        let def = self.rules.dialog(&was.name);
+        let (golden, observed) = (path::without(&was.value, &["id"]), path::without(&came.value, &["id"]));
+        match (golden.get("params"), observed.get("params"), golden.get("jsonrpc")) {
+            (Some(golden), Some(observed), Some(_)) => {
+                found.extend(Walk::below(&mut self.state, "params").record(def, golden, observed));
+            }
+            _ => found.extend(Walk::new(&mut self.state).record(def, &golden, &observed)),
+        }
+        found
+    }
+
+    fn answers_left(&mut self, paired: &Paired) {
+        for (g, o, difference) in &paired.remarks {
+            let seen = Seen {
+                golden: Some(self.golden.answers[*g].record),
+                observed: Some(self.observed.answers[*o].record),
+            };
+            self.findings.difference(checks::ANSWERS, seen, difference.clone());
+        }
+        for at in &paired.missing {
+            let answer = &self.golden.answers[*at];
+            let says = format!("the answer to `{}` never came", answer.name);
+            let seen = Seen { golden: Some(answer.record), observed: None };
+            self.findings.frame(checks::ANSWERS, seen, vec![Difference::new(Weight::Must, "", says)]);
+        }
+        for at in &paired.extra {
+            let answer = &self.observed.answers[*at];
+            let says = format!("an answer to `{}` came, which the recording does not have", answer.name);
+            let seen = Seen { golden: None, observed: Some(answer.record) };
+            self.findings.frame(checks::ANSWERS, seen, vec![Difference::new(Weight::Must, "", says)]);
+        }
+    }
+
+    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned, refused: Option<(usize, &'static str)>) {
+        for at in &aligned.missing {
+            let says = format!("`{}` never came", was[*at].name);
+            let mut difference = Difference::new(Weight::Case, "", says);
+            if let Some((from, allowance)) = refused.filter(|(from, _)| was[*at].record > *from) {
+                let _ = from;
+                difference = difference.allowed(allowance);
+            }
+            self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
+        }
+        let closing = self.closing_events(was);
+        for at in &aligned.extra {
+            let item = &came[*at];
+            let is_known = self.rules.event(&item.name).is_some();
+            let of = if is_known { "the recording does not have here" } else { "no document has" };
+            let difference = Difference::new(Weight::Case, "", format!("`{}` came, which {of}", item.name));
+            let about = self.golden.about(self.observed, item.record);
+            let allowance = closing.as_ref().filter(|(from, names, _)| about >= *from && names.contains(&item.name.as_str()));
+            let difference = match allowance {
+                Some((_, _, allowance)) => difference.allowed(allowance),
+                None => difference,
+            };
+            self.findings.frame(checks::EVENTS, Seen { golden: None, observed: Some(item.record) }, vec![difference]);
+        }
+        for (g, o) in &aligned.moved {
+            let seen = Seen { golden: Some(was[*g].record), observed: Some(came[*o].record) };
+            let says = format!("`{}` came in another order", was[*g].name);
+            self.findings.difference(checks::ORDER, seen, Difference::new(Weight::Case, "", says));
+        }
+    }
+
+    /// The closing events of a run that something else took the place of in the golden transcript, without them.
+    fn closing_events(&self, was: &[Item]) -> Option<(usize, HashSet<&'static str>, &'static str)> {
+        let (allowance, names) = self.rules.with_form(|form| match form {
+            Form::ClosingEvents(names) => Some(*names),
+            _ => None,
+        })?;
+        let count = |wanted: &dyn Fn(RunEffect) -> bool| {
+            let of = |item: &&Item| self.rules.spec.event(&item.name).is_some_and(|event| wanted(event.run));
+            was.iter().filter(of).count()
+        };
+        let first = was.iter().find(|item| {
+            self.rules.spec.event(&item.name).is_some_and(|event| event.run == RunEffect::Begins)
+        })?;
+        let begun = was.iter().filter(|item| item.name == first.name).count();
+        if begun <= count(&|effect| effect == RunEffect::MayEnd) {
+            return None;
+        }
+        let replaces = |name: &str| self.rules.spec.command(name).is_some_and(|row| row.run == RunRole::Replaces);
+        let command = self.golden.commands().find(|sent| sent.command.as_deref().is_some_and(replaces))?;
+        Some((command.record, names.iter().copied().collect(), allowance.name))
+    }
+
+    fn dialogs_left(&mut self, aligned: &Aligned) {
+        let left_out = |dialog: &Frame| {
+            self.rules.allowances().find(|row| match row.form {
+                Form::DialogsLeftOut(method, member, value) => {
+                    dialog.name == method && dialog.value.get(member).and_then(Value::as_str) == Some(value)
+                }
+                _ => false,
+            })
+        };
+        for at in &aligned.missing {
+            let dialog = &self.golden.dialogs[*at];
+            let difference = Difference::new(Weight::Case, "", format!("`{}` never came", dialog.name));
+            let difference = match left_out(dialog) {
+                Some(allowance) => difference.allowed(allowance.name),
+                None => difference,
+            };
+            self.findings.frame(checks::DIALOGS, Seen { golden: Some(dialog.record), observed: None }, vec![difference]);
+        }
+        for at in &aligned.extra {
+            let dialog = &self.observed.dialogs[*at];
+            let says = format!("`{}` came, which the recording does not have here", dialog.name);
+            let seen = Seen { golden: None, observed: Some(dialog.record) };
+            self.findings.frame(checks::DIALOGS, seen, vec![Difference::new(Weight::Case, "", says)]);
+        }
+        for (g, o) in &aligned.moved {
+            let (was, came) = (&self.golden.dialogs[*g], &self.observed.dialogs[*o]);
+            let says = format!("`{}` came in another order", was.name);
+            let seen = Seen { golden: Some(was.record), observed: Some(came.record) };
+            self.findings.difference(checks::ORDER, seen, Difference::new(Weight::Case, "", says));
+        }
+    }
+
+    fn tool_updates(&mut self, refused: Option<(usize, &'static str)>) {
+        let (golden, observed) = (&self.golden.events, &self.observed.events);
+        for (golden, observed, difference) in tools::compare(self.rules, golden, observed, &self.state.overlapping) {
+            let behind = |(from, _): &(usize, &str)| observed.is_none() && golden.is_some_and(|record| record > *from);
+            let difference = match refused.filter(behind) {
+                Some((_, allowance)) => difference.allowed(allowance),
+                None => difference,
+            };
+            self.findings.difference(checks::TOOL_UPDATES, Seen { golden, observed }, difference);
+        }
+    }
+
+    fn snapshots(&mut self) {
+        let Some(row) = &self.rules.tables.matching.snapshots else { return };
+        let expected = snapshots::look(self.rules, &self.golden.events);
+        let found = snapshots::look(self.rules, &self.observed.events);
+        let none = found.events > 0 && found.carried.iter().all(|count| *count == 0);
+        if none && expected.carried.iter().any(|count| *count > 0) {
+            let says = format!("`{}` carries no snapshot in any of {} events", row.grows, found.events);
+            let difference = Difference::new(Weight::Case, "", says);
+            let form = self.rules.with_form(|form| matches!(form, Form::NoSnapshots).then_some(()));
+            let difference = match form {
+                Some((allowance, ())) => difference.allowed(allowance.name),
+                None => difference,
+            };
+            self.findings.difference(checks::SNAPSHOTS, Seen { golden: None, observed: None }, difference);
+        } else {
+            for (at, within) in row.within.iter().enumerate() {
+                if expected.carried[at] == 0 || !expected.lacking[at].is_empty() {
+                    continue;
+                }
+                for record in &found.lacking[at] {
+                    let difference = Difference::new(Weight::Case, *within, "the snapshot is missing");
+                    let seen = Seen { golden: None, observed: Some(*record) };
+                    self.findings.difference(checks::SNAPSHOTS, seen, difference);
+                }
+            }
+        }
+        for (record, difference) in found.wrong {
+            self.findings.difference(checks::SNAPSHOTS, Seen { golden: None, observed: Some(record) }, difference);
+        }
+    }
+
+    fn framing(&mut self) {
+        let (expected, found) = (self.golden.noise.len(), self.observed.noise.len());
+        if expected != found {
+            let says = format!("{found} lines are no JSON object instead of {expected}");
+            // Programs that run in the same process may write; lines in addition are worth knowing only where
+            // the recording has some too.
+            let weight = if expected == 0 { Weight::Must } else { Weight::Info };
+            let seen = Seen { golden: None, observed: self.observed.noise.first().copied() };
+            self.findings.difference(checks::FRAMING, seen, Difference::new(weight, "", says));
+        }
+        if !self.golden.misshapen.is_empty() {
+            return;
+        }
+        for (record, says) in &self.observed.misshapen {
+            let seen = Seen { golden: None, observed: Some(*record) };
+            self.findings.difference(checks::FRAMING, seen, Difference::new(Weight::Must, "", says.clone()));
+        }
+    }
+}
+
+/// What tells a dialog from others of its method.
+fn dialog_mark(rules: &Rules, dialog: &Frame) -> String {
+    const LENGTH: usize = 24;
+    let frame = dialog.value.get("params").unwrap_or(&dialog.value);
+    let mark = rules.tables.matching.dialog_marks.iter().find_map(|mark| frame.get(mark)?.as_str());
+    let mark: String = mark.unwrap_or_default().chars().take(LENGTH).collect();
+    // Texts such as counters differ behind their name.
+    format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
+}

@@ -1,0 +1,158 @@
+//! Comparing texts: parts that differ from run to run, and placeholders for prose that is not published.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+
+use super::bindings::Bindings;
+use super::tables::{Sameness, Token};
+
+/// Texts from this length on are not searched for parts that differ where they are equal.
+const LONG: usize = 64 << 10;
+
+/// Prose of the recorded agent: the words are its own, and any words may stand in their place.
+static PROSE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"<prose of the original, \d+ characters>").ok());
+
+/// Finds the parts of texts that differ from run to run.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    pattern: Regex,
+    /// The group of each kind of token, the group of its part, and how parts are compared.
+    groups: Vec<(usize, usize, Sameness)>,
+}
+
+/// A piece of a text.
+#[derive(Debug, PartialEq)]
+enum Piece<'a> {
+    Literal(&'a str),
+    Part(Sameness, &'a str),
+}
+
+impl Tokens {
+    pub(super) fn new(tokens: &[Token]) -> Option<Self> {
+        let mut groups = Vec::new();
+        let mut next = 1;
+        let mut patterns = Vec::new();
+        for token in tokens {
+            let inner = Regex::new(token.pattern).ok()?.captures_len() - 1;
+            groups.push((next, next + usize::from(inner > 0), token.same));
+            next += 1 + inner;
+            patterns.push(format!("({})", token.pattern));
+        }
+        Some(Self { pattern: Regex::new(&patterns.join("|")).ok()?, groups })
+    }
+
+    fn pieces<'a>(&self, text: &'a str) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for found in self.pattern.captures_iter(text) {
+            let part = self.groups.iter().find_map(|(outer, inner, same)| {
+                found.get(*outer)?;
+                Some((found.get(*inner)?, *same))
+            });
+            let Some((part, same)) = part else { continue };
+            pieces.push(Piece::Literal(&text[from..part.start()]));
+            pieces.push(Piece::Part(same, part.as_str()));
+            from = part.end();
+        }
+        pieces.push(Piece::Literal(&text[from..]));
+        pieces
+    }
+}
+
+/// Compares texts, with what has been bound so far.
+#[derive(Debug)]
+pub(super) struct Texts<'a> {
+    tokens: &'a Tokens,
+    pub(super) bindings: Bindings,
+    prose: HashMap<String, Option<Arc<Regex>>>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(tokens: &'a Tokens, bindings: Bindings) -> Self {
+        Self { tokens, bindings, prose: HashMap::new() }
+    }
+
+    /// What differs between two texts, in words; nothing where they are the same but for what differs from run
+    /// to run, or where the expected one is a placeholder.
+    pub(super) fn differ(&mut self, golden: &str, observed: &str) -> Option<String> {
+        if golden == observed && (golden.len() < 8 || golden.len() > LONG) {
+            return None;
+        }
+        if let Some(fits) = self.prose(golden, observed) {
+            return (!fits).then(|| unequal(golden, observed));
+        }
+        let found = self.pieces(golden, observed);
+        if found.is_some() && golden != observed {
+            // A file that is known by now may stand in the text under another name.
+            if let Some(renamed) = self.bindings.rename_files(golden)
+                && (renamed == observed || self.pieces(&renamed, observed).is_none())
+            {
+                return None;
+            }
+        }
+        found
+    }
+
+    fn pieces(&mut self, golden: &str, observed: &str) -> Option<String> {
+        let expected = self.tokens.pieces(golden);
+        let found = self.tokens.pieces(observed);
+        let alike = expected.len() == found.len()
+            && expected.iter().zip(&found).all(|pair| match pair {
+                (Piece::Literal(golden), Piece::Literal(observed)) => golden == observed,
+                (Piece::Part(golden, _), Piece::Part(observed, _)) => golden == observed,
+                _ => false,
+            });
+        if !alike {
+            return Some(unequal(golden, observed));
+        }
+        expected.iter().zip(&found).find_map(|pair| match pair {
+            (Piece::Part(same, golden), Piece::Part(_, observed)) => {
+                self.bindings.part(*same, golden, observed).err()
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether the observed text fits an expected one with placeholders; none where it has none.
+    fn prose(&mut self, golden: &str, observed: &str) -> Option<bool> {
+        if !golden.contains("<prose of the original, ") {
+            return None;
+        }
+        let pattern = self.prose.entry(golden.to_owned()).or_insert_with(|| {
+            let placeholder = PROSE.as_ref()?;
+            let literals: Vec<String> = placeholder.split(golden).map(|part| self.tokens.loosely(part)).collect();
+            Regex::new(&format!("^(?s:{})$", literals.join(".*"))).ok().map(Arc::new)
+        });
+        pattern.as_ref().map(|pattern| pattern.is_match(observed))
+    }
+}
+
+impl Tokens {
+    /// A pattern that a text matches, whatever stands for its parts that differ.
+    fn loosely(&self, text: &str) -> String {
+        let pieces = self.pieces(text);
+        let parts = pieces.iter().map(|piece| match piece {
+            Piece::Literal(text) => regex::escape(text),
+            Piece::Part(..) => r"\S+?".to_owned(),
+        });
+        parts.collect()
+    }
+}
+
+/// Where two texts begin to differ, in words.
+pub(super) fn unequal(golden: &str, observed: &str) -> String {
+    const BEFORE: usize = 20;
+    const LENGTH: usize = 60;
+    let same = golden.chars().zip(observed.chars()).take_while(|(golden, observed)| golden == observed).count();
+    let from = same.saturating_sub(BEFORE);
+    let part = |text: &str| {
+        let mut rest = text.chars().skip(from);
+        let shown: String = rest.by_ref().take(LENGTH).collect();
+        let (before, after) = (if from > 0 { "…" } else { "" }, if rest.next().is_some() { "…" } else { "" });
+        format!("{before}{}{after}", serde_json::Value::from(shown))
+    };
+    format!("the text is {} instead of {}", part(observed), part(golden))
+}

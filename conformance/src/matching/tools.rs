@@ -1,0 +1,199 @@
+//! Tools: calls that run side by side come in any order, and what a tool shows is an earlier version of its
+//! result, however often it is shown.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::difference::{Difference, Weight};
+use super::path;
+use super::reading::Frame;
+use super::rules::Rules;
+use super::tables::{ToolUpdate, Tools};
+
+/// The calls that were open while another one was.
+pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {
+    let Some(tools) = &rules.tables.matching.tools else { return HashSet::new() };
+    let mut open: HashSet<String> = HashSet::new();
+    let mut overlapping = HashSet::new();
+    for event in events {
+        let Some(call) = call(tools, event) else { continue };
+        if event.name == tools.begins {
+            if !open.is_empty() {
+                overlapping.extend(open.iter().cloned());
+                overlapping.insert(call.clone());
+            }
+            open.insert(call);
+        } else if event.name == tools.ends {
+            open.remove(&call);
+        }
+    }
+    overlapping
+}
+
+/// The call that an event belongs to.
+fn call(tools: &Tools, event: &Frame) -> Option<String> {
+    let other = tools.others.iter().find(|(name, _)| *name == event.name).map(|(_, path)| *path);
+    let is_own = event.name == tools.begins
+        || event.name == tools.ends
+        || tools.shows.is_some_and(|shows| shows.event == event.name);
+    let path = other.or(is_own.then_some(tools.call))?;
+    path::get(&event.value, path)?.as_str().map(str::to_owned)
+}
+
+/// The places of events, with those of calls that run side by side in the order of their ids.
+pub(super) fn side_by_side(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    let Some(tools) = rules.tables.matching.tools.as_ref().filter(|_| !overlapping.is_empty()) else {
+        return order;
+    };
+    let calls: Vec<Option<String>> =
+        events.iter().map(|event| call(tools, event).filter(|call| overlapping.contains(call))).collect();
+    let mut from = 0;
+    while from < order.len() {
+        let length = calls[from..].iter().take_while(|call| call.is_some()).count();
+        order[from..from + length].sort_by_key(|at| calls[*at].clone());
+        from += length.max(1);
+    }
+    order
+}
+
+/// The elements of a list, with results of calls that run side by side in the order of their ids.
+pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<String>) -> Vec<&'a Value> {
+    let call = |value: &'a Value| value.get(id)?.as_str().filter(|call| overlapping.contains(*call));
+    let mut ordered: Vec<&Value> = list.iter().collect();
+    let mut from = 0;
+    while from < ordered.len() {
+        let length = ordered[from..].iter().take_while(|value| call(value).is_some()).count();
+        ordered[from..from + length].sort_by_key(|value| call(value));
+        from += length.max(1);
+    }
+    ordered
+}
+
+/// What a tool showed.
+#[derive(Debug, Default)]
+struct Shown<'a> {
+    first: Option<usize>,
+    count: usize,
+    /// Whether each text was an earlier version of the result, and stood between begin and end.
+    is_earlier: bool,
+    is_inside: bool,
+    /// The frames without what they show, each once.
+    frames: Vec<Value>,
+    found: Vec<(usize, String)>,
+    last: Option<&'a Value>,
+}
+
+/// What differs in what tools showed: the records of both, and the difference.
+pub(super) fn compare(
+    rules: &Rules,
+    golden: &[Frame],
+    observed: &[Frame],
+    overlapping: &HashSet<String>,
+) -> Vec<(Option<usize>, Option<usize>, Difference)> {
+    let Some(tools) = &rules.tables.matching.tools else { return Vec::new() };
+    let Some(shows) = &tools.shows else { return Vec::new() };
+    let expected = shown(tools, shows, golden);
+    let found = shown(tools, shows, observed);
+    let mut differences = Vec::new();
+    for (call, was) in &expected {
+        let Some(came) = found.get(call) else {
+            let says = format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
+            // A tool that is quick may be done before it has shown anything.
+            let weight = if overlapping.contains(call) { Weight::Info } else { Weight::Case };
+            differences.push((was.first, None, Difference::new(weight, "", says)));
+            continue;
+        };
+        for frame in came.frames.iter().filter(|frame| !was.frames.contains(frame)) {
+            let says = format!("it is {} beside what is shown, which is not as recorded", super::difference::brief(frame));
+            differences.push((was.first, came.first, Difference::new(Weight::Case, "", says)));
+        }
+        if was.is_inside && !came.is_inside {
+            let says = format!("it does not stand between `{}` and `{}`", tools.begins, tools.ends);
+            differences.push((was.first, came.first, Difference::new(Weight::Must, "", says)));
+        }
+        if was.is_earlier {
+            for (record, says) in &came.found {
+                let difference = Difference::new(Weight::Must, shows.partial, says.clone());
+                differences.push((was.first, Some(*record), difference));
+            }
+        }
+    }
+    let begun: HashSet<String> =
+        observed.iter().filter(|event| event.name == tools.begins).filter_map(|event| call(tools, event)).collect();
+    for (call, came) in found.iter().filter(|(call, _)| !expected.contains_key(*call)) {
+        if !begun.contains(call) {
+            let says = format!("`{}` of the call {call}, which never began", shows.event);
+            differences.push((None, came.first, Difference::new(Weight::Must, "", says)));
+            continue;
+        }
+        for (record, says) in &came.found {
+            let difference = Difference::new(Weight::Must, shows.partial, says.clone());
+            differences.push((None, Some(*record), difference));
+        }
+    }
+    differences
+}
+
+fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap<String, Shown<'a>> {
+    let mut ends: HashMap<String, (usize, Option<String>)> = HashMap::new();
+    let mut begins: HashMap<String, usize> = HashMap::new();
+    for event in events {
+        let Some(call) = call(tools, event) else { continue };
+        if event.name == tools.begins {
+            begins.entry(call).or_insert(event.record);
+        } else if event.name == tools.ends {
+            let result = event.value.get(shows.result).and_then(|result| text(result, shows));
+            ends.entry(call).or_insert((event.record, result));
+        }
+    }
+    let mut all: BTreeMap<String, Shown<'a>> = BTreeMap::new();
+    for event in events.iter().filter(|event| event.name == shows.event) {
+        let Some(call) = call(tools, event) else { continue };
+        let of = all.entry(call.clone()).or_insert_with(|| Shown { is_earlier: true, is_inside: true, ..Shown::default() });
+        of.first = of.first.or(Some(event.record));
+        of.count += 1;
+        let end = ends.get(&call);
+        of.is_inside &= begins.get(&call).is_some_and(|begin| *begin < event.record)
+            && end.is_none_or(|(end, _)| event.record < *end);
+        let frame = path::without(&event.value, &[shows.partial]);
+        if !of.frames.contains(&frame) {
+            of.frames.push(frame);
+        }
+        let partial = event.value.get(shows.partial);
+        let result = end.and_then(|(_, result)| result.as_deref());
+        if let Some(says) = not_earlier(partial, of.last, result, shows) {
+            of.is_earlier = false;
+            of.found.push((event.record, says));
+        }
+        of.last = partial;
+    }
+    all
+}
+
+fn text(value: &Value, shows: &ToolUpdate) -> Option<String> {
+    let texts = path::all(value, shows.texts);
+    let texts: Option<Vec<&str>> = texts.into_iter().map(Value::as_str).collect();
+    texts.map(|texts| texts.concat())
+}
+
+/// Why what is shown is no earlier version of what is shown later.
+fn not_earlier(
+    partial: Option<&Value>,
+    before: Option<&Value>,
+    result: Option<&str>,
+    shows: &ToolUpdate,
+) -> Option<String> {
+    let Some(partial) = partial else { return Some("it is missing".to_owned()) };
+    if !partial.is_object() {
+        return Some("it is no object".to_owned());
+    }
+    let Some(shown) = text(partial, shows) else { return Some("it has no text".to_owned()) };
+    let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
+    if let Some(result) = result.filter(|result| !is_part(result)) {
+        return Some(format!("it is no beginning of the result: {}", super::text::unequal(result, &shown)));
+    }
+    let before = before.and_then(|before| text(before, shows)).unwrap_or_default();
+    (shown.len() < before.len() && !shown.starts_with(&before)).then(|| "it is shorter than the one before".to_owned())
+}

@@ -1,0 +1,320 @@
+//! Compares two values member by member, guided by what is declared of them.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::difference::{Both, Difference, Kind, Place, Weight, brief};
+use super::excuse::Excuses;
+use super::rules::Rules;
+use super::same;
+use super::tables::{Field, Form, Shape, Ty, TypeDef, When, Wording};
+use super::text::Texts;
+
+/// What a comparison has learnt so far.
+#[derive(Debug)]
+pub(super) struct State<'a> {
+    pub(super) rules: &'a Rules,
+    pub(super) texts: Texts<'a>,
+    pub(super) excuses: Excuses,
+    /// Calls that ran side by side in the golden transcript.
+    pub(super) overlapping: HashSet<String>,
+    pub(super) same_agent: bool,
+}
+
+/// Words that are free here: the allowance for it, and whether other values are free too.
+#[derive(Debug, Clone, Copy)]
+struct Free {
+    allowance: Option<&'static str>,
+    values: bool,
+}
+
+/// A comparison of two frames.
+pub(super) struct Walk<'s, 'a> {
+    pub(super) state: &'s mut State<'a>,
+    path: Vec<String>,
+    free: Option<Free>,
+    found: Vec<Difference>,
+}
+
+/// The whole frame.
+const NOWHERE: Place<'static> = Place { record: "*", member: "", beside: None };
+
+impl<'s, 'a> Walk<'s, 'a> {
+    pub(super) fn new(state: &'s mut State<'a>) -> Self {
+        Self { state, path: Vec::new(), free: None, found: Vec::new() }
+    }
+
+    /// A walk that begins below a path.
+    pub(super) fn below(state: &'s mut State<'a>, path: &str) -> Self {
+        Self { path: vec![path.to_owned()], ..Self::new(state) }
+    }
+
+    /// What differs between two objects of a record.
+    pub(super) fn record(mut self, def: Option<&'static TypeDef>, golden: &Value, observed: &Value) -> Vec<Difference> {
+        match (golden, observed) {
+            (Value::Object(golden), Value::Object(observed)) => self.object(def, golden, observed),
+            _ => self.value(None, golden, observed, NOWHERE),
+        }
+        self.found
+    }
+
+    /// What differs between two values of a type.
+    pub(super) fn typed(mut self, ty: Option<&Ty>, golden: &Value, observed: &Value) -> Vec<Difference> {
+        self.value(ty, golden, observed, NOWHERE);
+        self.found
+    }
+
+    fn at(&self) -> String {
+        self.path.concat().trim_start_matches('.').to_owned()
+    }
+
+    fn push(&mut self, weight: Weight, says: String, allowance: Option<&'static str>) {
+        let difference = Difference { path: self.at(), says, weight, allowance };
+        self.found.push(difference);
+    }
+
+    fn differ(&mut self, place: Place<'_>, declared: bool, weight: Weight, kind: Kind<'_>, says: String) {
+        let allowance = self.state.excuses.find(self.state.rules, place, declared, kind);
+        self.push(weight, says, allowance);
+    }
+
+    fn object(&mut self, def: Option<&'static TypeDef>, golden: &Map<String, Value>, observed: &Map<String, Value>) {
+        let record = def.map_or("*", |def| def.name);
+        let fields = def.map_or(&[][..], Rules::fields);
+        let both = (golden, observed);
+        let free = self.free;
+        let cut = self.cut_facts(record, both);
+        for (name, value) in golden {
+            let field = fields.iter().find(|field| field.name == name);
+            if self.slips(field, name) {
+                continue;
+            }
+            let place = Place { record, member: name, beside: Some(both) };
+            self.path.push(format!(".{name}"));
+            self.free = free.or(cut).or_else(|| self.wording(record, name, both));
+            match observed.get(name) {
+                Some(found) => self.member(field, value, found, place),
+                None => self.missing(def, field, value, place),
+            }
+            self.path.pop();
+        }
+        for (name, value) in observed {
+            let field = fields.iter().find(|field| field.name == name);
+            if golden.contains_key(name) || self.slips(field, name) {
+                continue;
+            }
+            let place = Place { record, member: name, beside: Some(both) };
+            self.path.push(format!(".{name}"));
+            self.free = free.or(cut).or_else(|| self.wording(record, name, both));
+            self.extra(def, field, value, place);
+            self.path.pop();
+        }
+        self.free = free;
+    }
+
+    fn slips(&self, field: Option<&Field>, name: &str) -> bool {
+        field.is_none() && self.state.rules.tables.matching.slips.contains(&name)
+    }
+
+    /// Whether the words of a member are free.
+    fn wording(&self, record: &str, member: &str, (golden, observed): Both<'_>) -> Option<Free> {
+        let holds = |row: &&&Wording| match row.when {
+            When::Always => true,
+            When::True(flag) => [golden, observed].iter().all(|object| object.get(flag) == Some(&Value::Bool(true))),
+            When::OneOf(name, values) => [golden, observed].iter().all(|object| {
+                object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
+            }),
+        };
+        let row = self.state.rules.wording(record).iter().filter(|row| row.members.contains(&member)).find(holds)?;
+        Some(Free { allowance: row.allowance, values: row.allowance.is_some() && member != "content" })
+    }
+
+    /// Whether both say that they were cut.
+    fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
+        let rules = self.state.rules;
+        let (allowance, rows) = rules.with_form(|form| match form {
+            Form::CutFacts(rows) => Some(*rows),
+            _ => None,
+        })?;
+        let (_, path) = rows.iter().find(|(of, _)| *of == record)?;
+        let is_cut = |object: &Map<String, Value>| {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            object.get(first).and_then(|value| super::path::get(value, rest)) == Some(&Value::Bool(true))
+        };
+        (is_cut(golden) && is_cut(observed)).then_some(Free { allowance: Some(allowance.name), values: true })
+    }
+
+    fn missing(&mut self, def: Option<&TypeDef>, field: Option<&Field>, golden: &Value, place: Place<'_>) {
+        let constant = is_constant(def, place.member);
+        let weight = if constant || field.is_some_and(|field| field.required) { Weight::Must } else { Weight::Case };
+        if let Some(free) = self.free.filter(|free| free.values) {
+            return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
+        }
+        let says = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
+        self.differ(place, constant || field.is_some(), weight, Kind::Missing(golden), says);
+    }
+
+    fn extra(&mut self, def: Option<&TypeDef>, field: Option<&Field>, observed: &Value, place: Place<'_>) {
+        let declared = field.is_some() || is_constant(def, place.member);
+        if let Some(free) = self.free.filter(|free| free.values) {
+            return self.push(Weight::Case, format!("`{}` is there in addition", place.member), free.allowance);
+        }
+        let says = if def.is_some() && !declared {
+            format!("`{}` is there, which no document has: {}", place.member, brief(observed))
+        } else {
+            format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed))
+        };
+        self.differ(place, declared, Weight::Case, Kind::Extra(observed), says);
+    }
+
+    fn member(&mut self, field: Option<&'static Field>, golden: &Value, observed: &Value, place: Place<'_>) {
+        let rules = self.state.rules;
+        let same = rules.same(place.record, place.member).or_else(|| rules.same("*", place.member).filter(|_| field.is_none()));
+        if let Some(same) = same
+            && let Some(found) = same::compare(self.state, same, golden, observed, place)
+        {
+            let path = self.at();
+            self.found.extend(found.map(|difference| Difference { path: path.clone(), ..difference }));
+            return;
+        }
+        if observed.is_null() && !golden.is_null() && field.is_some_and(|field| !field.nullable) {
+            let says = format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
+            return self.differ(place, true, Weight::Must, Kind::Changed(golden, observed), says);
+        }
+        self.value(field.map(|field| &field.ty), golden, observed, place);
+    }
+
+    fn value(&mut self, ty: Option<&Ty>, golden: &Value, observed: &Value, place: Place<'_>) {
+        match (golden, observed) {
+            (Value::Object(was), Value::Object(came)) => {
+                if self.nothing_in_it(golden, observed, place) {
+                    return;
+                }
+                let def = ty.and_then(|ty| Rules::record(ty, was));
+                self.object(def, was, came);
+            }
+            (Value::Array(was), Value::Array(came)) => self.list(ty, was, came, place),
+            (Value::String(was), Value::String(came)) => self.text(ty, was, came, place),
+            (Value::Number(was), Value::Number(came)) if same::numbers(was, came) => {}
+            _ if golden == observed => {}
+            _ => self.changed(ty, golden, observed, place),
+        }
+    }
+
+    /// Details without anything in them are allowed to look otherwise; said once, and not member by member.
+    fn nothing_in_it(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
+        if golden == observed {
+            return false;
+        }
+        let kind = Kind::Changed(golden, observed);
+        let Some(allowance) = self.state.excuses.find(self.state.rules, place, true, kind) else { return false };
+        self.push(Weight::Case, format!("it is {} instead of {}", brief(observed), brief(golden)), Some(allowance));
+        true
+    }
+
+    fn changed(&mut self, ty: Option<&Ty>, golden: &Value, observed: &Value, place: Place<'_>) {
+        if let Some(free) = self.free.filter(|free| free.values) {
+            let says = format!("it is {} instead of {}", brief(observed), brief(golden));
+            return self.push(Weight::Case, says, free.allowance);
+        }
+        let fits = ty.is_none_or(|ty| super::declared::is_of(ty, observed));
+        let (weight, why) = if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type") };
+        let says = format!("it is {}{why}, instead of {}", brief(observed), brief(golden));
+        let says = says.replace(", instead", if fits { " instead" } else { ", instead" });
+        self.differ(place, true, weight, Kind::Changed(golden, observed), says);
+    }
+
+    fn text(&mut self, ty: Option<&Ty>, golden: &str, observed: &str, place: Place<'_>) {
+        if let Some(free) = self.free {
+            return self.free_words(free, golden, observed);
+        }
+        let Some(says) = self.state.texts.differ(golden, observed) else { return };
+        let kind = (Value::from(golden), Value::from(observed));
+        let fits = ty.is_none_or(|ty| super::declared::is_of(ty, &kind.1));
+        let weight = if fits { Weight::Case } else { Weight::Must };
+        self.differ(place, true, weight, Kind::Changed(&kind.0, &kind.1), says);
+    }
+
+    /// Words that no document has: the same ones for the same ones.
+    fn free_words(&mut self, free: Free, golden: &str, observed: &str) {
+        if golden != observed && self.state.texts.differ(golden, observed).is_none() {
+            return;
+        }
+        if let Err(says) = self.state.texts.bindings.words(golden, observed) {
+            return self.push(Weight::Case, says, None);
+        }
+        if golden == observed {
+            return;
+        }
+        let says = super::text::unequal(golden, observed);
+        let weight = if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
+        self.push(weight, says, free.allowance);
+    }
+
+    fn list(&mut self, ty: Option<&Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) {
+        let element = Rules::element(ty);
+        let is_ours = |row: &&(&str, &str)| **row == (place.record, place.member);
+        let tools = self.state.rules.tables.matching.tools.as_ref();
+        if let Some(tools) = tools.filter(|tools| tools.lists.iter().any(|row| is_ours(&row)))
+            && !self.state.overlapping.is_empty()
+        {
+            let calls = &self.state.overlapping;
+            let golden = super::tools::in_order(golden, tools.listed, calls);
+            let observed = super::tools::in_order(observed, tools.listed, calls);
+            return self.elements(element, &golden, &observed, place);
+        }
+        if self.other_entries(element, golden, observed, place) {
+            return;
+        }
+        let (was, came): (Vec<&Value>, Vec<&Value>) = (golden.iter().collect(), observed.iter().collect());
+        self.elements(element, &was, &came, place);
+    }
+
+    fn elements(&mut self, element: Option<&'static Ty>, golden: &[&Value], observed: &[&Value], place: Place<'_>) {
+        if golden.len() != observed.len() {
+            let says = format!("{} elements instead of {}", observed.len(), golden.len());
+            let kind = (Value::Null, Value::Null);
+            return self.differ(place, true, Weight::Case, Kind::Changed(&kind.0, &kind.1), says);
+        }
+        for (at, (golden, observed)) in golden.iter().zip(observed).enumerate() {
+            self.path.push(format!("[{at}]"));
+            self.value(element, golden, observed, Place { member: "[]", ..place });
+            self.path.pop();
+        }
+    }
+
+    /// Lists of which other entries may be listed: what both have is compared.
+    fn other_entries(&mut self, element: Option<&'static Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) -> bool {
+        let rows = self.state.rules.with_form(|form| match form {
+            Form::OtherEntries(rows) => Some(*rows),
+            _ => None,
+        });
+        let Some((allowance, rows)) = rows else { return false };
+        let row = rows.iter().find(|(record, member, _)| [place.record, "*"].contains(record) && *member == place.member);
+        let Some((_, _, marks)) = row else { return false };
+        let marked = |value: &Value| marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
+        let (was, came): (Vec<_>, Vec<_>) = (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
+        if let Some(at) = came.iter().position(Option::is_none) {
+            self.push(Weight::Must, format!("the entry {at} lacks one of {}", marks.join(", ")), None);
+        }
+        if was != came {
+            let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
+            self.push(Weight::Case, says, Some(allowance.name));
+        }
+        for (at, mark) in was.iter().enumerate() {
+            let Some(other) = came.iter().position(|other| other == mark) else { continue };
+            self.path.push(format!("[{other}]"));
+            let free = self.free.replace(Free { allowance: Some(allowance.name), values: true });
+            self.value(element, &golden[at], &observed[other], place);
+            self.free = free;
+            self.path.pop();
+        }
+        true
+    }
+}
+
+fn is_constant(def: Option<&TypeDef>, member: &str) -> bool {
+    let Some(Shape::Record { constants, .. }) = def.map(|def| &def.shape) else { return false };
+    constants.iter().any(|(name, _)| *name == member)
+}

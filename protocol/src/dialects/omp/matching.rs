@@ -1,0 +1,150 @@
+//! How transcripts of omp are compared.
+
+use crate::dialects::pi::matching as pi;
+use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
+use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording};
+
+const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
+    MemberRule { record, member, same }
+}
+
+/// Members of omp, which pisces shares.
+pub const MEMBERS: &[MemberRule] = &[
+    rule("OmpSessionState", "sessionId", Id),
+    rule("OmpSessionState", "sessionFile", File),
+    rule("AgentEnd", "sessionId", Id),
+    rule("AgentEnd", "sessionFile", File),
+    rule("AssistantMessage", "responseId", Id),
+    rule("AssistantMessage", "duration", Duration),
+    rule("AssistantMessage", "ttft", Duration),
+    rule("TurnStart", "timestamp", Moment),
+    rule("*", "duration", Duration),
+    rule("*", "wallTimeMs", Duration),
+    rule("*", "startedAt", Moment),
+    rule("*", "lastUpdate", Moment),
+    rule("*", "startTime", Moment),
+    rule("*", "sessionId", Id),
+    rule("*", "sessionFile", File),
+    rule("*", "artifactId", Id),
+    rule("*", "tokens", Estimate),
+    rule("*", "error", Words),
+    rule("*", "stderr", Words),
+    rule("*", "abortReason", Words),
+];
+
+const FILE_TOOLS: &[&str] = &["write", "edit", "multi_edit", "apply_patch"];
+
+/// Words that no document has.
+pub const WORDING: &[Wording] = &[
+    Wording {
+        record: "ToolResultMessage",
+        when: When::OneOf("toolName", FILE_TOOLS),
+        members: &["content", "details"],
+        allowance: Some("tool-words"),
+    },
+    Wording {
+        record: "ToolExecutionEnd",
+        when: When::OneOf("toolName", FILE_TOOLS),
+        members: &["result"],
+        allowance: Some("tool-words"),
+    },
+];
+
+/// What differs from run to run within texts.
+pub const TOKENS: &[Token] = &[
+    Token {
+        pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
+        same: Moment,
+    },
+    Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
+    Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
+    Token { pattern: r"chatcmpl-[\w-]+", same: Duration },
+    Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
+    Token { pattern: r"\bindex ([0-9a-f]{7,40}\.\.[0-9a-f]{7,40})", same: Duration },
+    Token { pattern: r"\b\d+(?:\.\d+)?m?s\b", same: Duration },
+];
+
+/// Allowances of omp, which pisces shares.
+pub const OWN: &[Allowance] = &[
+    Allowance {
+        name: "not-in-the-document",
+        holds: Holds::Everywhere,
+        says: "members that the document does not have are left out",
+        reason: "the recorded agent is younger than the document",
+        form: Form::Undeclared,
+    },
+    Allowance {
+        name: "not-ready",
+        holds: Holds::Everywhere,
+        says: "no frame says that the agent is ready",
+        reason: "no category of frames has it, and the agent of the document's age does not send it",
+        form: Form::Events(&["ready"]),
+    },
+    Allowance {
+        name: "bundled-widget",
+        holds: Holds::Everywhere,
+        says: "the widget of an extension that comes with the recorded agent is left out",
+        reason: "the document does not have it, and the agent of the document's age does not send it",
+        form: Form::DialogsLeftOut("setWidget", "widgetKey", "autoresearch"),
+    },
+    Allowance {
+        name: "acknowledged-first",
+        holds: Holds::Everywhere,
+        says: "a prompt is acknowledged first, and fails then; or only fails",
+        reason: "a prompt is acknowledged at once, and may fail later with the same id",
+        form: Form::AcknowledgedFirst,
+    },
+    Allowance {
+        name: "any-name",
+        holds: Holds::Everywhere,
+        says: "the answer to an object without a usable type has any command name, or none",
+        reason: "the document only says that answers to unknown commands have no id",
+        form: Form::AnyName,
+    },
+    Allowance {
+        name: "thinking-off",
+        holds: Holds::Everywhere,
+        says: "the thinking level is `off` instead of absent",
+        reason: "the state has a thinking level, and `off` is one",
+        form: Form::Added(&[("OmpSessionState", "thinkingLevel", "\"off\"")]),
+    },
+    Allowance {
+        name: "survives-malformed",
+        holds: Holds::InCases,
+        says: "a malformed line is answered, the agent lives on and ends with 0",
+        reason: "a malformed line is answered and reading goes on; when stdin closes the agent exits with 0",
+        form: Form::Bounded,
+    },
+    Allowance {
+        name: "abort-is-immediate",
+        holds: Holds::InCases,
+        says: "a stop stops what runs, where the recorded agent reads it only afterwards",
+        reason: "the commands are there to stop what is going on",
+        form: Form::Bounded,
+    },
+    Allowance {
+        name: "settings-kept",
+        holds: Holds::InCases,
+        says: "what a client sets is not written to the user's settings file",
+        reason: "the commands control the session; nothing is said of files",
+        form: Form::Bounded,
+    },
+];
+
+/// Events about tools: as pi's.
+pub const TOOLS: Tools = pi::TOOLS;
+
+/// How transcripts of omp are compared.
+pub const MATCHING: Matching = Matching {
+    members: &[pi::MEMBERS, MEMBERS],
+    wording: &[pi::WORDING, WORDING],
+    tokens: TOKENS,
+    marks: pi::MARKS,
+    strands: &[],
+    dialog_marks: pi::DIALOG_MARKS,
+    slips: pi::SLIPS,
+    deltas: pi::MATCHING.deltas,
+    snapshots: Some(pi::SNAPSHOTS),
+    tools: Some(TOOLS),
+    allowances: &[pi::FAMILY, OWN],
+};

@@ -1,0 +1,141 @@
+//! How transcripts of Opal are compared.
+
+use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Version, Words};
+use crate::matching::{
+    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+};
+
+const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
+    MemberRule { record, member, same }
+}
+
+/// How transcripts of Opal are compared.
+pub const MATCHING: Matching = Matching {
+    members: &[&[
+        rule("*", "session_id", Id),
+        rule("*", "sub_session_id", Id),
+        rule("*", "session_dir", File),
+        rule("*", "server_version", Version),
+        rule("OpalSessionInfo", "id", Id),
+        rule("OpalSessionInfo", "modified", Moment),
+        rule("OpalHistoryMessage", "id", Id),
+        rule("OpalTask", "created_at", Moment),
+        rule("OpalTask", "updated_at", Moment),
+        rule("OpalUsage", "current_context_tokens", Estimate),
+        rule("OpalRunError", "reason", Words),
+        rule("OpalError", "data", Words),
+    ]],
+    wording: &[&[
+        Wording { record: "OpalToolFailure", when: When::Always, members: &["error"], allowance: None },
+        Wording {
+            record: "OpalToolSuccess",
+            when: When::Always,
+            members: &["output", "meta"],
+            allowance: Some("tool-words"),
+        },
+        Wording {
+            record: "OpalToolExecutionStart",
+            when: When::Always,
+            members: &["meta"],
+            allowance: Some("tool-words"),
+        },
+        Wording {
+            record: "OpalHistoryMessage",
+            when: When::OneOf("role", &["tool_result"]),
+            members: &["content"],
+            allowance: Some("tool-words"),
+        },
+    ]],
+    tokens: &[
+        Token {
+            pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
+            same: Moment,
+        },
+        Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
+        Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
+        Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
+    ],
+    marks: &["call_id", "inner.type", "inner.call_id"],
+    strands: &["session_id", "sub_session_id"],
+    dialog_marks: &["title", "question", "prompt"],
+    slips: &[],
+    deltas: &[Delta { event: "message_delta", text: "delta" }, Delta { event: "thinking_delta", text: "delta" }],
+    snapshots: None,
+    tools: Some(Tools {
+        begins: "tool_execution_start",
+        shows: None,
+        ends: "tool_execution_end",
+        call: "call_id",
+        others: &[],
+        lists: &[],
+        listed: "call_id",
+    }),
+    allowances: &[&[
+        Allowance {
+            name: "undocumented-events",
+            holds: Holds::Everywhere,
+            says: "events that the table does not have are left out",
+            reason: "the table of events has nineteen types",
+            form: Form::Events(&["unknown", "tool_output"]),
+        },
+        Allowance {
+            name: "not-in-the-document",
+            holds: Holds::Everywhere,
+            says: "members that the document does not have are left out",
+            reason: "the protocol's table is the server's own and no part of the document",
+            form: Form::Undeclared,
+        },
+        Allowance {
+            name: "tool-words",
+            holds: Holds::Everywhere,
+            says: "what tools say is worded otherwise",
+            reason: "the tools are not in the document",
+            form: Form::OtherWords,
+        },
+        Allowance {
+            name: "invalid-params",
+            holds: Holds::Everywhere,
+            says: "wrong parameters have the code of wrong parameters",
+            reason: "JSON-RPC 2.0 has a code for invalid params",
+            form: Form::ErrorCode(-32603, -32602),
+        },
+        Allowance {
+            name: "other-models",
+            holds: Holds::Everywhere,
+            says: "other models and providers are listed",
+            reason: "the document lists none",
+            form: Form::OtherEntries(&[
+                ("*", "models", &["provider", "id"]),
+                ("*", "providers", &["id"]),
+            ]),
+        },
+        Allowance {
+            name: "session-folder",
+            holds: Holds::Everywhere,
+            says: "sessions are kept in another folder",
+            reason: "the document does not say where they are kept",
+            form: Form::OtherFolder,
+        },
+        Allowance {
+            name: "signal-exit",
+            holds: Holds::Everywhere,
+            says: "a clean end instead of a death by the signal that was sent, or the other way round",
+            reason: "the document says nothing about signals",
+            form: Form::SignalExit,
+        },
+        Allowance {
+            name: "deletes-sessions",
+            holds: Holds::InCases,
+            says: "a saved session is found and deleted",
+            reason: "the method deletes a saved session",
+            form: Form::Bounded,
+        },
+        Allowance {
+            name: "masks-keys",
+            holds: Holds::InCases,
+            says: "keys in settings are masked",
+            reason: "the method for keys saves them; what the settings show of them is not said",
+            form: Form::Bounded,
+        },
+    ]],
+};

@@ -1,0 +1,81 @@
+//! How transcripts of Operator are compared.
+
+use crate::matching::Sameness::{Duration, File, Id, Moment, Words};
+use crate::matching::{
+    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+};
+
+const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
+    MemberRule { record, member, same }
+}
+
+/// How transcripts of Operator are compared.
+pub const MATCHING: Matching = Matching {
+    members: &[&[
+        rule("OperatorMessage", "id", Id),
+        rule("OperatorMessage", "timestamp", Moment),
+        rule("OperatorMessage", "error", Words),
+        rule("OperatorState", "session_id", Id),
+        rule("OperatorState", "session_file", File),
+    ]],
+    wording: &[&[Wording {
+        record: "OperatorToolResult",
+        when: When::True("is_error"),
+        members: &["content", "metadata"],
+        allowance: None,
+    }]],
+    tokens: &[
+        Token {
+            pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
+            same: Moment,
+        },
+        Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
+        Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
+        Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
+    ],
+    marks: &["message.role", "tool_call.id", "tool_result.id"],
+    strands: &[],
+    dialog_marks: &[],
+    slips: &[],
+    deltas: &[Delta { event: "message_update", text: "message.contents[].content" }],
+    snapshots: None,
+    tools: Some(Tools {
+        begins: "tool_execution_start",
+        shows: None,
+        ends: "tool_execution_end",
+        call: "tool_call.id",
+        others: &[("tool_execution_end", "tool_result.id")],
+        lists: &[("OperatorTurnEnd", "tool_results")],
+        listed: "id",
+    }),
+    allowances: &[&[
+        Allowance {
+            name: "not-in-the-document",
+            holds: Holds::Everywhere,
+            says: "members that the document does not have are left out",
+            reason: "events are shown with their type and message; the state has no list of members",
+            form: Form::Undeclared,
+        },
+        Allowance {
+            name: "session-folder",
+            holds: Holds::Everywhere,
+            says: "session files stand in another folder or have another scheme of names",
+            reason: "the document shows a path, and says nothing about folder and name",
+            form: Form::OtherFolder,
+        },
+        Allowance {
+            name: "signal-exit",
+            holds: Holds::Everywhere,
+            says: "a clean end instead of a death by the signal that was sent, or the other way round",
+            reason: "the document says nothing about signals",
+            form: Form::SignalExit,
+        },
+        Allowance {
+            name: "the-document-s-form",
+            holds: Holds::InCases,
+            says: "events stand in their envelope, and the state has the members of the document",
+            reason: "the recorded module has a flat form and names of its own",
+            form: Form::Bounded,
+        },
+    ]],
+};

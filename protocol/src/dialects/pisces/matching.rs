@@ -1,0 +1,57 @@
+//! How transcripts of pisces are compared.
+
+use crate::dialects::omp::matching as omp;
+use crate::dialects::pi::matching as pi;
+use crate::matching::Sameness::{Duration, Estimate, Id, Moment, Words};
+use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness};
+
+const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
+    MemberRule { record, member, same }
+}
+
+const MEMBERS: &[MemberRule] = &[
+    rule("VerificationResult", "startedAt", Moment),
+    rule("VerificationResult", "endedAt", Moment),
+    rule("VerificationAttemptResult", "startedAt", Moment),
+    rule("VerificationAttemptResult", "endedAt", Moment),
+    rule("VerificationAttemptResult", "durationMs", Duration),
+    rule("VerificationCommandResult", "durationMs", Duration),
+    rule("SubagentVerificationCommandEnd", "durationMs", Duration),
+    rule("SubagentVerificationEnd", "durationMs", Duration),
+    rule("SubagentStart", "id", Id),
+    rule("BudgetSnapshot", "wallTimeMs", Duration),
+    rule("BudgetSnapshot", "elapsedMs", Duration),
+    rule("*", "tokensBefore", Estimate),
+    rule("*", "reason_text", Words),
+];
+
+const OWN: &[Allowance] = &[
+    Allowance {
+        name: "repaired-is-passed",
+        holds: Holds::Everywhere,
+        says: "a verification that passed after a repair is `passed`",
+        reason: "the statuses of the document are four, and `passed` is the one that fits",
+        form: Form::Instead(&[("VerificationResult", "status", "\"retried_passed\"", "\"passed\"")]),
+    },
+    Allowance {
+        name: "subagents-count",
+        holds: Holds::InCases,
+        says: "tokens, cost and calls of subagents count",
+        reason: "a snapshot has all tokens, the cost and all calls",
+        form: Form::Bounded,
+    },
+    Allowance {
+        name: "verification-settings",
+        holds: Holds::InCases,
+        says: "settings of verification are read as the document has them",
+        reason: "dotted keys, the master switch, and a profile with inline commands over it",
+        form: Form::Bounded,
+    },
+];
+
+/// How transcripts of pisces are compared.
+pub const MATCHING: Matching = Matching {
+    members: &[pi::MEMBERS, omp::MEMBERS, MEMBERS],
+    allowances: &[pi::FAMILY, omp::OWN, OWN],
+    ..omp::MATCHING
+};
