@@ -19,6 +19,7 @@ pub mod proxy;
 pub mod site;
 pub mod stream;
 pub mod trial;
+mod waits;
 
 pub use change::{Application, Effect};
 pub use mutators::{mutator, mutators};

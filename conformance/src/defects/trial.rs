@@ -11,6 +11,7 @@ use agentese::wire::Maybe;
 
 use super::change::{Changed, Effect, End, apply};
 use super::stream::Stream;
+use super::waits::Waits;
 use super::{Application, Mutator, Neutral};
 use crate::judge::{counts, judge};
 use crate::player::Played;
@@ -33,6 +34,7 @@ pub struct Base {
     pub stream: Stream,
     /// The record of each line of the agent.
     records: Vec<usize>,
+    waits: Waits,
     faults: HashSet<String>,
 }
 
@@ -99,8 +101,10 @@ impl Base {
             played,
             stream,
             records,
+            waits: Waits::default(),
             faults: HashSet::new(),
         };
+        base.waits = Waits::of(case, &base.played.recording.records);
         base.faults = base.faults_of(suite, &base.played)?.into_iter().collect();
         Ok(base)
     }
@@ -119,6 +123,7 @@ impl Base {
     pub fn defect(&self, suite: &Suite, application: &Application) -> Result<Vec<String>, SuiteError> {
         let mut played = self.played.clone();
         played.recording.records = self.changed(application);
+        played.broke_off = self.waits.in_vain(&played.recording.records);
         self.new_faults(suite, &played)
     }
 
@@ -137,6 +142,7 @@ impl Base {
         };
         let mut played = self.played.clone();
         played.recording.records = records;
+        played.broke_off = self.waits.in_vain(&played.recording.records);
         self.new_faults(suite, &played).map(Some)
     }
 

@@ -70,10 +70,14 @@ fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     let mut line = stream.said[at].line.clone();
     for place in stream.snapshots(at) {
         let place = place.member(row.blocks).item(block).member(member);
-        if place.of(frame)?.as_str()? != text {
+        let early = text.strip_suffix(second)?;
+        // Some agents are ahead of their pieces; what was said cannot be taken back.
+        let before = (0..at).rev().find_map(|before| place.of(&stream.said[before].frame)?.as_str());
+        let is_ahead = before.is_some_and(|before| !early.starts_with(before) && text.starts_with(before));
+        if place.of(frame)?.as_str()? != text || is_ahead {
             return None;
         }
-        line = put(&line, &place, text.strip_suffix(second)?)?;
+        line = put(&line, &place, early)?;
     }
     Some(line)
 }
