@@ -18,9 +18,9 @@ pub mod defects;
 pub mod detect;
 pub mod expectations;
 pub mod file;
-pub mod judge;
 #[rustfmt::skip]
 mod generated;
+pub mod judge;
 pub mod leaks;
 pub mod matching;
 pub mod model;

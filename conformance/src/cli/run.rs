@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::report::{Facts, Report, html::html, junit::junit, text::text};
 use agentese_conformance::run::{
     Expected, Probe, Ran, RunOptions, Selection, default_jobs, none_played, probe, profile_for, run,
 };
@@ -142,11 +142,7 @@ impl Run {
         let profile = suite.profile(name)?;
         if let Some(dialect) = &self.dialect {
             let wanted = agentese::dynamic::spec(dialect)?.id();
-            anyhow::ensure!(
-                wanted == profile.dialect,
-                "the profile {name} is of {}, not {wanted}",
-                profile.dialect
-            );
+            anyhow::ensure!(wanted == profile.dialect, "the profile {name} is of {}, not {wanted}", profile.dialect);
         }
         Ok(profile)
     }
@@ -171,6 +167,8 @@ impl Run {
             }
         };
         write(&self.json, &|| report.json())?;
+        write(&self.junit, &|| junit(&report.data).unwrap_or_default())?;
+        write(&self.html, &|| html(report))?;
         let Some(folder) = &self.transcripts else { return Ok(()) };
         for (case, recording) in report.data.cases.iter().zip(&report.recordings) {
             if let Some(recording) = recording {
@@ -193,7 +191,8 @@ fn command(profile: &Profile, given: &[String]) -> Vec<String> {
 fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     tokio::spawn(async move {
         loop {
             tokio::select! {

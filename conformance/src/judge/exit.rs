@@ -14,55 +14,37 @@ struct End {
     code: Option<i64>,
     /// Whether the player had to end it.
     forced: bool,
+    /// Whether the case sent it a signal.
+    signalled: bool,
     /// Whether it was still running when the case wanted it to have ended.
     late: bool,
 }
 
-/// The agent ends by itself, with the exit code or by the signal of the golden transcript. A signal that
-/// nobody sent is a crash.
-pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
+/// How the agent ends, as far as comparing with the golden transcript does not tell: it has ended when it
+/// has to, and a signal that nobody sent is a crash. Where there is no golden transcript, it ends by itself.
+pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Option<Finding> {
     let wanted = golden.and_then(|golden| end(case, golden));
-    let mut level = match case.level {
-        Some(CheckLevel::Info) => CheckLevel::Info,
-        _ => CheckLevel::Should,
+    let finding = |level, outcome| Some(Finding { check: "end".to_owned(), level, outcome });
+    let level = case.level.unwrap_or(CheckLevel::Should);
+    let Some(came) = end(case, observed) else {
+        return finding(level, Outcome::Unclear("the transcript does not say how the agent ended".to_owned()));
     };
-    let outcome = match end(case, observed) {
-        None => Outcome::Unclear("the end of the agent is not in the transcript".to_owned()),
-        Some(came) => {
-            let fault = fault(wanted, came);
-            if fault.is_some() && crashed(wanted, came) {
-                level = CheckLevel::Must;
-            }
-            fault.map_or(Outcome::Held, failed)
-        }
-    };
-    Finding { check: "exit".to_owned(), level, outcome }
-}
-
-fn crashed(wanted: Option<End>, came: End) -> bool {
-    let by_signal = |end: End| !end.forced && end.code.is_some_and(|code| code < 0);
-    by_signal(came) && !wanted.is_some_and(by_signal)
-}
-
-fn fault(wanted: Option<End>, came: End) -> Option<String> {
-    let was_forced = wanted.is_some_and(|wanted| wanted.forced);
+    if crashed(came) && !wanted.is_some_and(crashed) {
+        let signal = came.code.map_or(0, |code| -code);
+        return finding(CheckLevel::Must, failed(format!("it crashed: signal {signal}")));
+    }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
-        return Some("it was still running when it had to have ended".to_owned());
+        return finding(level, failed("it was still running when it had to have ended"));
     }
-    if came.forced {
-        return (!was_forced)
-            .then(|| "it did not end after its stdin was closed and had to be ended".to_owned());
+    if came.forced && golden.is_none() {
+        return finding(level, failed("it did not end after its stdin was closed and had to be ended"));
     }
-    let told = |code: i64| match code {
-        code if code < 0 => format!("signal {}", -code),
-        code => format!("exit code {code}"),
-    };
-    let code = came.code.unwrap_or_default();
-    // An agent that ends where another had to be ended does better.
-    match wanted.filter(|wanted| !wanted.forced).and_then(|wanted| wanted.code) {
-        None => (code < 0).then(|| format!("it ended by {}", told(code))),
-        Some(wanted) => (code != wanted).then(|| format!("{}, expected {}", told(code), told(wanted))),
-    }
+    finding(level, Outcome::Held)
+}
+
+/// Ended by a signal that nobody sent.
+fn crashed(end: End) -> bool {
+    !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }
 
 fn end(case: &Scenario, transcript: &Transcript) -> Option<End> {
@@ -80,6 +62,7 @@ fn end(case: &Scenario, transcript: &Transcript) -> Option<End> {
     Some(End {
         code: last.code.as_option().copied(),
         forced: signals > own,
+        signalled: own > 0,
         late: controls.iter().any(|control| control.event == "still_running"),
     })
 }

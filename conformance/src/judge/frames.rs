@@ -1,6 +1,6 @@
 //! Every line of JSON is a frame that the dialect declares.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use agentese::framing::FrameText;
 use agentese::spec::{Dialect, Spec};
@@ -14,8 +14,16 @@ use crate::Transcript;
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
-/// Why a line is no frame. The function gives the command of an answer by its id.
-type Check = fn(&FrameText, &HashMap<String, String>) -> Option<String>;
+/// What is wrong with a line.
+enum Fault {
+    /// It is no frame of the dialect.
+    NoFrame(String),
+    /// It is an event that the dialect does not have.
+    UnknownEvent(String),
+}
+
+/// Looks at a line. The map has the commands that answers belong to, by their ids.
+type Check = fn(&FrameText, &HashMap<String, String>) -> Option<Fault>;
 
 /// The dialects with their types.
 const DIALECTS: [(&Spec, Check); 5] = [
@@ -26,26 +34,32 @@ const DIALECTS: [(&Spec, Check); 5] = [
     (opal::Opal::SPEC, fault::<opal::Opal>),
 ];
 
-/// The first frame that the dialect does not declare fails the check; how many there are is said.
-pub(super) fn frames(dialect: &str, observed: &Transcript) -> Finding {
-    Finding { check: "frames".to_owned(), level: CheckLevel::Must, outcome: outcome(dialect, observed) }
+/// The first frame that the dialect does not declare fails the check; how many there are is said. Events
+/// that the golden transcript has may come although the document does not name them.
+pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
+    let outcome = match DIALECTS.iter().find(|(spec, _)| spec.id() == dialect) {
+        None => Outcome::Unclear(format!("the dialect {dialect} is not known")),
+        Some((spec, check)) => outcome(spec, *check, golden, observed),
+    };
+    Finding { check: "frames".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-fn outcome(dialect: &str, observed: &Transcript) -> Outcome {
-    let Some((_, check)) = DIALECTS.iter().find(|(spec, _)| spec.id() == dialect) else {
-        return Outcome::Unclear(format!("the dialect {dialect} is not known"));
+fn outcome(spec: &Spec, check: Check, golden: Option<&Transcript>, observed: &Transcript) -> Outcome {
+    let known: BTreeSet<String> = golden
+        .map(|golden| faults(check, golden))
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|(_, fault)| match fault {
+            Fault::UnknownEvent(name) => Some(name),
+            Fault::NoFrame(_) => None,
+        })
+        .collect();
+    let told = |(at, fault)| match fault {
+        Fault::NoFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
+        Fault::UnknownEvent(name) if known.contains(&name) => None,
+        Fault::UnknownEvent(name) => Some((at, format!("`{name}` is no event of {}", spec.id()))),
     };
-    let mut asked = HashMap::new();
-    let mut faults = Vec::new();
-    for (at, record) in observed.records.iter().enumerate() {
-        match record {
-            Record::Sent(line) => note_request(line, &mut asked),
-            Record::Received(line) if is_json(line) => {
-                faults.extend(check(line, &asked).map(|fault| (at, fault)));
-            }
-            Record::Received(_) | Record::Control(_) => {}
-        }
-    }
+    let faults: Vec<(usize, String)> = faults(check, observed).into_iter().filter_map(told).collect();
     let more = match faults.len() {
         0 | 1 => String::new(),
         count => format!(" ({count} such frames)"),
@@ -54,6 +68,22 @@ fn outcome(dialect: &str, observed: &Transcript) -> Outcome {
         None => Outcome::Held,
         Some((at, fault)) => wrong_line(observed, at, format!("{fault}{more}")),
     }
+}
+
+/// What is wrong in a transcript, with the places of the lines.
+fn faults(check: Check, transcript: &Transcript) -> Vec<(usize, Fault)> {
+    let mut asked = HashMap::new();
+    let mut faults = Vec::new();
+    for (at, record) in transcript.records.iter().enumerate() {
+        match record {
+            Record::Sent(line) => note_request(line, &mut asked),
+            Record::Received(line) if is_json(line) => {
+                faults.extend(check(line, &asked).map(|fault| (at, fault)));
+            }
+            Record::Received(_) | Record::Control(_) => {}
+        }
+    }
+    faults
 }
 
 /// Remembers which command an id belongs to, for dialects whose answers do not name it.
@@ -69,13 +99,13 @@ pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }
 
-fn fault<D: Dialect>(line: &FrameText, asked: &HashMap<String, String>) -> Option<String> {
+fn fault<D: Dialect>(line: &FrameText, asked: &HashMap<String, String>) -> Option<Fault> {
     match ServerFrame::<D>::decode(line, |id| asked.get(&id.to_string()).cloned()) {
-        Err(error) => Some(format!("no frame of {}: {error}", D::SPEC.id())),
+        Err(error) => Some(Fault::NoFrame(error.to_string())),
         Ok(ServerFrame::Event(event)) if !event.is_known() => {
-            Some(format!("`{}` is no event of {}", event.event_type(), D::SPEC.id()))
+            Some(Fault::UnknownEvent(event.event_type().to_owned()))
         }
-        Ok(ServerFrame::UnknownDialog(_)) => Some(format!("it is no dialog of {}", D::SPEC.id())),
+        Ok(ServerFrame::UnknownDialog(_)) => Some(Fault::NoFrame("a dialog that is not declared".to_owned())),
         Ok(_) => None,
     }
 }

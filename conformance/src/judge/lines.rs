@@ -11,7 +11,7 @@ use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
 /// Lines are UTF-8 and end with a line feed, the last one too, but for an agent that a signal ended.
-pub(super) fn framing(recording: &Recording) -> Finding {
+pub(super) fn lines(recording: &Recording) -> Finding {
     let mut unended = false;
     let mut invalid = 0;
     let mut by_signal = false;
@@ -34,33 +34,15 @@ pub(super) fn framing(recording: &Recording) -> Finding {
     } else {
         Outcome::Held
     };
-    Finding { check: "framing".to_owned(), level: CheckLevel::Must, outcome }
+    Finding { check: "lines".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-/// On stdout is nothing but frames, except what the golden transcript has there too.
-pub(super) fn noise(level: CheckLevel, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
-    let mut known: Vec<&str> = golden
-        .into_iter()
-        .flat_map(Transcript::received)
-        .filter(|line| !is_json(line))
-        .map(|line| line.as_str())
-        .collect();
-    let lines = observed.records.iter().enumerate();
-    let first = lines.filter_map(|(at, record)| match record {
-        Record::Received(line) if !is_json(line) => Some((at, line)),
-        _ => None,
-    });
-    let unknown =
-        first.into_iter().find(|(_, line)| match known.iter().position(|known| *known == line.as_str()) {
-            Some(at) => {
-                known.swap_remove(at);
-                false
-            }
-            None => true,
-        });
-    let outcome = match unknown {
+/// On stdout is nothing but frames. Where there is a golden transcript, comparing with it tells.
+pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
+    let is_noise = |record: &Record| matches!(record, Record::Received(line) if !is_json(line));
+    let outcome = match observed.records.iter().position(is_noise) {
         None => Outcome::Held,
-        Some((at, _)) => wrong_line(observed, at, "a line on stdout that is no JSON".to_owned()),
+        Some(at) => wrong_line(observed, at, "a line on stdout that is no JSON".to_owned()),
     };
     Finding { check: "noise".to_owned(), level, outcome }
 }

@@ -85,20 +85,22 @@ pub fn judge(
     let level = case.level.unwrap_or(CheckLevel::Should);
     let mut findings = vec![scenario::scenario(level, played, &observed)];
     let (mut frames, mut agreed) = (0, 0);
-    if let (Some(golden), Some(rules)) = (&golden, Rules::of(&case.dialect)) {
-        let alternatives: Vec<_> = suite.alternative(&case.dialect, &case.name)?.into_iter().collect();
-        let same_agent = golden.header.agent == profile.agent;
-        let comparison =
-            Comparison { golden, alternatives: &alternatives, observed: &observed, case, same_agent };
-        let compared = compare(rules, &comparison);
-        findings.extend(compared.findings);
-        (frames, agreed) = (compared.frames, compared.agreed);
+    match (&golden, Rules::of(&case.dialect)) {
+        (Some(golden), Some(rules)) => {
+            let alternatives: Vec<_> = suite.alternative(&case.dialect, &case.name)?.into_iter().collect();
+            let same_agent = golden.header.agent == profile.agent;
+            let comparison =
+                Comparison { golden, alternatives: &alternatives, observed: &observed, case, same_agent };
+            let compared = compare(rules, &comparison);
+            findings.extend(compared.findings.into_iter().filter(|finding| !is_told(finding, played)));
+            (frames, agreed) = (compared.frames, compared.agreed);
+        }
+        _ => findings.push(lines::noise(level, &observed)),
     }
+    findings.extend(exit::exit(case, golden.as_ref(), &observed));
     findings.extend(expectations::check(case, &observed));
-    findings.push(frames::frames(&case.dialect, &observed));
-    findings.push(lines::framing(&played.recording));
-    findings.push(lines::noise(level, golden.as_ref(), &observed));
-    findings.push(exit::exit(case, golden.as_ref(), &observed));
+    findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
+    findings.push(lines::lines(&played.recording));
     findings.push(lines::leaks(&observed));
     findings.extend(requests(case, profile, played));
     if level == CheckLevel::Info {
@@ -112,6 +114,14 @@ pub fn judge(
         recording: Some(played.recording.clone()),
         set_aside: None,
     })
+}
+
+/// Whether a finding says only what `scenario` says already: that the scenario broke off.
+fn is_told(finding: &Finding, played: &Played) -> bool {
+    match (&finding.outcome, &played.broke_off) {
+        (Outcome::Failed(mismatch), Some(reason)) => mismatch.says.ends_with(reason.as_str()),
+        _ => false,
+    }
 }
 
 /// The checks over what the model received.

@@ -41,9 +41,7 @@ pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a S
     let answered: HashSet<&String> = reading.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
     let before = reading.sent.iter().take(reading.sent_before(answer.record)).rev();
     let is_answer = |sent: &&Sent| sent.value.is_some() && sent.command.is_none() && sent.id.is_some();
-    before
-        .filter(|sent| !is_answer(sent))
-        .find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
+    before.filter(|sent| !is_answer(sent)).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
 fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
@@ -131,9 +129,7 @@ fn both_ways(
 ) -> bool {
     let &[first, second] = was else { return false };
     let answers = (&golden.answers[first], &golden.answers[second]);
-    let role = sent(golden, answers.0)
-        .and_then(|sent| rules.spec.command(sent.command.as_deref()?))
-        .map(|row| row.run);
+    let role = sent(golden, answers.0).and_then(|sent| rules.spec.command(sent.command.as_deref()?)).map(|row| row.run);
     if is_success(answers.0) == is_success(answers.1) || role != Some(RunRole::Starts) {
         return false;
     }
@@ -153,8 +149,7 @@ fn both_ways(
             let (came_failure, came_success) = if success_first { (other, one) } else { (one, other) };
             paired.pairs.extend([(failure, came_failure), (success, came_success)]);
             if success_first != is_success(answers.0) {
-                let difference =
-                    Difference::new(Weight::Case, "", "failure and success stand in the other order");
+                let difference = Difference::new(Weight::Case, "", "failure and success stand in the other order");
                 let difference = match form(rules, |row| matches!(row, Form::AcknowledgedFirst)) {
                     Some(allowance) if success_first => difference.allowed(allowance),
                     _ => difference,
@@ -201,16 +196,12 @@ impl Answers<'_, '_, '_> {
             found.push(Difference::new(Weight::Must, "success", "it is missing, or no boolean"));
         }
         let result = self.state.rules.command(&came.name).and_then(|command| command.result.as_ref());
-        let (Some(golden), Some(observed)) = (was.value.as_object(), came.value.as_object()) else {
-            return found;
-        };
+        let (Some(golden), Some(observed)) = (was.value.as_object(), came.value.as_object()) else { return found };
         for (name, value) in golden {
             match (name.as_str(), observed.get(name)) {
                 ("id" | "command" | "success", _) => {}
                 ("error", Some(text)) if !succeeded => self.failure(was, came, value, text, &mut found),
-                ("data", Some(data)) => {
-                    found.extend(Walk::below(self.state, "data").typed(result, value, data))
-                }
+                ("data", Some(data)) => found.extend(Walk::below(self.state, "data").typed(result, value, data)),
                 (_, Some(other)) => found.extend(Walk::below(self.state, name).typed(None, value, other)),
                 (_, None) => {
                     let is_declared = name == "error" || result.is_some();
@@ -224,8 +215,7 @@ impl Answers<'_, '_, '_> {
             }
         }
         for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
-            let is_empty =
-                self.state.rules.spec.edges.empty_data && value.as_object().is_some_and(Map::is_empty);
+            let is_empty = self.state.rules.spec.edges.empty_data && value.as_object().is_some_and(Map::is_empty);
             if !matches!(name.as_str(), "id" | "command" | "success") && !(name == "data" && is_empty) {
                 let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
                 found.push(Difference::new(Weight::Case, name, says));
@@ -289,8 +279,7 @@ impl Answers<'_, '_, '_> {
         }
         match sent.and_then(|sent| sent.command.as_deref()) {
             Some(command) => {
-                let is_own = came.name == command
-                    && (came.id.is_none() || came.id == sent.and_then(|sent| sent.id.clone()));
+                let is_own = came.name == command && (came.id.is_none() || came.id == sent.and_then(|sent| sent.id.clone()));
                 form(rules, |row| matches!(row, Form::OwnNameAndId)).filter(|_| is_own)
             }
             None => form(rules, |row| matches!(row, Form::AnyName)),
@@ -351,14 +340,7 @@ impl Answers<'_, '_, '_> {
     }
 
     /// The texts of two failures.
-    fn failure(
-        &mut self,
-        was: &Frame,
-        came: &Frame,
-        golden: &Value,
-        observed: &Value,
-        found: &mut Vec<Difference>,
-    ) {
+    fn failure(&mut self, was: &Frame, came: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
         let (Value::String(golden), Value::String(observed)) = (golden, observed) else {
             if golden != observed {
                 found.push(Difference::new(Weight::Must, "error", "the text of the failure is no string"));
@@ -411,14 +393,11 @@ impl Answers<'_, '_, '_> {
                 None => difference,
             });
         }
-        match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str))
-        {
+        match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str)) {
             (Some(golden), Some(observed)) => {
                 found.extend(words(self.state, &was.name, &was.name, golden, observed, "error.message"));
             }
-            (_, None) => {
-                found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text"))
-            }
+            (_, None) => found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text")),
             (None, Some(_)) => {}
         }
         if golden.get("data") != observed.get("data") {

@@ -91,12 +91,7 @@ impl<'r> Streams<'r> {
                             continue;
                         }
                         let says = format!("`{name}` came {found} times instead of {expected}");
-                        self.remark(
-                            &was,
-                            &came,
-                            name,
-                            Difference::new(Weight::Case, "", says).allowed(row.name),
-                        );
+                        self.remark(&was, &came, name, Difference::new(Weight::Case, "", says).allowed(row.name));
                         was.retain(|item| item.name != *name);
                         came.retain(|item| item.name != *name);
                     }
@@ -108,12 +103,7 @@ impl<'r> Streams<'r> {
                     };
                     if !was.iter().any(is) && came.iter().any(is) {
                         let says = format!("`{event}` marks {}", kinds.join(", "));
-                        self.remark(
-                            &[],
-                            &came,
-                            event,
-                            Difference::new(Weight::Case, path, says).allowed(row.name),
-                        );
+                        self.remark(&[], &came, event, Difference::new(Weight::Case, path, says).allowed(row.name));
                         came.retain(|item| !is(item));
                     }
                 }
@@ -134,8 +124,7 @@ impl<'r> Streams<'r> {
         let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
         let mut aligned = Aligned::default();
         for at in 0..expected.len().max(found.len()) {
-            let (expected, found) =
-                (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
+            let (expected, found) = (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
             let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
                 strand.iter().map(|at| events::mark(self.rules, &items[*at])).collect()
             };
@@ -179,12 +168,8 @@ impl<'r> Streams<'r> {
             let (check, golden, observed, differences) = match step {
                 Step::Answer(g, o) => {
                     let (was, came) = (&self.golden.answers[g], &self.observed.answers[o]);
-                    let mut answers = Answers {
-                        state: &mut self.state,
-                        golden: self.golden,
-                        observed: self.observed,
-                        refused,
-                    };
+                    let mut answers =
+                        Answers { state: &mut self.state, golden: self.golden, observed: self.observed, refused };
                     let differences = answers.compare(was, came);
                     refused = answers.refused;
                     (checks::ANSWERS, was.record, came.record, differences)
@@ -307,13 +292,7 @@ impl<'r> Streams<'r> {
         }
     }
 
-    fn events_left(
-        &mut self,
-        was: &[Item],
-        came: &[Item],
-        aligned: &Aligned,
-        refused: Option<(usize, &'static str)>,
-    ) {
+    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned, refused: Option<(usize, &'static str)>) {
         for at in &aligned.missing {
             let says = format!("`{}` never came", was[*at].name);
             let mut difference = Difference::new(Weight::Case, "", says);
@@ -321,11 +300,7 @@ impl<'r> Streams<'r> {
                 let _ = from;
                 difference = difference.allowed(allowance);
             }
-            self.findings.frame(
-                checks::EVENTS,
-                Seen { golden: Some(was[*at].record), observed: None },
-                vec![difference],
-            );
+            self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
         }
         let closing = self.closing_events(was);
         for at in &aligned.extra {
@@ -334,18 +309,12 @@ impl<'r> Streams<'r> {
             let of = if is_known { "the recording does not have here" } else { "no document has" };
             let difference = Difference::new(Weight::Case, "", format!("`{}` came, which {of}", item.name));
             let about = self.golden.about(self.observed, item.record);
-            let allowance = closing
-                .as_ref()
-                .filter(|(from, names, _)| about >= *from && names.contains(&item.name.as_str()));
+            let allowance = closing.as_ref().filter(|(from, names, _)| about >= *from && names.contains(&item.name.as_str()));
             let difference = match allowance {
                 Some((_, _, allowance)) => difference.allowed(allowance),
                 None => difference,
             };
-            self.findings.frame(
-                checks::EVENTS,
-                Seen { golden: None, observed: Some(item.record) },
-                vec![difference],
-            );
+            self.findings.frame(checks::EVENTS, Seen { golden: None, observed: Some(item.record) }, vec![difference]);
         }
         for (g, o) in &aligned.moved {
             let seen = Seen { golden: Some(was[*g].record), observed: Some(came[*o].record) };
@@ -371,8 +340,7 @@ impl<'r> Streams<'r> {
         if begun <= count(&|effect| effect == RunEffect::MayEnd) {
             return None;
         }
-        let replaces =
-            |name: &str| self.rules.spec.command(name).is_some_and(|row| row.run == RunRole::Replaces);
+        let replaces = |name: &str| self.rules.spec.command(name).is_some_and(|row| row.run == RunRole::Replaces);
         let command = self.golden.commands().find(|sent| sent.command.as_deref().is_some_and(replaces))?;
         Some((command.record, names.iter().copied().collect(), allowance.name))
     }
@@ -393,11 +361,7 @@ impl<'r> Streams<'r> {
                 Some(allowance) => difference.allowed(allowance.name),
                 None => difference,
             };
-            self.findings.frame(
-                checks::DIALOGS,
-                Seen { golden: Some(dialog.record), observed: None },
-                vec![difference],
-            );
+            self.findings.frame(checks::DIALOGS, Seen { golden: Some(dialog.record), observed: None }, vec![difference]);
         }
         for at in &aligned.extra {
             let dialog = &self.observed.dialogs[*at];
@@ -415,11 +379,8 @@ impl<'r> Streams<'r> {
 
     fn tool_updates(&mut self, refused: Option<(usize, &'static str)>) {
         let (golden, observed) = (&self.golden.events, &self.observed.events);
-        for (golden, observed, difference) in
-            tools::compare(self.rules, golden, observed, &self.state.overlapping)
-        {
-            let behind =
-                |(from, _): &(usize, &str)| observed.is_none() && golden.is_some_and(|record| record > *from);
+        for (golden, observed, difference) in tools::compare(self.rules, golden, observed, &self.state.overlapping) {
+            let behind = |(from, _): &(usize, &str)| observed.is_none() && golden.is_some_and(|record| record > *from);
             let difference = match refused.filter(behind) {
                 Some((_, allowance)) => difference.allowed(allowance),
                 None => difference,
@@ -455,11 +416,7 @@ impl<'r> Streams<'r> {
             }
         }
         for (record, difference) in found.wrong {
-            self.findings.difference(
-                checks::SNAPSHOTS,
-                Seen { golden: None, observed: Some(record) },
-                difference,
-            );
+            self.findings.difference(checks::SNAPSHOTS, Seen { golden: None, observed: Some(record) }, difference);
         }
     }
 

@@ -1,1 +1,77 @@
+//! The report as JUnit XML, for the servers that show the results of tests.
 
+use agentese::types::{CaseVerdict, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::text::told;
+use crate::judge::shows;
+
+/// A suite with a test for each case. What is known to fail and what is not applicable counts as skipped,
+/// what could not be judged as an error; a wrong line of the expected failures is a test of its own.
+///
+/// # Errors
+/// Never for a report.
+pub fn junit(report: &SuiteReport) -> Result<String, quick_junit::SerializeError> {
+    let mut suite = TestSuite::new(format!("{} {}", report.agent, report.dialect));
+    for (name, value) in [
+        ("profile", report.profile.clone()),
+        ("level", report.level.to_string()),
+        ("command", report.command.join(" ")),
+    ] {
+        suite.add_property(Property::new(name, value));
+    }
+    suite.add_test_cases(report.cases.iter().map(|case| test(report, case)));
+    for problem in &report.problems {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(problem.as_str());
+        suite.add_test_case(TestCase::new("expected failures", status));
+    }
+    suite.set_time(std::time::Duration::from_millis(report.ms));
+    let mut whole = Report::new("agentese-conformance");
+    whole.add_test_suite(suite);
+    whole.to_string()
+}
+
+fn test(report: &SuiteReport, case: &ReportCase) -> TestCase {
+    let mut test = TestCase::new(case.name.as_str(), status(report, case));
+    test.set_classname(report.dialect.as_str());
+    if let Some(ms) = case.ms {
+        test.set_time(std::time::Duration::from_millis(ms));
+    }
+    test
+}
+
+fn status(report: &SuiteReport, case: &ReportCase) -> TestCaseStatus {
+    let (mut status, message, details) = match case.verdict {
+        CaseVerdict::Pass | CaseVerdict::Lenient => return TestCaseStatus::success(),
+        CaseVerdict::Fail if case.expected == Some(true) => {
+            let known = case.checks.iter().filter_map(|check| check.known.as_deref()).next();
+            (TestCaseStatus::skipped(), format!("known to fail: {}", known.unwrap_or_default()), None)
+        }
+        CaseVerdict::Fail => {
+            let failed: Vec<&ReportCheck> = failed(report, case).collect();
+            let first = failed.first().and_then(|check| check.says.clone()).unwrap_or_default();
+            let details = failed.iter().map(|check| told(check)).collect::<String>();
+            (TestCaseStatus::non_success(NonSuccessKind::Failure), first, Some(details))
+        }
+        CaseVerdict::Inconclusive => {
+            let reason = case.reason.clone().unwrap_or_default();
+            (TestCaseStatus::non_success(NonSuccessKind::Error), reason, None)
+        }
+        CaseVerdict::NotApplicable => {
+            (TestCaseStatus::skipped(), case.reason.clone().unwrap_or_default(), None)
+        }
+    };
+    status.set_message(message);
+    if let Some(details) = details {
+        status.set_description(details);
+    }
+    status
+}
+
+fn failed<'a>(report: &SuiteReport, case: &'a ReportCase) -> impl Iterator<Item = &'a ReportCheck> {
+    let level = report.level;
+    case.checks.iter().filter(move |check| {
+        check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
+    })
+}

@@ -128,8 +128,7 @@ fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
         judged.case.covers.clone().unwrap_or_default(),
         judged.findings.iter().map(check).collect(),
     );
-    case.reason =
-        judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
+    case.reason = judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
     case.ms = ran.took.map(millis);
     case
 }

@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese::dynamic;
-use agentese::types::{
-    CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport,
-};
+use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport};
 
 use crate::judge::{counts, shows};
 
@@ -52,7 +50,7 @@ fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
     });
     let failed: Vec<&ReportCheck> = failed.collect();
     for check in failed.iter().take(CHECKS) {
-        self::check(out, check);
+        out.push_str(&told(check));
     }
     if failed.len() > CHECKS {
         let _ = writeln!(out, "    … and {} more checks that fail", failed.len() - CHECKS);
@@ -60,19 +58,23 @@ fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
     out.push('\n');
 }
 
-fn check(out: &mut String, check: &ReportCheck) {
+/// A check that does not hold: what differs, the frames before, the frame that was expected, and the one
+/// that came.
+pub(super) fn told(check: &ReportCheck) -> String {
+    let mut out = String::new();
     let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
     let says = check.says.as_deref().unwrap_or_default();
     let _ = writeln!(out, "    {} ({}){path}: {}", check.check, check.level, clip(says));
     for frame in check.before.iter().flatten() {
-        self::frame(out, "        ", frame);
+        self::frame(&mut out, "        ", frame);
     }
     if let Some(frame) = &check.expected {
-        self::frame(out, "expected", frame);
+        self::frame(&mut out, "expected", frame);
     }
     if let Some(frame) = &check.found {
-        self::frame(out, "   found", frame);
+        self::frame(&mut out, "   found", frame);
     }
+    out
 }
 
 fn frame(out: &mut String, label: &str, frame: &ReportFrame) {
@@ -160,7 +162,7 @@ fn summary(out: &mut String, report: &SuiteReport) {
         told.join(", ")
     );
     levels(out, report);
-    covered(out, report);
+    let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
     if report.interrupted == Some(true) {
         out.push_str("The run was interrupted.\n");
     }
@@ -184,9 +186,9 @@ fn levels(out: &mut String, report: &SuiteReport) {
     let _ = writeln!(out, "checks that fail: {}", told.join(", "));
 }
 
-/// What of the dialect stands in cases that passed.
-fn covered(out: &mut String, report: &SuiteReport) {
-    let Ok(spec) = dynamic::spec(&report.dialect) else { return };
+/// How much of the dialect stands in cases that passed.
+pub(super) fn covered(report: &SuiteReport) -> String {
+    let Ok(spec) = dynamic::spec(&report.dialect) else { return String::new() };
     let good = |case: &&ReportCase| matches!(case.verdict, CaseVerdict::Pass | CaseVerdict::Lenient);
     let shown: Vec<&str> =
         report.cases.iter().filter(good).flat_map(|case| case.covers.iter().map(String::as_str)).collect();
@@ -199,10 +201,9 @@ fn covered(out: &mut String, report: &SuiteReport) {
         .iter()
         .filter(|(_, _, names)| !names.is_empty())
         .map(|(kind, plural, names)| {
-            let count =
-                names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
+            let count = names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
             format!("{count} of {} {plural}", names.len())
         })
         .collect();
-    let _ = writeln!(out, "shown by cases that pass: {}", told.join(", "));
+    told.join(", ")
 }

@@ -1,0 +1,81 @@
+//! A case on the page: what its checks say, and what was said.
+
+use std::collections::BTreeSet;
+
+use agentese::types::{CheckOutcome, ReportCase, ReportCheck, ReportFrame};
+use maud::{Markup, html};
+
+use super::frames::{anchor, clip, frames};
+use super::{kind, seconds};
+use crate::recording::Recording;
+
+pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) -> Markup {
+    let (class, word) = kind(case);
+    let told: Vec<&ReportCheck> =
+        case.checks.iter().filter(|check| check.outcome != CheckOutcome::Held).collect();
+    let held = case.checks.len() - told.len();
+    html! {
+        details.case.(class) id={ "case-" (at) } data-covers=(case.covers.join(" ")) {
+            summary {
+                span.badge { (word) }
+                span.what { strong { (case.name) } " " span { (case.title) } }
+                span.facts {
+                    (case.level) @if case.frames > 0 { " · " (case.agreed) "/" (case.frames) " frames" }
+                    @if let Some(ms) = case.ms { " · " (seconds(ms)) }
+                }
+            }
+            div.inside {
+                @if let Some(reason) = &case.reason { p.reason { (reason) } }
+                @for found in &told { (check(at, found)) }
+                @if held > 0 && told.is_empty() { p.reason { "All " (held) " checks hold." } }
+                @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
+                @if let Some(recording) = recording {
+                    h2 { "What was said" }
+                    (frames(at, recording, &blamed(&told)))
+                }
+            }
+        }
+    }
+}
+
+/// The lines that checks blame.
+fn blamed(checks: &[&ReportCheck]) -> BTreeSet<u64> {
+    let failed = checks.iter().filter(|check| check.outcome == CheckOutcome::Failed);
+    failed.filter_map(|check| check.found.as_ref().map(|frame| frame.record)).collect()
+}
+
+fn check(at: usize, check: &ReportCheck) -> Markup {
+    let class = match check.outcome {
+        CheckOutcome::Allowed => "allowed",
+        CheckOutcome::Unclear => "unclear",
+        _ if check.known.is_some() => "expected",
+        _ => "failed",
+    };
+    html! {
+        div.check.(class) {
+            p {
+                span.name { (check.check) } " " span.level { (check.level) }
+                @if let Some(allowance) = &check.allowance { " allowed: " (allowance) }
+                @if let Some(path) = &check.path { " at " code { (path) } }
+                @if let Some(says) = &check.says { ": " (says) }
+            }
+            @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
+            div.pair {
+                @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame)) }
+                @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame)) }
+            }
+        }
+    }
+}
+
+fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame) -> Markup {
+    html! {
+        span {
+            @match of {
+                Some(at) => { a href={ "#" (anchor(at, frame.record)) } { (label) } }
+                None => { (label) }
+            }
+        }
+        pre.(class) { (clip(&frame.line)) }
+    }
+}

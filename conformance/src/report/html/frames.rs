@@ -1,0 +1,102 @@
+//! What was said, in order, both ways.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use agentese::types::{Direction, TranscriptControl, TranscriptLine, TranscriptRecord};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::recording::Recording;
+
+/// How much of a line the page has, in characters.
+const LONGEST: usize = 20_000;
+/// How much of a line is shown before it is opened.
+const PREVIEW: usize = 300;
+/// Members that say what a frame is, as far as it has them.
+const HEAD: [&str; 4] = ["type", "method", "command", "id"];
+
+/// The anchor of a line.
+pub(super) fn anchor(case: usize, record: u64) -> String {
+    format!("case-{case}-{record}")
+}
+
+/// A text of limited length.
+pub(super) fn clip(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}… ({} bytes)", &text[..end], text.len())),
+    }
+}
+
+/// The lines, and what happened beside them.
+pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>) -> Markup {
+    // Notes have no number: transcripts that are compared do not have them.
+    let mut next = 0;
+    let mut number = || {
+        next += 1;
+        next - 1
+    };
+    html! {
+        div.frames {
+            @for record in &recording.records {
+                @match record {
+                    TranscriptRecord::Header(_) => {}
+                    TranscriptRecord::Line(line) => { (self::line(case, number(), line, blamed)) }
+                    TranscriptRecord::Control(control) => { ({ number(); self::control(control) }) }
+                    TranscriptRecord::Note(note) => { (beside(note.t.as_ref(), &note.line)) }
+                }
+            }
+        }
+    }
+}
+
+fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>) -> Markup {
+    let text = line.line.as_deref().unwrap_or_default();
+    let (class, way) = match line.dir {
+        Direction::C2s => ("c2s", "→"),
+        Direction::S2c => ("s2c", "←"),
+    };
+    let says = match line.dir {
+        Direction::C2s => "to the agent",
+        Direction::S2c => "from the agent",
+    };
+    let preview: String = text.chars().take(PREVIEW).collect();
+    html! {
+        details.frame.(class).bad[blamed.contains(&number)] id=(anchor(case, number)) {
+            summary {
+                (time(line.t.as_ref()))
+                span.way title=(says) { (way) }
+                span.line { @if let Some(head) = head(text) { b { (head) } " " } span { (preview) } }
+            }
+            pre { (clip(text)) }
+        }
+    }
+}
+
+/// What a frame is, in a few words.
+fn head(text: &str) -> Option<String> {
+    let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
+    let words = HEAD.iter().filter_map(|name| members.get(*name)).filter_map(|value| match value {
+        Value::String(text) => Some(text.chars().take(60).collect()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    words.reduce(|all: String, word| format!("{all} {word}"))
+}
+
+fn control(control: &TranscriptControl) -> Markup {
+    let code = control.code.as_option().map(|code| format!(" {code}")).unwrap_or_default();
+    let text = control.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    let stderr = control.stderr.as_option().map(|text| text.trim()).filter(|text| !text.is_empty());
+    let stderr = stderr.map(|text| format!("\n{text}")).unwrap_or_default();
+    beside(control.t.as_ref(), &format!("{}{code}{text}{stderr}", control.event))
+}
+
+fn beside(t: Option<&serde_json::Number>, text: &str) -> Markup {
+    html! { div.beside { (time(t)) span {} span { (clip(text)) } } }
+}
+
+fn time(t: Option<&serde_json::Number>) -> Markup {
+    html! { time { @if let Some(t) = t { (t) " ms" } } }
+}

@@ -1,0 +1,152 @@
+//! The report as one page: no network, no other file, readable without its script.
+
+mod case;
+mod frames;
+
+use std::sync::LazyLock;
+
+use agentese::types::{CaseVerdict, ReportCase, SuiteReport};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+
+use super::Report;
+use super::text::covered;
+
+const STYLE: &str = include_str!("assets/page.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+
+/// The colours. The style sheet knows the ids.
+const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
+
+/// Nothing is loaded and nothing runs but the style and the script of this file, which are named by their hashes.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+});
+
+/// What the page calls the outcome of a case: the class, the word, the id of its filter.
+fn kind(case: &ReportCase) -> (&'static str, &'static str) {
+    match case.verdict {
+        CaseVerdict::Pass => ("pass", "pass"),
+        CaseVerdict::Lenient => ("lenient", "lenient"),
+        CaseVerdict::Fail if case.expected == Some(true) => ("known", "known to fail"),
+        CaseVerdict::Fail => ("fail", "fail"),
+        CaseVerdict::Inconclusive => ("unsure", "inconclusive"),
+        CaseVerdict::NotApplicable => ("none", "not applicable"),
+    }
+}
+
+/// The page.
+pub fn html(report: &Report) -> String {
+    let data = &report.data;
+    let title = format!("{} and {}", data.agent, data.dialect);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(*POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                meta name="robots" content="noindex";
+                meta name="generator" content={ "agentese-conformance " (data.suite) };
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @for (id, _) in THEMES { input type="radio" name="theme" id=(id) checked[id == "theme-auto"]; }
+                @for (class, word, _) in views(data) {
+                    input type="radio" name="view" id={ "view-" (class) } aria-label={ "Show: " (word) } checked[class == "all"];
+                }
+                div.page {
+                    (heading(data))
+                    main {
+                        (bar(data))
+                        div.cases {
+                            @for (at, (case, recording)) in data.cases.iter().zip(&report.recordings).enumerate() {
+                                (case::case(at, case, recording.as_ref()))
+                            }
+                            p.nothing #nothing hidden { "No case is like that." }
+                        }
+                    }
+                    footer { "agentese-conformance " (data.suite) ", profile " (data.profile) "." }
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What can be looked at: the class, the word, how many cases.
+fn views(data: &SuiteReport) -> Vec<(&'static str, &'static str, usize)> {
+    let words = [
+        ("all", "all"),
+        ("fail", "fail"),
+        ("known", "known to fail"),
+        ("lenient", "lenient"),
+        ("pass", "pass"),
+        ("unsure", "inconclusive"),
+        ("none", "not applicable"),
+    ];
+    let count = |class| data.cases.iter().filter(|case| class == "all" || kind(case).0 == class).count();
+    words.into_iter().map(|(class, word)| (class, word, count(class))).collect()
+}
+
+fn heading(data: &SuiteReport) -> Markup {
+    let (class, sum) = match data.exit_code {
+        0 => ("good", "as expected"),
+        1 => ("bad", "not as expected"),
+        _ => ("unsure", "not judged"),
+    };
+    html! {
+        header {
+            h1 { (data.agent) " and " (data.dialect) ": " span.sum.(class) { (sum) } }
+            p.place {
+                (data.cases.len()) " cases in " (seconds(data.ms)) ", checks from the level " code { (data.level) }
+                " on. " code { (data.command.join(" ")) }
+                @if data.interrupted == Some(true) { " The run was interrupted." }
+            }
+            p.covers { "Shown by cases that pass: " (covered(data)) "." }
+            @if !data.problems.is_empty() {
+                div.problems { @for problem in &data.problems { p { (problem) } } }
+            }
+        }
+    }
+}
+
+fn bar(data: &SuiteReport) -> Markup {
+    html! {
+        div.bar {
+            @for (class, word, count) in views(data) {
+                @if count > 0 || class == "fail" { label for={ "view-" (class) } { (word) " " b { (count) } } }
+            }
+            input.search #search type="search" placeholder="name or what is covered" aria-label="Search" hidden;
+            div.theme { @for (id, name) in THEMES { label for=(id) title={ "Colours: " (name) } { (name) } } }
+        }
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{:.1} s", ms as f64 / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Either would end its element early.
+    #[test]
+    fn style_and_script_stay_in_their_elements() {
+        assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains('\r') && !SCRIPT.contains('\r'), "browsers hash after they changed line ends");
+        assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+    }
+}

@@ -1,0 +1,3 @@
+//! Judging, runs, reports.
+
+mod goldens;
