@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use agentese::types::Scenario;
 use serde_json::{Value, json};
 
 use super::trial::Base;
@@ -89,13 +90,31 @@ impl Outcome {
         tried && defects.percent() >= CAUGHT && neutral.right == neutral.tried
     }
 
-    fn add(&mut self, other: Outcome) {
+    pub(super) fn add(&mut self, other: Outcome) {
         for (all, more) in [(&mut self.defects, other.defects), (&mut self.neutral, other.neutral)] {
             for (name, count) in more {
                 all.entry(name).or_default().add(count);
             }
         }
         self.wrong.extend(other.wrong);
+    }
+
+    /// Counts a defect that was tried; `wrong` where it was missed.
+    pub(super) fn count_defect(&mut self, name: &'static str, wrong: Option<Wrong>) {
+        count(&mut self.defects, name, wrong.is_none());
+        self.wrong.extend(wrong);
+    }
+
+    /// Counts a neutral change that was tried; `fault` where it was noticed.
+    pub(super) fn count_neutral(&mut self, name: &'static str, case: &Scenario, fault: Option<&str>) {
+        count(&mut self.neutral, name, fault.is_none());
+        self.wrong.extend(fault.map(|fault| Wrong {
+            name,
+            case: case.name.clone(),
+            place: String::new(),
+            before: String::new(),
+            after: fault.to_owned(),
+        }));
     }
 
     /// As JSON, for programs.
@@ -211,23 +230,11 @@ fn made(suite: &Suite, trial: &Trial<'_>, outcome: &mut Outcome) -> Result<(), S
     match trial {
         Trial::Defect(base, application) => {
             let caught = !base.defect(suite, application)?.is_empty();
-            count(&mut outcome.defects, application.mutator, caught);
-            if !caught {
-                outcome.wrong.push(missed(base, application));
-            }
+            outcome.count_defect(application.mutator, (!caught).then(|| missed(base, application)));
         }
         Trial::Neutral(base, neutral, seed) => {
             let Some(faults) = base.neutral(suite, neutral, *seed)? else { return Ok(()) };
-            count(&mut outcome.neutral, neutral.name, faults.is_empty());
-            if let Some(fault) = faults.into_iter().next() {
-                outcome.wrong.push(Wrong {
-                    name: neutral.name,
-                    case: base.case.name.clone(),
-                    place: format!("seed {seed}"),
-                    before: String::new(),
-                    after: fault,
-                });
-            }
+            outcome.count_neutral(neutral.name, &base.case, faults.first().map(String::as_str));
         }
     }
     Ok(())

@@ -12,6 +12,7 @@
 pub mod change;
 pub mod experiment;
 mod knowledge;
+pub mod live;
 mod mutators;
 mod neutral;
 pub mod place;

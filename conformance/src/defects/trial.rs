@@ -116,6 +116,11 @@ impl Base {
         faults
     }
 
+    /// Whether that fails as it is.
+    pub fn fails(&self, fault: &str) -> bool {
+        self.faults.contains(fault)
+    }
+
     /// Judges what was said with a defect. Gives what fails now and did not before; empty: it was missed.
     ///
     /// # Errors
