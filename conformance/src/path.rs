@@ -19,7 +19,9 @@ mod tests {
     #[test]
     fn paths_lead_through_objects_and_arrays() {
         let value = json!({"a": [{"b": 1}, null]});
-        for (path, wanted) in [("a.0.b", Some(json!(1))), ("a.1", Some(json!(null))), ("a.2", None), ("a.b", None)] {
+        for (path, wanted) in
+            [("a.0.b", Some(json!(1))), ("a.1", Some(json!(null))), ("a.2", None), ("a.b", None)]
+        {
             assert_eq!(at(&value, path), wanted.as_ref(), "{path}");
         }
     }

@@ -1,5 +1,6 @@
 //! What happened while a case was played or a session recorded, as it is written to a file.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -70,7 +71,7 @@ impl Recorder {
     /// The bytes of a line came from the agent; `eol` as in [`received`](Self::received).
     pub fn received_bytes(&self, line: &[u8], eol: Option<&str>) {
         let text = String::from_utf8_lossy(line);
-        if matches!(text, std::borrow::Cow::Owned(_)) {
+        if matches!(text, Cow::Owned(_)) {
             self.control(NOT_UTF8, None);
         }
         self.received(&text, eol);
@@ -209,7 +210,7 @@ impl Recording {
         out.push('\n');
         for record in &self.records {
             let line = match record {
-                TranscriptRecord::Line(line) => serde_json::to_string(&in_parts(line)),
+                TranscriptRecord::Line(line) => serde_json::to_string(in_parts(line).as_ref()),
                 other => serde_json::to_string(other),
             };
             out.push_str(&line.unwrap_or_default());
@@ -246,35 +247,56 @@ impl Recording {
 }
 
 /// A long line with its runs written as such, or the line as it is.
-fn in_parts(line: &TranscriptLine) -> TranscriptLine {
-    let Some(text) = line.line.as_ref().filter(|text| text.len() >= LONG_LINE) else { return line.clone() };
+fn in_parts(line: &TranscriptLine) -> Cow<'_, TranscriptLine> {
+    let Some(parts) = line.line.as_deref().and_then(parts) else { return Cow::Borrowed(line) };
+    let mut shorter = TranscriptLine::new(line.dir);
+    shorter.t = line.t.clone();
+    shorter.eol = line.eol.clone();
+    shorter.line_parts = Some(parts);
+    Cow::Owned(shorter)
+}
+
+/// The parts of a long line; none where it is short or has no long runs.
+pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
+    if text.len() < LONG_LINE {
+        return None;
+    }
     let mut parts: Vec<LinePart> = Vec::new();
-    let mut plain = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let mut count = 1;
-        while characters.next_if_eq(&character).is_some() {
-            count += 1;
+    let mut plain = 0;
+    let mut at = 0;
+    while let Some(character) = text[at..].chars().next() {
+        let end = at + run(&text.as_bytes()[at..], character);
+        let count = (end - at) / character.len_utf8();
+        if count >= LONG_RUN {
+            if plain < at {
+                parts.push(LinePart::Text(text[plain..at].to_owned()));
+            }
+            parts.push(LinePart::Repeat(LineRepeat::new(character.to_string(), count as u64)));
+            plain = end;
         }
-        if count < LONG_RUN {
-            plain.extend(std::iter::repeat_n(character, count));
-            continue;
-        }
-        if !plain.is_empty() {
-            parts.push(LinePart::Text(std::mem::take(&mut plain)));
-        }
-        parts.push(LinePart::Repeat(LineRepeat::new(character.to_string(), count as u64)));
+        at = end;
     }
     if parts.is_empty() {
-        return line.clone();
+        return None;
     }
-    if !plain.is_empty() {
-        parts.push(LinePart::Text(plain));
+    if plain < text.len() {
+        parts.push(LinePart::Text(text[plain..].to_owned()));
     }
-    let mut line = line.clone();
-    line.line = None;
-    line.line_parts = Some(parts);
-    line
+    Some(parts)
+}
+
+/// How many bytes of a text are its first character over and over. Lines of 64 MiB come here, so blocks are
+/// compared first: one that is the same as itself a character further on is of that character alone.
+fn run(text: &[u8], character: char) -> usize {
+    /// A multiple of every character's length.
+    const BLOCK: usize = 12 * 256;
+    let width = character.len_utf8();
+    let mut end = width;
+    while text.len() >= end + BLOCK && text[end - width..end - width + BLOCK] == text[end..end + BLOCK] {
+        end += BLOCK;
+    }
+    let (one, rest) = (&text[..width], &text[end..]);
+    end + rest.chunks(width).take_while(|chunk| *chunk == one).count() * width
 }
 
 #[cfg(test)]
@@ -304,6 +326,20 @@ mod tests {
                 (text(""), None),
             ]
         );
+    }
+
+    #[test]
+    fn runs_end_where_they_end() {
+        for character in ['x', '\u{e9}', '\u{20ac}', '\u{1f600}'] {
+            for count in [1, 2, 1024, 3071, 3072, 3073, 20_000] {
+                let text = format!("{}y{character}", character.to_string().repeat(count));
+                assert_eq!(
+                    run(text.as_bytes(), character),
+                    count * character.len_utf8(),
+                    "{character} {count}"
+                );
+            }
+        }
     }
 
     #[test]

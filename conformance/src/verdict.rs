@@ -1,6 +1,10 @@
 //! What is said of an agent: checks, their findings, and the verdict on a case.
 
+mod render;
+
 use agentese::types::{CheckLevel, Direction};
+
+pub use render::render;
 
 /// What is said of a case as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use agentese::types::{Scenario, ScenarioStep};
-use agentese_conformance::Suite;
+use agentese::types::{CheckLevel, Scenario, ScenarioStep};
 use agentese_conformance::pattern::Pattern;
+use agentese_conformance::player::needs;
 use agentese_conformance::transcript::Record;
+use agentese_conformance::{Suite, expectations};
 use agentese_protocol::Index;
 use regex::Regex;
 use serde_json::Value;
@@ -22,6 +23,26 @@ const EDGES: &[&str] = &[
     "partial_line",
     "long_line",
     "signal",
+    "unicode_separators",
+    "crlf",
+    "split_character",
+    "two_objects",
+    "interleaved_writes",
+    "slow_reader",
+];
+
+/// Cases that were written by hand for framing alone. They have no golden transcript but say what they expect.
+const FRAMING: &[&str] = &[
+    "framing-u2028",
+    "framing-crlf",
+    "framing-split-utf8",
+    "framing-bom",
+    "framing-blank-lines",
+    "framing-two-objects",
+    "framing-64-mib-line",
+    "framing-no-newline-at-end",
+    "framing-interleaved-writes",
+    "framing-slow-reader",
 ];
 
 /// What no case shows, and why that is. Pisces speaks omp, and omp's cases are its cases too.
@@ -121,13 +142,16 @@ fn cases_cover_what_they_say() {
         for case in suite.cases(&dialect).unwrap() {
             let sent: String = case.steps.iter().map(said).collect();
             let golden = suite.golden(&dialect, &case.name).unwrap();
-            let Some(golden) = golden else {
-                // Nothing can be shown without one.
+            // What the case expects in its own words is shown as well as what was recorded.
+            let expected = serde_json::to_string(&case.expect.clone().unwrap_or_default()).unwrap();
+            if golden.is_none() && case.expect.is_none() {
+                // Nothing can be shown without either.
                 assert_eq!(case.covers.unwrap_or_default(), [""; 0], "{dialect}/{}", case.name);
                 continue;
-            };
+            }
+            let lines = golden.iter().flat_map(|golden| golden.received());
             let received: String =
-                golden.received().map(|line| line.as_str().replace(' ', "") + "\n").collect();
+                lines.map(|line| line.as_str().replace(' ', "") + "\n").chain([expected]).collect();
             for covers in case.covers.iter().flatten() {
                 let place = format!("{dialect}/{}: {covers}", case.name);
                 let (kind, name) = covers.split_once(' ').unwrap();
@@ -175,6 +199,50 @@ fn cases_are_named_after_their_files_and_can_be_played() {
         }
     }
     assert!(count > 250, "{count}");
+}
+
+/// A case without a golden transcript says what it expects, under names that are there once.
+#[test]
+fn expectations_are_patterns_and_have_names_of_their_own() {
+    let suite = Suite::embedded();
+    let mut count = 0;
+    for dialect in suite.dialects() {
+        for case in suite.cases(&dialect).unwrap() {
+            let mut names = BTreeSet::new();
+            for expectation in case.expect.iter().flatten() {
+                let name = expectations::name(expectation);
+                let place = format!("{dialect}/{}: {name}", case.name);
+                expectations::prove(expectation).unwrap_or_else(|error| panic!("{place}: {error}"));
+                assert!(names.insert(name), "{place} is there twice");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn framing_has_its_ten_cases_in_every_dialect() {
+    let suite = Suite::embedded();
+    for dialect in suite.dialects() {
+        for name in FRAMING {
+            let case = suite.case(&dialect, name).unwrap();
+            let musts = case.expect.iter().flatten().count();
+            assert!(musts > 0 && case.level == Some(CheckLevel::Must), "{dialect}/{name}");
+        }
+    }
+}
+
+/// What a profile may claim not to have is something that a case needs: else the claim says nothing.
+#[test]
+fn every_need_is_that_of_a_case() {
+    let suite = Suite::embedded();
+    let cases = suite.dialects().into_iter().flat_map(|dialect| suite.cases(&dialect).unwrap());
+    let needed: BTreeSet<String> = cases.flat_map(|case| needs(&case)).map(|need| need.to_string()).collect();
+    let schema: Value = serde_json::from_str(agentese::schema::format("scenario").unwrap()).unwrap();
+    let declared = schema["$defs"]["CaseNeed"]["examples"].as_array().unwrap();
+    let declared = declared.iter().filter_map(Value::as_str);
+    assert_eq!(needed, declared.map(str::to_owned).collect());
 }
 
 /// What the client of a golden transcript said is what the case says, so that one is of the other.

@@ -100,7 +100,7 @@ impl Run {
             stop: stop.clone(),
         };
         let begin = Instant::now();
-        let ran = self.play(suite, &profile, &cases, &options).await;
+        let ran = self.play(suite, &profile, &cases, options).await;
         let facts = Facts {
             profile: &profile,
             command: command(&profile, &self.command),
@@ -120,15 +120,19 @@ impl Run {
         suite: &Suite,
         profile: &Profile,
         cases: &[agentese::types::Scenario],
-        options: &RunOptions,
+        mut options: RunOptions,
     ) -> Vec<Ran> {
-        match probe(profile, options).await {
+        match probe(profile, &options).await {
             Probe::No(reason) => return none_played(cases, &reason),
-            Probe::Speaks(Some(remark)) => eprintln!("note: {remark}"),
-            Probe::Speaks(None) => {}
+            Probe::Speaks { remark, slowness } => {
+                if let Some(remark) = remark {
+                    eprintln!("note: {remark}");
+                }
+                options.patience *= slowness;
+            }
         }
         let mut teller = Teller::new(cases.len(), self.level);
-        let ran = run(suite, profile, cases, options, &mut |progress| teller.tell(progress)).await;
+        let ran = run(suite, profile, cases, &options, &mut |progress| teller.tell(progress)).await;
         teller.end();
         ran
     }
@@ -142,7 +146,11 @@ impl Run {
         let profile = suite.profile(name)?;
         if let Some(dialect) = &self.dialect {
             let wanted = agentese::dynamic::spec(dialect)?.id();
-            anyhow::ensure!(wanted == profile.dialect, "the profile {name} is of {}, not {wanted}", profile.dialect);
+            anyhow::ensure!(
+                wanted == profile.dialect,
+                "the profile {name} is of {}, not {wanted}",
+                profile.dialect
+            );
         }
         Ok(profile)
     }
@@ -191,8 +199,7 @@ fn command(profile: &Profile, given: &[String]) -> Vec<String> {
 fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     tokio::spawn(async move {
         loop {
             tokio::select! {

@@ -65,13 +65,14 @@ fn exit(wanted: i64, says: &str, transcript: &Transcript) -> Outcome {
         Record::Control(control) => control.event.strip_prefix("signal "),
         _ => None,
     });
-    let failed = |what: String| {
-        Outcome::Failed(Mismatch { says: format!("{says}: {what}"), ..Mismatch::default() })
-    };
+    let failed =
+        |what: String| Outcome::Failed(Mismatch { says: format!("{says}: {what}"), ..Mismatch::default() });
     match (ends.last().flatten(), signals.last()) {
         (Some(code), _) if code == wanted => Outcome::Held,
         (Some(code), None) => failed(format!("the exit code is {code}, not {wanted}")),
-        (Some(code), Some(signal)) => failed(format!("the exit code is {code}, not {wanted}, after {signal}")),
+        (Some(code), Some(signal)) => {
+            failed(format!("the exit code is {code}, not {wanted}, after {signal}"))
+        }
         (None, _) => Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
     }
 }

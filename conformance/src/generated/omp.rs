@@ -448,6 +448,9 @@ pub static TABLES: Tables = Tables {
             "message.toolCallId",
             "message.customType",
         ],
+        fine_marks: &[
+            "message.content",
+        ],
         strands: &[],
         dialog_marks: &[
             "title",
@@ -696,6 +699,13 @@ pub static TABLES: Tables = Tables {
                             "thinkingLevel",
                         ],
                     ),
+                },
+                Allowance {
+                    name: "file-untouched",
+                    holds: InCases,
+                    says: "a file that was refused as a session is as it was",
+                    reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
+                    form: Bounded,
                 },
                 Allowance {
                     name: "closing-events",

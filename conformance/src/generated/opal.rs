@@ -203,6 +203,7 @@ pub static TABLES: Tables = Tables {
             "inner.type",
             "inner.call_id",
         ],
+        fine_marks: &[],
         strands: &[
             "session_id",
             "sub_session_id",
@@ -280,21 +281,28 @@ pub static TABLES: Tables = Tables {
                     reason: "the document lists none",
                     form: OtherEntries(
                         &[
-                            (
-                                "*",
-                                "models",
-                                &[
+                            Entries {
+                                member: "models",
+                                marks: &[
                                     "provider",
                                     "id",
                                 ],
-                            ),
-                            (
-                                "*",
-                                "providers",
-                                &[
+                                free: &[
+                                    "name",
+                                    "supports_thinking",
+                                    "thinking_levels",
+                                ],
+                            },
+                            Entries {
+                                member: "providers",
+                                marks: &[
                                     "id",
                                 ],
-                            ),
+                                free: &[
+                                    "name",
+                                    "env_var",
+                                ],
+                            },
                         ],
                     ),
                 },

@@ -105,6 +105,7 @@ pub static TABLES: Tables = Tables {
             "tool_call.id",
             "tool_result.id",
         ],
+        fine_marks: &[],
         strands: &[],
         dialog_marks: &[],
         slips: &[],

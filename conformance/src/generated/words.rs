@@ -151,6 +151,17 @@ pub enum Holds {
     InCases,
 }
 
+/// A list of which other entries may be listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Entries {
+    /// The member that is the list.
+    pub member: &'static str,
+    /// The members by which an entry is found.
+    pub marks: &'static [&'static str],
+    /// Members of an entry that may differ.
+    pub free: &'static [&'static str],
+}
+
 /// Record and member.
 pub type MemberOf = (&'static str, &'static str);
 
@@ -183,8 +194,9 @@ pub enum Form {
     /// Record, member: a string in place of an array of blocks with the same text, which stands in that member
     /// of the blocks.
     StringForBlocks(&'static [(&'static str, &'static str, &'static str)]),
-    /// Lists whose elements are found by their marks: others may be listed.
-    OtherEntries(&'static [(&'static str, &'static str, &'static [&'static str])]),
+    /// Lists whose elements are found by their marks: others may be listed, and some members of those that both
+    /// have may differ.
+    OtherEntries(&'static [Entries]),
     /// A session file in another folder, or with another scheme of names.
     OtherFolder,
     /// What a [`Wording`] names.
@@ -240,6 +252,10 @@ pub struct Allowance {
     pub form: Form,
 }
 
+/// Placeholders of documented failures that stand for words of the agent's own. Others stand for something of
+/// the request.
+pub const OWN_WORDS: &[&str] = &["reason", "remedy"];
+
 /// What a comparison has to know of a dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct Matching {
@@ -251,6 +267,8 @@ pub struct Matching {
     pub tokens: &'static [Token],
     /// What tells events of one type apart.
     pub marks: &'static [&'static str],
+    /// What tells them apart further, where some of them are missing for a reason.
+    pub fine_marks: &'static [&'static str],
     /// Events that differ in one of these are in no order to each other.
     pub strands: &'static [&'static str],
     /// What tells dialogs of one method apart: the first of these that is there.

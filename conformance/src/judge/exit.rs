@@ -22,12 +22,15 @@ struct End {
 
 /// How the agent ends, as far as comparing with the golden transcript does not tell: it has ended when it
 /// has to, and a signal that nobody sent is a crash. Where there is no golden transcript, it ends by itself.
-pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Option<Finding> {
+pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| end(case, golden));
-    let finding = |level, outcome| Some(Finding { check: "end".to_owned(), level, outcome });
+    let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
     let level = case.level.unwrap_or(CheckLevel::Should);
     let Some(came) = end(case, observed) else {
-        return finding(level, Outcome::Unclear("the transcript does not say how the agent ended".to_owned()));
+        return finding(
+            level,
+            Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
+        );
     };
     if crashed(came) && !wanted.is_some_and(crashed) {
         let signal = came.code.map_or(0, |code| -code);

@@ -18,8 +18,8 @@ use crate::verdict::{Finding, Outcome};
 enum Fault {
     /// It is no frame of the dialect.
     NoFrame(String),
-    /// It is an event that the dialect does not have.
-    UnknownEvent(String),
+    /// It is an event or a dialog that the dialect does not have.
+    Unknown(String),
 }
 
 /// Looks at a line. The map has the commands that answers belong to, by their ids.
@@ -34,8 +34,8 @@ const DIALECTS: [(&Spec, Check); 5] = [
     (opal::Opal::SPEC, fault::<opal::Opal>),
 ];
 
-/// The first frame that the dialect does not declare fails the check; how many there are is said. Events
-/// that the golden transcript has may come although the document does not name them.
+/// The first frame that the dialect does not declare fails the check; how many there are is said. What
+/// the golden transcript has may come although the document does not name it.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let outcome = match DIALECTS.iter().find(|(spec, _)| spec.id() == dialect) {
         None => Outcome::Unclear(format!("the dialect {dialect} is not known")),
@@ -50,14 +50,14 @@ fn outcome(spec: &Spec, check: Check, golden: Option<&Transcript>, observed: &Tr
         .unwrap_or_default()
         .into_iter()
         .filter_map(|(_, fault)| match fault {
-            Fault::UnknownEvent(name) => Some(name),
+            Fault::Unknown(name) => Some(name),
             Fault::NoFrame(_) => None,
         })
         .collect();
     let told = |(at, fault)| match fault {
         Fault::NoFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
-        Fault::UnknownEvent(name) if known.contains(&name) => None,
-        Fault::UnknownEvent(name) => Some((at, format!("`{name}` is no event of {}", spec.id()))),
+        Fault::Unknown(name) if known.contains(&name) => None,
+        Fault::Unknown(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
     };
     let faults: Vec<(usize, String)> = faults(check, observed).into_iter().filter_map(told).collect();
     let more = match faults.len() {
@@ -103,9 +103,11 @@ fn fault<D: Dialect>(line: &FrameText, asked: &HashMap<String, String>) -> Optio
     match ServerFrame::<D>::decode(line, |id| asked.get(&id.to_string()).cloned()) {
         Err(error) => Some(Fault::NoFrame(error.to_string())),
         Ok(ServerFrame::Event(event)) if !event.is_known() => {
-            Some(Fault::UnknownEvent(event.event_type().to_owned()))
+            Some(Fault::Unknown(event.event_type().to_owned()))
         }
-        Ok(ServerFrame::UnknownDialog(_)) => Some(Fault::NoFrame("a dialog that is not declared".to_owned())),
+        Ok(ServerFrame::UnknownDialog(members)) => {
+            Some(Fault::Unknown(members.get("method").and_then(Value::as_str).unwrap_or_default().to_owned()))
+        }
         Ok(_) => None,
     }
 }

@@ -14,6 +14,7 @@ use agentese::types::{CheckLevel, Profile, Scenario};
 
 use crate::Transcript;
 use crate::expectations;
+use crate::matching::checks::EXIT;
 use crate::matching::{Comparison, Rules, compare};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
@@ -84,7 +85,7 @@ pub fn judge(
     let golden = suite.golden(&case.dialect, &case.name)?;
     let level = case.level.unwrap_or(CheckLevel::Should);
     let mut findings = vec![scenario::scenario(level, played, &observed)];
-    let (mut frames, mut agreed) = (0, 0);
+    let (mut frames, mut agreed, mut ended) = (0, 0, false);
     match (&golden, Rules::of(&case.dialect)) {
         (Some(golden), Some(rules)) => {
             let alternatives: Vec<_> = suite.alternative(&case.dialect, &case.name)?.into_iter().collect();
@@ -93,11 +94,15 @@ pub fn judge(
                 Comparison { golden, alternatives: &alternatives, observed: &observed, case, same_agent };
             let compared = compare(rules, &comparison);
             findings.extend(compared.findings.into_iter().filter(|finding| !is_told(finding, played)));
+            // What is allowed of the end of a process, or wrong with it, is told once.
+            ended = findings.iter().any(|finding| finding.check == EXIT && finding.outcome != Outcome::Held);
             (frames, agreed) = (compared.frames, compared.agreed);
         }
         _ => findings.push(lines::noise(level, &observed)),
     }
-    findings.extend(exit::exit(case, golden.as_ref(), &observed));
+    if !ended {
+        findings.push(exit::exit(case, golden.as_ref(), &observed));
+    }
     findings.extend(expectations::check(case, &observed));
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
     findings.push(lines::lines(&played.recording));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use agentese::spec::{Framing, RunRole};
+use agentese::spec::{Framing, RunEffect, RunRole};
 use serde_json::{Map, Value};
 
 use super::align::align;
@@ -40,8 +40,7 @@ pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a S
     }
     let answered: HashSet<&String> = reading.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
     let before = reading.sent.iter().take(reading.sent_before(answer.record)).rev();
-    let is_answer = |sent: &&Sent| sent.value.is_some() && sent.command.is_none() && sent.id.is_some();
-    before.filter(|sent| !is_answer(sent)).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
+    before.filter(|sent| !sent.is_answer).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
 fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
@@ -61,10 +60,13 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
         for at in came {
             // A failure of a command whose recorded failure has no id.
             let asked = golden.by_id(id).map(|sent| sent.record);
-            let place = nameless.iter().position(|was| {
+            let behind = |was: &usize| {
                 let was = &golden.answers[*was];
                 !is_success(was) && asked.is_some_and(|asked| asked < was.record)
-            });
+            };
+            let answers = |was: &usize| sent(golden, &golden.answers[*was]).map(|sent| sent.record) == asked;
+            let place = nameless.iter().position(|was| behind(was) && answers(was));
+            let place = place.or_else(|| nameless.iter().position(behind));
             match place.filter(|_| !is_success(&observed.answers[*at])) {
                 Some(place) => paired.pairs.push((nameless.remove(place), *at)),
                 None => paired.extra.push(*at),
@@ -114,8 +116,13 @@ fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize],
     let aligned = align(&mark(golden, was), &mark(observed, came));
     let pairs = aligned.pairs.into_iter().chain(aligned.moved);
     paired.pairs.extend(pairs.map(|(first, second)| (was[first], came[second])));
-    paired.missing.extend(aligned.missing.into_iter().map(|at| was[at]));
-    paired.extra.extend(aligned.extra.into_iter().map(|at| came[at]));
+    // Failures that name themselves otherwise belong together by their order.
+    let (mut missing, mut extra) = (aligned.missing, aligned.extra);
+    if missing.len() == extra.len() {
+        paired.pairs.extend(missing.drain(..).zip(extra.drain(..)).map(|(first, second)| (was[first], came[second])));
+    }
+    paired.missing.extend(missing.into_iter().map(|at| was[at]));
+    paired.extra.extend(extra.into_iter().map(|at| came[at]));
 }
 
 /// A command that was answered with a failure and a success. True where that is what was paired.
@@ -136,7 +143,12 @@ fn both_ways(
     let (failure, success) = if is_success(answers.0) { (second, first) } else { (first, second) };
     match *came {
         [only] if !is_success(&observed.answers[only]) => {
-            let is = |row: &Form| matches!(row, Form::OneAnswer | Form::AcknowledgedFirst);
+            let is_busy = sent(golden, answers.0).is_some_and(|sent| is_busy(rules, golden, sent.record));
+            let is = |row: &Form| match row {
+                Form::OneAnswer => true,
+                Form::AcknowledgedFirst => is_busy,
+                _ => false,
+            };
             let Some(allowance) = form(rules, is) else { return false };
             let says = "one failure instead of a failure and a success";
             let difference = Difference::new(Weight::Case, "", says).allowed(allowance);
@@ -162,13 +174,38 @@ fn both_ways(
     }
 }
 
+/// Whether a run goes on at a record.
+fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
+    let before = reading.events.iter().take_while(|event| event.record < record);
+    let effects = before.filter_map(|event| rules.spec.event(&event.name)).map(|event| event.run);
+    let last = effects.filter(|effect| *effect != RunEffect::None).last();
+    matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
+}
+
 /// What differs between two answers.
 pub(super) struct Answers<'s, 'a, 'r> {
     pub(super) state: &'s mut State<'a>,
     pub(super) golden: &'r Reading<'r>,
-    pub(super) observed: &'r Reading<'r>,
-    /// From which record of the golden transcript on the run of a refused command is missing.
-    pub(super) refused: Option<(usize, &'static str)>,
+}
+
+/// From which record of the golden transcript on the run of a command is missing, because it is refused for
+/// arguments that are not as declared; and the allowance for it.
+pub(super) fn refused_run(
+    rules: &Rules,
+    golden: &Reading<'_>,
+    observed: &Reading<'_>,
+    paired: &Paired,
+) -> Option<(usize, &'static str)> {
+    let allowance = form(rules, |row| matches!(row, Form::Refused(_)))?;
+    let refused = paired.pairs.iter().filter_map(|(was, came)| {
+        let (was, came) = (&golden.answers[*was], &observed.answers[*came]);
+        let sent = sent(golden, was).filter(|_| is_success(was) && !is_success(came))?;
+        let row = rules.spec.command(sent.command.as_deref()?).filter(|row| row.run != RunRole::None)?;
+        let def = rules.command(row.wire)?.params.and_then(Rules::named)?;
+        declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
+        Some(sent.record.min(was.record))
+    });
+    refused.min().map(|from| (from, allowance))
 }
 
 impl Answers<'_, '_, '_> {
@@ -189,8 +226,8 @@ impl Answers<'_, '_, '_> {
             self.success(was, came, sent, &mut found);
             return found;
         }
-        if succeeded && sent.is_some_and(|sent| self.role(sent) == Some(RunRole::Replaces)) {
-            self.state.excuses.replaced();
+        if succeeded {
+            self.settles(sent);
         }
         if !came.value.get("success").is_some_and(Value::is_boolean) {
             found.push(Difference::new(Weight::Must, "success", "it is missing, or no boolean"));
@@ -222,6 +259,20 @@ impl Answers<'_, '_, '_> {
             }
         }
         found
+    }
+
+    /// A command that succeeds in both settles what an earlier refusal left open.
+    fn settles(&mut self, sent: Option<&Sent>) {
+        let Some(sent) = sent else { return };
+        if self.role(sent) == Some(RunRole::Replaces) {
+            self.state.excuses.replaced();
+        }
+        for row in self.state.rules.allowances() {
+            if let Form::Refused(rows) = row.form {
+                let rows = rows.iter().filter(|(command, _)| sent.command.as_deref() == Some(command));
+                rows.for_each(|(_, members)| self.state.excuses.settle(members));
+            }
+        }
     }
 
     fn role(&self, sent: &Sent) -> Option<RunRole> {
@@ -292,7 +343,7 @@ impl Answers<'_, '_, '_> {
         let error = came.value.get("error").map(|error| format!(": {}", brief(error))).unwrap_or_default();
         let says = format!("success is {observed} instead of {golden}{error}");
         let difference = Difference::new(Weight::Must, "success", says);
-        let allowance = sent.filter(|_| golden).and_then(|sent| self.refusal(was, sent));
+        let allowance = sent.filter(|_| golden).and_then(|sent| self.refusal(sent));
         found.push(match allowance {
             Some(allowance) => difference.allowed(allowance),
             None => difference,
@@ -308,22 +359,15 @@ impl Answers<'_, '_, '_> {
     }
 
     /// The allowance for a refusal of what was accepted.
-    fn refusal(&mut self, was: &Frame, sent: &Sent) -> Option<&'static str> {
+    fn refusal(&mut self, sent: &Sent) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
         let arguments = sent.value.as_ref()?.as_object()?;
         for row in rules.allowances().filter(|row| row.holds == Holds::Everywhere) {
             match row.form {
-                Form::Refused(members) => {
-                    let def = rules.command(name)?.params.and_then(Rules::named);
-                    if !def.is_some_and(|def| declared::record_misfit(def, arguments).is_some()) {
-                        continue;
-                    }
+                Form::Refused(members) if self.misfit(sent).is_some() => {
                     let rows = members.iter().filter(|(command, _)| *command == name);
                     rows.for_each(|(_, members)| self.state.excuses.taint(members, row.name, false));
-                    if rules.spec.command(name).is_some_and(|command| command.run != RunRole::None) {
-                        self.refused = self.refused.or(Some((sent.record.min(was.record), row.name)));
-                    }
                     return Some(row.name);
                 }
                 Form::RefusedFor(command, argument, pattern, members) if command == name => {
@@ -347,7 +391,20 @@ impl Answers<'_, '_, '_> {
             }
             return;
         };
-        found.extend(words(self.state, &was.name, &came.name, golden, observed, "error"));
+        let difference = words(self.state, &was.name, &came.name, golden, observed, "error");
+        let sent = sent(self.golden, was).filter(|_| !observed.is_empty());
+        let allowance = difference.as_ref().and_then(|_| self.misfit(sent?));
+        found.extend(difference.map(|difference| match allowance {
+            Some(allowance) if difference.counts() => difference.allowed(allowance),
+            _ => difference,
+        }));
+    }
+
+    /// The allowance for the refusal of arguments that are not as declared.
+    fn misfit(&self, sent: &Sent) -> Option<&'static str> {
+        let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
+        declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
+        form(self.state.rules, |row| matches!(row, Form::Refused(_)))
     }
 
     fn json_rpc(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
@@ -424,15 +481,14 @@ fn words(
         return Some(Difference::new(Weight::Must, path, "the text of the failure is empty"));
     }
     if let Some(documented) = state.rules.documented(was, golden) {
-        if !documented.is_free {
-            let says = format!("{differs}; documented is `{}`", documented.text);
-            // A failure that names itself otherwise, by an allowance, has its own text.
+        let (expected, found) = (documented.of_request(golden), documented.of_request(observed));
+        let fits = documented.matches(observed)
+            && expected.iter().zip(&found).all(|(golden, observed)| state.texts.differ(golden, observed).is_none());
+        if !fits || !documented.is_free() {
+            let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
+            // A failure that names itself otherwise, by an allowance, has a text of its own.
             let weight = if was == came { Weight::Must } else { Weight::Info };
             return Some(Difference::new(weight, path, says));
-        }
-        if was == came && !documented.matches(observed) {
-            let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
-            return Some(Difference::new(Weight::Must, path, says));
         }
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::rules::Rules;
-use super::tables::{Constant, Shape, Ty, TypeDef};
+use super::tables::{Shape, Ty, TypeDef};
 
 /// Whether a value is of the kind of a type. What is inside it is not looked at.
 pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
@@ -49,10 +49,4 @@ pub(super) fn record_misfit(def: &TypeDef, members: &Map<String, Value>) -> Opti
         Some(Value::Null) if field.nullable => None,
         Some(value) => misfit(&field.ty, value).map(|(path, says)| (format!(".{}{path}", field.name), says)),
     })
-}
-
-/// Whether a member tells apart what a value is.
-pub(super) fn is_tag(def: &TypeDef, member: &str) -> bool {
-    let Shape::Record { constants, .. } = def.shape else { return false };
-    constants.iter().any(|(name, value)| *name == member && matches!(value, Constant::String(_)))
 }

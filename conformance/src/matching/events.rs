@@ -17,8 +17,6 @@ pub(super) struct Item {
     pub(super) name: String,
     /// The event without snapshots.
     pub(super) value: Value,
-    /// Its place among the events of the transcript.
-    pub(super) at: usize,
     /// The pieces, as long as they are joined.
     pieces: Option<Vec<String>>,
 }
@@ -35,7 +33,7 @@ pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collec
         }
         let snapshots = matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
         let value = path::without(&event.value, snapshots.unwrap_or_default());
-        let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, at, pieces: None };
+        let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, pieces: None };
         take_pieces(rules, &mut item);
         if let Some(last) = items.last_mut()
             && joins(last, &item)
@@ -45,7 +43,6 @@ pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collec
             items.push(item);
         }
     }
-    items.retain(|item| item.pieces.as_ref().is_none_or(|pieces| pieces.iter().any(|piece| !piece.is_empty())));
     items.iter_mut().for_each(|item| give_back(rules, item));
     items
 }
@@ -89,9 +86,12 @@ fn give_back(rules: &Rules, item: &mut Item) {
     });
 }
 
-/// What tells an event from others of its type.
-pub(super) fn mark(rules: &Rules, item: &Item) -> String {
-    let marks = rules.tables.matching.marks.iter().filter_map(|mark| path::get(&item.value, mark));
+/// What tells an event from others of its type; `finely` where some may be missing.
+pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
+    let matching = &rules.tables.matching;
+    let fine = matching.fine_marks.iter().filter(|_| finely);
+    let paths = matching.marks.iter().chain(fine);
+    let marks = paths.filter_map(|mark| path::get(&item.value, mark)).filter(|value| !value.is_object());
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
 }
 

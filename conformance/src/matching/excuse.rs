@@ -31,8 +31,18 @@ impl Excuses {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
 
+    /// What these members say is as it should be again.
+    pub(super) fn settle(&mut self, members: &[&'static str]) {
+        self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
+    }
+
+    /// The allowance that makes a member differ.
+    pub(super) fn tainted(&self, member: &str) -> Option<&'static str> {
+        self.tainted.get(member).map(|(allowance, _)| *allowance)
+    }
+
     pub(super) fn find(&mut self, rules: &Rules, place: Place<'_>, declared: bool, kind: Kind<'_>) -> Option<&'static str> {
-        if let Some((allowance, _)) = self.tainted.get(place.member) {
+        if let Some(allowance) = self.tainted(place.member) {
             return Some(allowance);
         }
         let mut all = rules.allowances().filter(|allowance| allowance.holds == Holds::Everywhere);

@@ -68,6 +68,9 @@ pub(super) struct Findings<'a> {
     observed: &'a Reading<'a>,
     level: CheckLevel,
     bounds: Vec<Bounds>,
+    /// From which record of the golden transcript on a run is missing, because its command is refused by the
+    /// allowance: the model then answers other requests than it was asked in the recording.
+    pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
     /// How many there were, by check and by allowance.
     counts: BTreeMap<(&'static str, &'static str), usize>,
@@ -83,6 +86,7 @@ impl<'a> Findings<'a> {
             observed,
             level,
             bounds: Vec::new(),
+            refused: None,
             list: Vec::new(),
             counts: BTreeMap::new(),
             frames: 0,
@@ -122,7 +126,8 @@ impl<'a> Findings<'a> {
     /// A difference that belongs to no frame alone. True where it counts against the agent.
     pub(super) fn difference(&mut self, check: &'static str, seen: Seen, mut difference: Difference) -> bool {
         if difference.counts() {
-            difference.allowance = self.bounded(check, seen, &difference);
+            difference.allowance =
+                self.bounded(check, seen, &difference).or_else(|| self.follows(check, seen, &difference));
         }
         let counts = difference.counts();
         let count = self.counts.entry((check, difference.allowance.unwrap_or_default())).or_default();
@@ -144,12 +149,28 @@ impl<'a> Findings<'a> {
         counts
     }
 
+    fn place(&self, seen: Seen) -> usize {
+        let about = || Some(self.golden.about(self.observed, seen.observed?));
+        seen.golden.or_else(about).unwrap_or_default()
+    }
+
+    /// The allowance that a difference follows from, where it is one that the document says nothing of.
+    fn follows(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
+        let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
+        let may_follow = match check {
+            checks::EVENTS | checks::ORDER | checks::TOOL_UPDATES => true,
+            checks::ANSWERS => !difference.path.is_empty(),
+            _ => false,
+        };
+        (may_follow && self.place(seen) > from).then_some(allowance)
+    }
+
     /// The allowance of the case that a difference falls under. An answer that is missing falls under none.
     fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
         if check == checks::ANSWERS && seen.observed.is_none() {
             return None;
         }
-        let at = seen.golden.or_else(|| Some(self.golden.about(self.observed, seen.observed?))).unwrap_or_default();
+        let at = self.place(seen);
         let found = self.bounds.iter().find(|bounds| {
             at >= bounds.from
                 && bounds.checks.as_ref().is_none_or(|checks| checks.iter().any(|name| name == check))

@@ -29,6 +29,8 @@ pub(super) struct Sent {
     /// The command; none for the answer to a question.
     pub(super) command: Option<String>,
     pub(super) id: Option<String>,
+    /// Whether it answers a question of the agent.
+    pub(super) is_answer: bool,
 }
 
 /// The streams of a transcript.
@@ -77,10 +79,15 @@ impl<'a> Reading<'a> {
         let text = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
         let command = text(name).filter(|name| spec.dialog_frames.is_none_or(|frames| frames.answer != name));
         let id = value.as_ref().and_then(|value| value.get("id")).map(key);
-        if let (Some(id), Some(_)) = (&id, &command) {
+        let has = |name: &str| value.as_ref().is_some_and(|value| value.get(name).is_some());
+        let is_answer = match spec.dialog_frames {
+            Some(frames) => text("type").as_deref() == Some(frames.answer),
+            None => command.is_none() && (has("result") || has("error")),
+        };
+        if let Some(id) = id.as_ref().filter(|_| !is_answer) {
             self.by_id.entry(id.clone()).or_insert(self.sent.len());
         }
-        self.sent.push(Sent { record, value, command, id });
+        self.sent.push(Sent { record, value, command, id, is_answer });
     }
 
     fn received(&mut self, spec: &Spec, record: usize, value: Value) {

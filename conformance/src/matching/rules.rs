@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::tables::{
-    Allowance, Command, Constant, Field, Form, Sameness, Shape, Tables, Ty, TypeDef, Wording,
+    Allowance, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty, TypeDef, Wording,
 };
 use super::text::Tokens;
 use crate::generated;
@@ -26,7 +26,7 @@ pub struct Rules {
     events: HashMap<&'static str, &'static TypeDef>,
     dialogs: HashMap<&'static str, &'static TypeDef>,
     allowances: Vec<&'static Allowance>,
-    /// Documented failures: what they match, and the words that are the same in all of them.
+    /// Documented failures, with the command whose failures they are; none where they are anyone's.
     errors: Vec<(Option<&'static str>, Documented)>,
 }
 
@@ -34,30 +34,42 @@ pub struct Rules {
 #[derive(Debug)]
 pub(super) struct Documented {
     pub(super) text: &'static str,
-    matches: Regex,
-    /// Whether the text has a part that the document leaves to the agent.
-    pub(super) is_free: bool,
+    pattern: Regex,
+    /// For each placeholder, whether it stands for words of the agent's own.
+    own: Vec<bool>,
 }
 
 impl Documented {
-    /// `{reason}` stands for words of the agent's own; what else stands in braces, for something of the request.
     fn new(text: &'static str) -> Option<Self> {
         let mut pattern = String::from("^(?s:");
+        let mut own = Vec::new();
         let mut rest = text;
         while let Some((literal, after)) = rest.split_once('{') {
-            let (_, behind) = after.split_once('}')?;
+            let (name, behind) = after.split_once('}')?;
             pattern.push_str(&regex::escape(literal));
-            pattern.push_str(".*");
+            pattern.push_str("(.*?)");
+            own.push(OWN_WORDS.contains(&name));
             rest = behind;
         }
         pattern.push_str(&regex::escape(rest));
         pattern.push_str(")$");
-        let matches = Regex::new(&pattern).ok()?;
-        Some(Self { text, matches, is_free: text.contains("{reason}") })
+        Some(Self { text, pattern: Regex::new(&pattern).ok()?, own })
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.matches.is_match(text)
+        self.pattern.is_match(text)
+    }
+
+    /// What of a text is said of the request, in order.
+    pub(super) fn of_request<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let Some(found) = self.pattern.captures(text) else { return Vec::new() };
+        let parts = found.iter().skip(1).zip(&self.own).filter(|(_, own)| !**own);
+        parts.filter_map(|(part, _)| Some(part?.as_str())).collect()
+    }
+
+    /// Whether it has words of the agent's own.
+    pub(super) fn is_free(&self) -> bool {
+        self.own.contains(&true)
     }
 }
 
@@ -79,7 +91,14 @@ impl Rules {
         RULES.iter().find(|rules| rules.spec.name == spec.name)
     }
 
-    /// The names of the allowances, where they hold by themselves, what they allow and why.
+    /// Whether values of a member are compared otherwise than for equality, in some record: names and moments that
+    /// agents make up, estimates, free words.
+    pub fn is_bound(&self, member: &str) -> bool {
+        let rows = self.members.keys().any(|(_, name)| *name == member);
+        rows || self.tables.matching.slips.contains(&member)
+    }
+
+    /// The allowances of the dialect: names, what they allow and why.
     pub fn allowances(&self) -> impl Iterator<Item = &'static Allowance> {
         self.allowances.iter().copied()
     }
@@ -149,7 +168,7 @@ impl Rules {
         let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
         of.map(|(_, documented)| documented)
             .filter(|documented| documented.matches(text))
-            .max_by_key(|documented| (!documented.is_free, documented.text.len()))
+            .max_by_key(|documented| (!documented.is_free(), documented.text.len()))
     }
 
     /// The type of that name.

@@ -62,13 +62,14 @@ impl<'r> Streams<'r> {
         let came = events::prepare(self.rules, &self.observed.events, &self.state.overlapping);
         let (was, came) = self.allowed_events(was, came);
         let paired = answers::pair(self.rules, self.golden, self.observed);
-        let aligned = self.align_events(&was, &came);
+        self.findings.refused = answers::refused_run(self.rules, self.golden, self.observed, &paired);
+        let aligned = self.align_events(&was, &came, self.findings.refused.is_some());
         let dialogs = self.align_dialogs();
-        let refused = self.walk(&was, &came, &paired, &aligned, &dialogs);
+        self.walk(&was, &came, &paired, &aligned, &dialogs);
         self.answers_left(&paired);
-        self.events_left(&was, &came, &aligned, refused);
+        self.events_left(&was, &came, &aligned);
         self.dialogs_left(&dialogs);
-        self.tool_updates(refused);
+        self.tool_updates();
         self.snapshots();
         let pairs: Vec<_> = aligned.pairs.iter().chain(&aligned.moved).copied().collect();
         let turns = Turns::new(self.rules, &was, &came, &pairs);
@@ -120,13 +121,13 @@ impl<'r> Streams<'r> {
     }
 
     /// Events, strand by strand.
-    fn align_events(&self, was: &[Item], came: &[Item]) -> Aligned {
+    fn align_events(&self, was: &[Item], came: &[Item], finely: bool) -> Aligned {
         let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
         let mut aligned = Aligned::default();
         for at in 0..expected.len().max(found.len()) {
             let (expected, found) = (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
             let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
-                strand.iter().map(|at| events::mark(self.rules, &items[*at])).collect()
+                strand.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
             };
             let strand = align(&marks(was, expected), &marks(came, found));
             let both = |(was, came): (usize, usize)| (expected[was], found[came]);
@@ -145,8 +146,7 @@ impl<'r> Streams<'r> {
         align(&marks(&self.golden.dialogs), &marks(&self.observed.dialogs))
     }
 
-    /// Compares what belongs together, in the order of the golden transcript. Gives the place from which on the
-    /// run of a refused command may be missing.
+    /// Compares what belongs together, in the order of the golden transcript.
     fn walk(
         &mut self,
         was: &[Item],
@@ -154,7 +154,7 @@ impl<'r> Streams<'r> {
         paired: &Paired,
         aligned: &Aligned,
         dialogs: &Aligned,
-    ) -> Option<(usize, &'static str)> {
+    ) {
         let mut steps: Vec<(usize, Step)> = Vec::new();
         let answers = paired.pairs.iter();
         steps.extend(answers.map(|(g, o)| (self.golden.answers[*g].record, Step::Answer(*g, *o))));
@@ -163,19 +163,16 @@ impl<'r> Streams<'r> {
         let asked = dialogs.pairs.iter().chain(&dialogs.moved);
         steps.extend(asked.map(|(g, o)| (self.golden.dialogs[*g].record, Step::Dialog(*g, *o))));
         steps.sort_by_key(|(record, _)| *record);
-        let mut refused = None;
         for (_, step) in steps {
             let (check, golden, observed, differences) = match step {
                 Step::Answer(g, o) => {
                     let (was, came) = (&self.golden.answers[g], &self.observed.answers[o]);
-                    let mut answers =
-                        Answers { state: &mut self.state, golden: self.golden, observed: self.observed, refused };
+                    let mut answers = Answers { state: &mut self.state, golden: self.golden };
                     let differences = answers.compare(was, came);
-                    refused = answers.refused;
                     (checks::ANSWERS, was.record, came.record, differences)
                 }
                 Step::Event(g, o) => {
-                    let differences = self.event(&was[g], &came[o], &came);
+                    let differences = self.event(&was[g], &came[o], came);
                     (checks::EVENTS, was[g].record, came[o].record, differences)
                 }
                 Step::Dialog(g, o) => {
@@ -186,7 +183,6 @@ impl<'r> Streams<'r> {
             };
             self.findings.frame(check, Seen { golden: Some(golden), observed: Some(observed) }, differences);
         }
-        refused
     }
 
     fn event(&mut self, was: &Item, came: &Item, all: &[Item]) -> Vec<Difference> {
@@ -292,14 +288,10 @@ impl<'r> Streams<'r> {
         }
     }
 
-    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned, refused: Option<(usize, &'static str)>) {
+    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned) {
         for at in &aligned.missing {
             let says = format!("`{}` never came", was[*at].name);
-            let mut difference = Difference::new(Weight::Case, "", says);
-            if let Some((from, allowance)) = refused.filter(|(from, _)| was[*at].record > *from) {
-                let _ = from;
-                difference = difference.allowed(allowance);
-            }
+            let difference = Difference::new(Weight::Case, "", says);
             self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
         }
         let closing = self.closing_events(was);
@@ -377,14 +369,9 @@ impl<'r> Streams<'r> {
         }
     }
 
-    fn tool_updates(&mut self, refused: Option<(usize, &'static str)>) {
+    fn tool_updates(&mut self) {
         let (golden, observed) = (&self.golden.events, &self.observed.events);
         for (golden, observed, difference) in tools::compare(self.rules, golden, observed, &self.state.overlapping) {
-            let behind = |(from, _): &(usize, &str)| observed.is_none() && golden.is_some_and(|record| record > *from);
-            let difference = match refused.filter(behind) {
-                Some((_, allowance)) => difference.allowed(allowance),
-                None => difference,
-            };
             self.findings.difference(checks::TOOL_UPDATES, Seen { golden, observed }, difference);
         }
     }

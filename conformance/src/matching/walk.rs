@@ -34,6 +34,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) state: &'s mut State<'a>,
     path: Vec<String>,
     free: Option<Free>,
+    /// Within an entry of a list that may have others: the allowance, and its members that may differ.
+    entry: Option<(&'static str, &'static [&'static str])>,
     found: Vec<Difference>,
 }
 
@@ -42,7 +44,7 @@ const NOWHERE: Place<'static> = Place { record: "*", member: "", beside: None };
 
 impl<'s, 'a> Walk<'s, 'a> {
     pub(super) fn new(state: &'s mut State<'a>) -> Self {
-        Self { state, path: Vec::new(), free: None, found: Vec::new() }
+        Self { state, path: Vec::new(), free: None, entry: None, found: Vec::new() }
     }
 
     /// A walk that begins below a path.
@@ -92,7 +94,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             let place = Place { record, member: name, beside: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free = free.or(cut).or_else(|| self.wording(record, name, both));
+            self.free = free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
             match observed.get(name) {
                 Some(found) => self.member(field, value, found, place),
                 None => self.missing(def, field, value, place),
@@ -106,11 +108,16 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             let place = Place { record, member: name, beside: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free = free.or(cut).or_else(|| self.wording(record, name, both));
+            self.free = free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
             self.extra(def, field, value, place);
             self.path.pop();
         }
         self.free = free;
+    }
+
+    fn of_entry(&self, member: &str) -> Option<Free> {
+        let (allowance, members) = self.entry?;
+        members.contains(&member).then_some(Free { allowance: Some(allowance), values: true })
     }
 
     fn slips(&self, field: Option<&Field>, name: &str) -> bool {
@@ -148,7 +155,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn missing(&mut self, def: Option<&TypeDef>, field: Option<&Field>, golden: &Value, place: Place<'_>) {
         let constant = is_constant(def, place.member);
         let weight = if constant || field.is_some_and(|field| field.required) { Weight::Must } else { Weight::Case };
-        if let Some(free) = self.free.filter(|free| free.values) {
+        if let Some(free) = self.free.filter(|free| free.values && weight != Weight::Must) {
             return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
         }
         let says = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
@@ -170,6 +177,12 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     fn member(&mut self, field: Option<&'static Field>, golden: &Value, observed: &Value, place: Place<'_>) {
         let rules = self.state.rules;
+        if golden != observed
+            && let Some(allowance) = self.state.excuses.tainted(place.member)
+        {
+            let says = format!("it is {} instead of {}", brief(observed), brief(golden));
+            return self.push(Weight::Case, says, Some(allowance));
+        }
         let same = rules.same(place.record, place.member).or_else(|| rules.same("*", place.member).filter(|_| field.is_none()));
         if let Some(same) = same
             && let Some(found) = same::compare(self.state, same, golden, observed, place)
@@ -214,11 +227,14 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn changed(&mut self, ty: Option<&Ty>, golden: &Value, observed: &Value, place: Place<'_>) {
-        if let Some(free) = self.free.filter(|free| free.values) {
+        let fits = ty.is_none_or(|ty| super::declared::is_of(ty, observed));
+        let of_a_kind = std::mem::discriminant(golden) == std::mem::discriminant(observed)
+            || golden.is_null()
+            || observed.is_null();
+        if let Some(free) = self.free.filter(|free| free.values && fits && of_a_kind) {
             let says = format!("it is {} instead of {}", brief(observed), brief(golden));
             return self.push(Weight::Case, says, free.allowance);
         }
-        let fits = ty.is_none_or(|ty| super::declared::is_of(ty, observed));
         let (weight, why) = if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type") };
         let says = format!("it is {}{why}, instead of {}", brief(observed), brief(golden));
         let says = says.replace(", instead", if fits { " instead" } else { ", instead" });
@@ -291,12 +307,14 @@ impl<'s, 'a> Walk<'s, 'a> {
             _ => None,
         });
         let Some((allowance, rows)) = rows else { return false };
-        let row = rows.iter().find(|(record, member, _)| [place.record, "*"].contains(record) && *member == place.member);
-        let Some((_, _, marks)) = row else { return false };
-        let marked = |value: &Value| marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
+        let Some(row) = rows.iter().find(|row| row.member == place.member) else { return false };
+        let marked = |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
         let (was, came): (Vec<_>, Vec<_>) = (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
+        if was.iter().any(Option::is_none) {
+            return false;
+        }
         if let Some(at) = came.iter().position(Option::is_none) {
-            self.push(Weight::Must, format!("the entry {at} lacks one of {}", marks.join(", ")), None);
+            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.marks.join(", ")), None);
         }
         if was != came {
             let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
@@ -305,9 +323,9 @@ impl<'s, 'a> Walk<'s, 'a> {
         for (at, mark) in was.iter().enumerate() {
             let Some(other) = came.iter().position(|other| other == mark) else { continue };
             self.path.push(format!("[{other}]"));
-            let free = self.free.replace(Free { allowance: Some(allowance.name), values: true });
+            let before = self.entry.replace((allowance.name, row.free));
             self.value(element, &golden[at], &observed[other], place);
-            self.free = free;
+            self.entry = before;
             self.path.pop();
         }
         true

@@ -1,20 +1,37 @@
 //! Whether a case is one for an agent.
 
-use agentese::types::{Profile, Scenario};
+use std::collections::BTreeSet;
 
-/// Why a case is none for an agent: it needs or covers what the profile says that the agent does not
+use agentese::types::{CaseNeed, Profile, Scenario};
+
+use super::needs::{commands, needs};
+
+/// Why a case is none for an agent: it needs, sends or covers what the profile says that the agent does not
 /// have. None where it is one.
 pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     let claims = profile.claims.as_ref()?;
-    let lacks = claims.without.iter().flatten();
-    if let Some(need) = case.needs.iter().flatten().find(|need| lacks.clone().any(|lack| lack == *need)) {
-        return Some(format!("it needs {need}, and the agent has none"));
+    let lacks = |need: &CaseNeed| claims.without.iter().flatten().any(|lack| lack == need);
+    if let Some(need) = needs(case).iter().find(|need| lacks(need)) {
+        return Some(format!("it needs {}, and the agent has none", need.to_string().replace('_', " ")));
     }
-    let commands = claims.without_commands.iter().flatten().map(|name| format!("command {name}"));
-    let events = claims.without_events.iter().flatten().map(|name| format!("event {name}"));
-    let lacks: Vec<String> = commands.chain(events).collect();
-    let covers = case.covers.iter().flatten().find(|covers| lacks.contains(covers))?;
-    Some(format!("it covers the {covers}, which the agent does not have"))
+    let covered = |kind: &'static str| {
+        let names = case.covers.iter().flatten().filter_map(move |covers| covers.strip_prefix(kind));
+        names.map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let lacking = |names: BTreeSet<String>, claimed: &Option<Vec<String>>, without: &Option<Vec<String>>| {
+        let lacks = |name: &String| {
+            without.iter().flatten().any(|lack| lack == name)
+                || claimed.as_ref().is_some_and(|claimed| !claimed.contains(name))
+        };
+        names.into_iter().find(lacks)
+    };
+    let mut asked = commands(case);
+    asked.extend(covered("command "));
+    if let Some(name) = lacking(asked, &claims.commands, &claims.without_commands) {
+        return Some(format!("it is about the command {name}, which the agent does not have"));
+    }
+    let name = lacking(covered("event "), &claims.events, &claims.without_events)?;
+    Some(format!("it is about the event {name}, which the agent does not send"))
 }
 
 #[cfg(test)]
@@ -26,7 +43,8 @@ mod tests {
     #[test]
     fn what_an_agent_does_not_claim_is_not_asked_of_it() {
         let case: Scenario = serde_json::from_value(json!({
-            "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "steps": [], "needs": ["extensions"],
+            "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "needs": ["extensions"],
+            "steps": [{"send": {"type": "prompt"}}], "model": {"responses": [{"error": {"status": 500}}]},
             "covers": ["command bash", "event agent_end"],
         }))
         .unwrap();
@@ -36,8 +54,18 @@ mod tests {
             (json!({"without": ["extensions"]}), Some("it needs extensions, and the agent has none")),
             (
                 json!({"without_commands": ["bash"]}),
-                Some("it covers the command bash, which the agent does not have"),
+                Some("it is about the command bash, which the agent does not have"),
             ),
+            (
+                json!({"commands": ["bash"]}),
+                Some("it is about the command prompt, which the agent does not have"),
+            ),
+            (json!({"commands": ["bash", "prompt"], "events": ["agent_end"]}), None),
+            (
+                json!({"events": ["agent_start"]}),
+                Some("it is about the event agent_end, which the agent does not send"),
+            ),
+            (json!({"without": ["model_failures"]}), Some("it needs model failures, and the agent has none")),
         ];
         for (claims, wanted) in table {
             let mut profile = Profile::new(1, "p", "pi@0.55", "a");

@@ -9,6 +9,7 @@ mod agent;
 mod applies;
 mod error;
 mod layout;
+mod needs;
 mod redact;
 mod requests;
 mod shell;
@@ -29,6 +30,7 @@ use crate::variables::Variables;
 pub(crate) use agent::read_lines;
 pub use applies::not_applicable;
 pub use error::PlayError;
+pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
 
@@ -143,7 +145,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
-    stage.agent.finish(grace).await;
+    stage.agent.finish(grace.mul_f64(options.patience)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
     let requests = model.as_ref().map(ScriptedModel::requests).unwrap_or_default();

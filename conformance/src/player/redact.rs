@@ -1,8 +1,9 @@
 //! What is of one run alone, replaced by what is the same in all runs.
 
-use agentese::types::Profile;
+use agentese::types::{LinePart, Profile};
 
 use super::layout::RunDirectory;
+use crate::recording::parts;
 use crate::variables::Variables;
 
 /// Texts and what stands in their place.
@@ -37,6 +38,16 @@ impl Redactions {
 
     /// The text with all replacements made.
     pub fn text(&self, text: &str) -> String {
+        // Nothing is looked for in a run of one character: lines may have megabytes of it.
+        let Some(parts) = parts(text) else { return self.plain(text) };
+        let part = |part: &LinePart| match part {
+            LinePart::Text(text) => self.plain(text),
+            LinePart::Repeat(run) => run.repeat.repeat(usize::try_from(run.n).unwrap_or_default()),
+        };
+        parts.iter().map(part).collect()
+    }
+
+    fn plain(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, (from, to)| replaced(text, from, to))
     }
 }

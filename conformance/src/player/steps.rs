@@ -216,9 +216,10 @@ impl Stage {
         let deadline = Instant::now() + limit;
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let (at, frame) = await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
-                format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
-            })?;
+            let (at, frame) =
+                await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
+                    format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
+                })?;
             (position, found) = (at + 1, frame);
         }
         if !from_start && wait.peek != Some(true) {

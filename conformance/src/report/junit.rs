@@ -23,13 +23,19 @@ pub fn junit(report: &SuiteReport) -> Result<String, quick_junit::SerializeError
     suite.add_test_cases(report.cases.iter().map(|case| test(report, case)));
     for problem in &report.problems {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(problem.as_str());
+        status.set_message(xml(problem));
         suite.add_test_case(TestCase::new("expected failures", status));
     }
     suite.set_time(std::time::Duration::from_millis(report.ms));
     let mut whole = Report::new("agentese-conformance");
     whole.add_test_suite(suite);
     whole.to_string()
+}
+
+/// A text without the two characters that XML does not have and the writer lets through; it takes care of
+/// the others.
+fn xml(text: &str) -> String {
+    text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 fn test(report: &SuiteReport, case: &ReportCase) -> TestCase {
@@ -62,9 +68,9 @@ fn status(report: &SuiteReport, case: &ReportCase) -> TestCaseStatus {
             (TestCaseStatus::skipped(), case.reason.clone().unwrap_or_default(), None)
         }
     };
-    status.set_message(message);
+    status.set_message(xml(&message));
     if let Some(details) = details {
-        status.set_description(details);
+        status.set_description(xml(&details));
     }
     status
 }

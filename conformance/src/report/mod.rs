@@ -128,7 +128,8 @@ fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
         judged.case.covers.clone().unwrap_or_default(),
         judged.findings.iter().map(check).collect(),
     );
-    case.reason = judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
+    case.reason =
+        judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
     case.ms = ran.took.map(millis);
     case
 }
@@ -167,8 +168,19 @@ fn check(finding: &Finding) -> ReportCheck {
     check
 }
 
+/// How much of a line a report has, in characters.
+const LONGEST: usize = 20_000;
+
+/// A line of limited length: some have megabytes.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LONGEST) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &line[..end], line.len()),
+    }
+}
+
 fn show(check: &mut ReportCheck, mismatch: &Mismatch) {
-    let frame = |shown: &Shown| ReportFrame::new(shown.record as u64, shown.dir, &shown.line);
+    let frame = |shown: &Shown| ReportFrame::new(shown.record as u64, shown.dir, cut(&shown.line));
     check.says = Some(mismatch.says.clone());
     check.path = (!mismatch.path.is_empty()).then(|| mismatch.path.clone());
     check.expected = mismatch.expected.as_ref().map(frame);

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use agentese::dynamic;
-use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport};
+use agentese::types::{
+    CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport,
+};
 
 use crate::judge::{counts, shows};
 
@@ -44,7 +46,7 @@ fn none_judged(report: &SuiteReport) -> String {
 }
 
 fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
-    let _ = writeln!(out, "FAIL  {} ({}): {}", case.name, case.level, case.title);
+    let _ = writeln!(out, "FAIL  {} ({}): {}", case.name, case.level, clip(&case.title));
     let failed = case.checks.iter().filter(|check| {
         check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
     });
@@ -161,8 +163,10 @@ fn summary(out: &mut String, report: &SuiteReport) {
         report.agent,
         told.join(", ")
     );
-    levels(out, report);
-    let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
+    if report.cases.iter().any(|case| case.ms.is_some()) {
+        levels(out, report);
+        let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
+    }
     if report.interrupted == Some(true) {
         out.push_str("The run was interrupted.\n");
     }
@@ -201,7 +205,8 @@ pub(super) fn covered(report: &SuiteReport) -> String {
         .iter()
         .filter(|(_, _, names)| !names.is_empty())
         .map(|(kind, plural, names)| {
-            let count = names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
+            let count =
+                names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
             format!("{count} of {} {plural}", names.len())
         })
         .collect();

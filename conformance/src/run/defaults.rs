@@ -23,8 +23,7 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
     let program = program.map(|name| name.to_string_lossy().into_owned());
     let known = suite.profiles();
-    let is_of_dialect =
-        |profile: &Profile| profile.dialect.split('@').next() == Some(family);
+    let is_of_dialect = |profile: &Profile| profile.dialect.split('@').next() == Some(family);
     for name in program.iter().flat_map(|program| [format!("{program}-{family}"), program.clone()]) {
         if known.contains(&name) {
             let profile = suite.profile(&name)?;

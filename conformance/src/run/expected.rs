@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, ExpectedFailures, Profile, ReportCase, ReportCheck};
+use agentese::types::{
+    CaseVerdict, CheckLevel, CheckOutcome, ExpectedFailures, Profile, ReportCase, ReportCheck,
+};
 
 use crate::file::{self, FileError};
 use crate::judge::counts;

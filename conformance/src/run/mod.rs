@@ -88,36 +88,32 @@ pub async fn run(
     }
     let jobs = options.jobs.max(1);
     let places = Arc::new(Semaphore::new(jobs));
-    let (began, mut begun) = mpsc::unbounded_channel();
+    let (news, mut heard) = mpsc::unbounded_channel();
+    // Dropped, it ends what is being played.
     let mut tasks = JoinSet::new();
     let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
     for at in order(cases).into_iter().filter(|at| outcome[*at].is_none()) {
-        let (case, shared, places, began) =
-            (cases[at].clone(), shared.clone(), places.clone(), began.clone());
+        let (case, shared, places, news) = (cases[at].clone(), shared.clone(), places.clone(), news.clone());
         let wanted = if case.alone == Some(true) { jobs } else { 1 };
         tasks.spawn(async move {
-            // The semaphore is never closed.
+            // The semaphore is never closed. The place is given back when the outcome has been told.
             let _place = places.acquire_many(u32::try_from(wanted).unwrap_or(1)).await;
-            let _ = began.send(at);
-            (at, run_case(&case, &shared).await)
+            let _ = news.send((at, None));
+            let ran = run_case(&case, &shared).await;
+            let _ = news.send((at, Some(ran)));
         });
     }
-    drop(began);
-    loop {
-        tokio::select! {
-            biased;
-            Some(at) = begun.recv() => tell(Progress::Began(&cases[at].name)),
-            joined = tasks.join_next() => match joined {
-                None => break,
-                Some(Ok((at, ran))) => {
-                    tell(Progress::Judged(&ran));
-                    outcome[at] = Some(ran);
-                }
-                // A panic: the case that is missing is filled in below.
-                Some(Err(error)) => tracing::error!("a case of the suite failed: {error}"),
+    drop(news);
+    while let Some((at, ran)) = heard.recv().await {
+        match ran {
+            None => tell(Progress::Began(&cases[at].name)),
+            Some(ran) => {
+                tell(Progress::Judged(&ran));
+                outcome[at] = Some(ran);
             }
         }
     }
+    // One that is missing panicked.
     let missing = |case| Ran { judged: could_not_play(case, "the suite itself failed"), took: None };
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }

@@ -1,10 +1,16 @@
 //! What an agent is, before a hundred cases are played against it.
 
-use agentese::types::{Profile, TranscriptRecord};
+use agentese::types::{Direction, Profile, TranscriptRecord};
 
 use super::RunOptions;
 use crate::detect::{Guess, detect, detect_case};
 use crate::player::{PlayOptions, play};
+
+/// How long agents take to say something at most, where nothing holds them up, in milliseconds.
+const USUAL: f64 = 1500.0;
+
+/// Nothing is waited for longer than that, however slow an agent is.
+const SLOWEST: f64 = 10.0;
 
 /// How sure one has to be of another dialect before the cases are not played.
 const SURE: f64 = 0.95;
@@ -12,8 +18,13 @@ const SURE: f64 = 0.95;
 /// What an agent answers when it is asked a few things.
 #[derive(Debug)]
 pub enum Probe {
-    /// It speaks. Where it seems to speak another dialect of the same make, what is to be said of that.
-    Speaks(Option<String>),
+    /// It speaks.
+    Speaks {
+        /// Where it seems to speak another dialect of the same make, what is to be said of that.
+        remark: Option<String>,
+        /// How much longer than usual it takes to say something: 1 where it is as fast as agents are.
+        slowness: f64,
+    },
     /// There is nothing to judge, and why.
     No(String),
 }
@@ -22,7 +33,7 @@ pub enum Probe {
 pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     let play_options = PlayOptions {
         command: options.command.clone(),
-        patience: options.patience,
+        patience: options.patience * SLOWEST,
         limit: Some(options.limit),
         stop: options.stop.clone(),
         ..PlayOptions::default()
@@ -39,19 +50,32 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
         let end = end(&played.recording.records);
         return Probe::No(format!("the agent does not speak: {end}"));
     }
-    judge(&detect(&transcript), &profile.dialect)
+    let slowness = (first(&played.recording.records) / USUAL).clamp(1.0, SLOWEST);
+    judge(&detect(&transcript), &profile.dialect, slowness)
 }
 
-fn judge(guesses: &[Guess], dialect: &str) -> Probe {
+/// When the agent first said something, in milliseconds.
+fn first(records: &[TranscriptRecord]) -> f64 {
+    let mut times = records.iter().filter_map(|record| match record {
+        TranscriptRecord::Line(line) if line.dir == Direction::S2c => line.t.as_ref()?.as_f64(),
+        _ => None,
+    });
+    times.next().unwrap_or_default()
+}
+
+fn judge(guesses: &[Guess], dialect: &str, slowness: f64) -> Probe {
     let of_profile = guesses.iter().find(|guess| guess.spec.id() == dialect);
     match (guesses.first(), of_profile) {
         (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= SURE => {
             let says = format!("the agent speaks {}, not {dialect}", best.spec.id());
             let is_of_a_kind =
                 std::mem::discriminant(&best.spec.framing) == std::mem::discriminant(&own.spec.framing);
-            if is_of_a_kind { Probe::Speaks(Some(format!("it seems that {says}"))) } else { Probe::No(says) }
+            if !is_of_a_kind {
+                return Probe::No(says);
+            }
+            Probe::Speaks { remark: Some(format!("it seems that {says}")), slowness }
         }
-        _ => Probe::Speaks(None),
+        _ => Probe::Speaks { remark: None, slowness },
     }
 }
 

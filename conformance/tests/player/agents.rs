@@ -196,6 +196,55 @@ async fn long_lines_do_not_block() {
     assert!(played.recording.text().len() < 2000);
 }
 
+/// An agent that writes more than a pipe holds waits for a client that does not read, and goes on with it.
+#[tokio::test]
+async fn an_agent_is_left_unread_until_reading_goes_on() {
+    let agent = shell(
+        r#"read -r line; head -c 300000 /dev/zero | tr '\0' y; echo; echo '{"type":"done"}'; touch done; cat >/dev/null"#,
+    );
+    let steps = json!([
+        {"hold_reading": true}, {"send": {"go": true}},
+        {"wait": {"type": "done"}, "timeout_ms": 300, "optional": true}, {"shell": "ls"},
+        {"resume_reading": true}, {"wait": {"type": "done"}}, {"shell": "ls"},
+        {"hold_reading": true}, {"wait_exit_ms": 20},
+    ]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(played.broke_off, None);
+    let lines = outline(&played);
+    let small: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.len() < 100).collect();
+    assert_eq!(
+        small,
+        [
+            "ctl reading_held",
+            r#"c2s {"go":true}"#,
+            "ctl player_error",
+            "note $ ls\n",
+            "ctl reading_resumed",
+            r#"s2c {"type":"done"}"#,
+            "note $ ls\ndone\n",
+            "ctl reading_held",
+            "ctl still_running",
+            "ctl reading_resumed",
+            "ctl stdin_closed",
+            "ctl exit 0",
+        ]
+    );
+    assert_eq!(lines.iter().find(|line| line.starts_with("s2c yy")).map(String::len), Some(300_004));
+}
+
+/// Characters are cut wherever the size says, and the line is one record all the same.
+#[tokio::test]
+async fn a_line_goes_in_pieces_of_a_size() {
+    let agent = shell("exec cat");
+    let steps = json!([
+        {"raw": "{\"a\":\"€😀\"}", "piece_bytes": 1, "pause_ms": 1}, {"wait": {"a": "€😀"}},
+        {"raw": "{\"b\":1}", "piece_bytes": 0}, {"wait": {"b": 1}},
+    ]);
+    let played = run(&case(steps), &agent).await;
+    assert_eq!(played.broke_off, None);
+    assert_eq!(outline(&played)[..2], ["c2s {\"a\":\"€😀\"}", "s2c {\"a\":\"€😀\"}"]);
+}
+
 #[tokio::test]
 async fn what_cannot_be_played_is_said_before_anything_starts() {
     let agent = shell("touch started");

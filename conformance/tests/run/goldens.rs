@@ -10,6 +10,15 @@ use agentese_conformance::player::Played;
 use agentese_conformance::recording::Recording;
 use agentese_conformance::verdict::{Outcome, Verdict};
 
+/// Where the recorded agent does what its document does not allow.
+const KNOWN: [(&str, &str, &str); 5] = [
+    ("pi/auto-flags", "frames", "takes the string \"yes\" for a boolean and shows it in its state"),
+    ("pi/bash-errors", "frames", "keeps a message of a bash command that has no command"),
+    ("pi/prompt-images-malformed", "frames", "takes images of the wrong shape into the message"),
+    ("pi/proto-missing-fields", "frames", "takes queue modes that are missing and lacks them in its state"),
+    ("pi/queue-modes", "frames", "takes a queue mode that does not exist and shows it in its state"),
+];
+
 /// A golden transcript as if it had just been recorded.
 fn played(dialect: &str, name: &str) -> Played {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("transcripts/{dialect}/{name}.jsonl"));
@@ -17,7 +26,12 @@ fn played(dialect: &str, name: &str) -> Played {
     let mut records: Vec<TranscriptRecord> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let TranscriptRecord::Header(header) = records.remove(0) else { panic!("{name}") };
-    Played { recording: Recording { header, records }, requests: Vec::new(), broke_off: None, directory: None }
+    Played {
+        recording: Recording { header, records },
+        requests: Vec::new(),
+        broke_off: None,
+        directory: None,
+    }
 }
 
 /// The case without what only the model's log could show.
@@ -27,11 +41,11 @@ fn without_requests(mut case: Scenario) -> Scenario {
 }
 
 /// Checks that fail on a golden transcript: real agents that do not keep to their document.
-fn failures(judged: &Judged) -> Vec<String> {
+fn failures(judged: &Judged) -> BTreeMap<String, String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
-        Outcome::Failed(mismatch) => Some(format!("{} ({}): {}", finding.check, finding.level, mismatch.says)),
-        Outcome::Unclear(reason) => Some(format!("{} is unclear: {reason}", finding.check)),
+        Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.says.clone())),
+        Outcome::Unclear(reason) => Some((finding.check.clone(), reason.clone())),
     });
     failed.collect()
 }
@@ -39,7 +53,7 @@ fn failures(judged: &Judged) -> Vec<String> {
 #[test]
 fn what_real_agents_did_passes_their_own_cases() {
     let suite = Suite::embedded();
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
     let mut passed = 0;
     for dialect in suite.dialects() {
         for case in suite.cases(&dialect).unwrap() {
@@ -53,5 +67,55 @@ fn what_real_agents_did_passes_their_own_cases() {
             }
         }
     }
+    for (case, check, reason) in KNOWN {
+        let failed = found.remove(case).unwrap_or_default();
+        let names: Vec<&String> = failed.keys().collect();
+        assert_eq!(names, [check], "{case}: it {reason}: {failed:?}");
+    }
     assert!(found.is_empty(), "{passed} pass, these do not: {found:#?}");
+    assert!(passed > 240, "{passed}");
+}
+
+/// The same sessions with one thing changed do not pass: the checks see something.
+#[test]
+fn a_session_that_went_wrong_does_not_pass() {
+    use agentese::types::{Direction, TranscriptControl, TranscriptLine};
+    let suite = Suite::embedded();
+    let case = without_requests(suite.case("pi", "bash-basic").unwrap());
+    let profile = Profile::new(1, "golden", &case.dialect, "pi");
+    let line = |text: &str| {
+        let mut line = TranscriptLine::new(Direction::S2c);
+        line.line = Some(text.to_owned());
+        TranscriptRecord::Line(line)
+    };
+    let control = |event: &str, code: i64| {
+        let mut control = TranscriptControl::new(event);
+        control.code = agentese::wire::Maybe::Value(code);
+        TranscriptRecord::Control(control)
+    };
+    type Change<'a> = Box<dyn Fn(&mut Vec<TranscriptRecord>) + 'a>;
+    let table: [(&str, Change<'_>); 6] = [
+        ("frames", Box::new(|records| records.insert(2, line(r#"{"type":"no_such_event"}"#)))),
+        ("framing", Box::new(|records| records.insert(2, line("loose talk")))),
+        ("lines", Box::new(|records| records.insert(2, control("not_utf8", 0)))),
+        (
+            "leaks",
+            Box::new(|records| {
+                records.insert(2, line(r#"{"type":"agent_start","key":"sk-ant-api03-abcdefghijklmnopqrst"}"#))
+            }),
+        ),
+        ("end", Box::new(|records| records.insert(2, control("still_running", 0)))),
+        ("end", Box::new(|records| records.push(control("exit", -11)))),
+    ];
+    for (check, change) in table {
+        let mut played = played("pi", "bash-basic");
+        change(&mut played.recording.records);
+        let judged = judge(&case, &profile, &played, &suite).unwrap();
+        assert_eq!(judged.verdict(CheckLevel::Should), Verdict::Fail, "{check}");
+        assert!(failures(&judged).contains_key(check), "{check}: {:?}", failures(&judged));
+    }
+    let mut broken = played("pi", "bash-basic");
+    broken.broke_off = Some("step 3: nothing came".to_owned());
+    let judged = judge(&case, &profile, &broken, &suite).unwrap();
+    assert!(failures(&judged)["scenario"].starts_with("step 3: nothing came"), "{:?}", failures(&judged));
 }

@@ -38,7 +38,7 @@ protocol! {
         record: Count,
         /// Which way it went.
         dir: Direction,
-        /// The line.
+        /// The line; of a long one, its beginning and how many bytes it has.
         line: Str,
         ;
         example {"record": 4, "dir": "s2c", "line": "{\"type\":\"agent_start\"}"}

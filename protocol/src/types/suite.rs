@@ -41,7 +41,8 @@ protocol! {
         "info",
     }
 
-    /// What a case may need and an agent may not have. All but extensions are seen from the case.
+    /// What a case may need and an agent may not have. Extensions, images and queues stand in the case's
+    /// `needs`; the rest is seen from the case.
     strings CaseNeed(open) {
         /// Extensions written for the agent that the dialect comes from.
         "extensions",

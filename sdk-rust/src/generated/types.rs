@@ -902,7 +902,8 @@ impl CaseAllowance {
 }
 
 strings! {
-    /// What a case may need and an agent may not have. All but extensions are seen from the case.
+    /// What a case may need and an agent may not have. Extensions, images and queues stand in the case's
+    /// `needs`; the rest is seen from the case.
     pub enum CaseNeed open {
         /// Extensions written for the agent that the dialect comes from.
         Extensions = "extensions",
@@ -4449,7 +4450,7 @@ record! {
         required record: u64 = "record",
         /// Which way it went.
         required dir: Direction = "dir",
-        /// The line.
+        /// The line; of a long one, its beginning and how many bytes it has.
         required line: String = "line",
     }
 }

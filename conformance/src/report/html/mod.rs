@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
-        assert!(!STYLE.contains('\r') && !SCRIPT.contains('\r'), "browsers hash after they changed line ends");
+        assert!(
+            !STYLE.contains('\r') && !SCRIPT.contains('\r'),
+            "browsers hash after they changed line ends"
+        );
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
     }
 }

@@ -140,6 +140,7 @@ pub const MATCHING: Matching = Matching {
     wording: &[pi::WORDING, WORDING],
     tokens: TOKENS,
     marks: pi::MARKS,
+    fine_marks: &["message.content"],
     strands: &[],
     dialog_marks: pi::DIALOG_MARKS,
     slips: pi::SLIPS,

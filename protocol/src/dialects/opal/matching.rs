@@ -2,7 +2,7 @@
 
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Version, Words};
 use crate::matching::{
-    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+    Allowance, Delta, Entries, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -56,6 +56,7 @@ pub const MATCHING: Matching = Matching {
         Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     ],
     marks: &["call_id", "inner.type", "inner.call_id"],
+    fine_marks: &[],
     strands: &["session_id", "sub_session_id"],
     dialog_marks: &["title", "question", "prompt"],
     slips: &[],
@@ -105,8 +106,12 @@ pub const MATCHING: Matching = Matching {
             says: "other models and providers are listed",
             reason: "the document lists none",
             form: Form::OtherEntries(&[
-                ("*", "models", &["provider", "id"]),
-                ("*", "providers", &["id"]),
+                Entries {
+                    member: "models",
+                    marks: &["provider", "id"],
+                    free: &["name", "supports_thinking", "thinking_levels"],
+                },
+                Entries { member: "providers", marks: &["id"], free: &["name", "env_var"] },
             ]),
         },
         Allowance {

@@ -34,6 +34,7 @@ pub const MATCHING: Matching = Matching {
         Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     ],
     marks: &["message.role", "tool_call.id", "tool_result.id"],
+    fine_marks: &[],
     strands: &[],
     dialog_marks: &[],
     slips: &[],

@@ -180,6 +180,13 @@ pub const FAMILY: &[Allowance] = &[
         ),
     },
     Allowance {
+        name: "file-untouched",
+        holds: Holds::InCases,
+        says: "a file that was refused as a session is as it was",
+        reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
+        form: Form::Bounded,
+    },
+    Allowance {
         name: "closing-events",
         holds: Holds::Everywhere,
         says: "the closing events of a run are sent although a command put something else in its place",
@@ -376,6 +383,7 @@ pub const MATCHING: Matching = Matching {
     wording: &[WORDING],
     tokens: TOKENS,
     marks: MARKS,
+    fine_marks: &["message.content"],
     strands: &[],
     dialog_marks: DIALOG_MARKS,
     slips: SLIPS,

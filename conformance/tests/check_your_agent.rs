@@ -1,0 +1,158 @@
+//! The page "check your own agent in five minutes": its commands are run as they stand there, in a folder that
+//! looks like a clone of this repository, and its files are of their formats.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use agentese::types::{ExpectedFailures, Profile, ProfileClaims};
+use agentese_conformance::{Suite, file};
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../docs/check-your-agent.md");
+const AGENT: &str = include_str!("../examples/echo_agent.py");
+
+/// What stands between fences with that label.
+fn blocks(label: &str) -> Vec<&'static str> {
+    let fence = format!("```{label}\n");
+    let found = PAGE.match_indices(&fence).map(|(at, _)| {
+        let rest = &PAGE[at + fence.len()..];
+        &rest[..rest.find("```").unwrap()]
+    });
+    found.collect()
+}
+
+fn commands() -> Vec<&'static str> {
+    let lines = blocks("console").into_iter().flat_map(str::lines);
+    lines.map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line}"))).collect()
+}
+
+/// A folder with `conformance` in it, and a folder in which the program is found, as after the installation.
+struct Clone {
+    folder: tempfile::TempDir,
+}
+
+impl Clone {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let link = |from: &Path, to: PathBuf| std::os::unix::fs::symlink(from, to).unwrap();
+        link(Path::new(env!("CARGO_MANIFEST_DIR")), folder.path().join("conformance"));
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        link(Path::new(env!("CARGO_BIN_EXE_agentese-conformance")), bin.join("agentese-conformance"));
+        Self { folder }
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let path = format!("{}:{}", self.folder.path().join("bin").display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", command]).current_dir(self.folder.path()).env("PATH", path);
+        let output = shell.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{command}: {}\n{}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output
+    }
+}
+
+/// Every command of the page but the installation, whose result is this very program.
+#[test]
+fn every_command_of_the_page_runs() {
+    let clone = Clone::new();
+    let (installs, commands): (Vec<_>, Vec<_>) =
+        commands().into_iter().partition(|command| command.starts_with("cargo install "));
+    assert_eq!(installs, ["cargo install --path conformance"]);
+    assert!(commands.len() >= 5, "{commands:?}");
+    for command in commands {
+        let output = clone.run(command);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        match command.split(' ').nth(1).unwrap() {
+            "detect" => assert!(said.contains("pi@0.55"), "{said}"),
+            "play" => assert!(said.contains("\"id\\\":\\\"after\\\"") && said.contains("\"event\":\"exit\""), "{said}"),
+            "list" => assert!(said.contains("framing-crlf"), "{said}"),
+            "run" => judged(&said),
+            other => panic!("`{other}` is run and nothing looks at what it says"),
+        }
+    }
+    for report in ["report.html", "report.xml"] {
+        let text = std::fs::read_to_string(clone.folder.path().join(report)).unwrap();
+        assert!(text.contains("framing-slow-reader"), "{report}");
+    }
+}
+
+/// The report of the example is clean: cases pass, the rest is not applicable, and nothing fails.
+fn judged(said: &str) {
+    let summary = said.lines().find(|line| line.contains(" against echo_agent in ")).unwrap_or_else(|| panic!("{said}"));
+    let count = |word: &str| {
+        let words: Vec<&str> = summary.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|found| *found == word).unwrap_or(0);
+        words.get(at.wrapping_sub(1)).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0)
+    };
+    assert!(count("pass") >= 10 && count("fail") == 0 && count("inconclusive") == 0, "{said}");
+    assert!(summary.contains("not applicable"), "{said}");
+}
+
+#[test]
+fn the_agent_has_sixty_lines_and_no_dependencies() {
+    let lines = AGENT.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '"']));
+    assert!(lines.count() <= 60);
+    let imports: Vec<&str> = AGENT.lines().filter(|line| line.contains("import ")).collect();
+    assert_eq!(imports, ["import json, os, sys, threading, time, urllib.request as http"]);
+}
+
+#[test]
+fn the_files_of_the_page_are_of_their_formats() {
+    let place = Path::new("page");
+    let one = |label: &str| {
+        let found = blocks(label);
+        assert_eq!(found.len(), 1, "{label}");
+        found[0]
+    };
+    let profile: Profile = file::parse(place, one("json profile"), "profile").unwrap();
+    let failures: ExpectedFailures = file::parse(place, one("json expected-failures"), "expected-failures").unwrap();
+    let claims: ProfileClaims = serde_json::from_str(one("json claims")).unwrap();
+    let suite = Suite::embedded();
+    for failure in failures.failures {
+        let case = suite.case(&profile.dialect, &failure.case).unwrap();
+        let names = case.expect.iter().flatten().map(agentese_conformance::expectations::name);
+        assert!(names.map(|name| format!("expect {name}")).any(|name| name == failure.check), "{}", failure.check);
+    }
+    // What the page claims is what the example claims.
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
+    assert_eq!(file::load::<Profile>(Path::new(example), "profile").unwrap().claims, Some(claims));
+    // The commands of the CI are those of the page.
+    let ci = blocks("yaml").concat();
+    assert!(ci.contains("agentese-conformance run --profile my_agent.profile.json --junit report.xml"), "{ci}");
+}
+
+/// Links of the page lead to files.
+#[test]
+fn the_links_of_the_page_lead_somewhere() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let targets: Vec<&str> = PAGE.split("](").skip(1).map(|rest| &rest[..rest.find(')').unwrap()]).collect();
+    assert!(targets.len() > 5);
+    for target in targets {
+        let file = target.split('#').next().unwrap();
+        assert!(docs.join(file).exists(), "{target}");
+    }
+}
+
+/// Members that nobody looks at would be a way to claim nothing.
+#[test]
+fn a_claim_takes_cases_away() {
+    let suite = Suite::embedded();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
+    let mut profile: Profile = file::load(Path::new(example), "profile").unwrap();
+    let cases = suite.cases("pi").unwrap();
+    let left = |profile: &Profile| {
+        cases.iter().filter(|case| agentese_conformance::player::not_applicable(case, profile).is_none()).count()
+    };
+    let claimed = left(&profile);
+    assert!(claimed > 15 && claimed < cases.len() / 2, "{claimed}");
+    let all: Value = serde_json::json!({});
+    profile.claims = serde_json::from_value(all).unwrap();
+    assert_eq!(left(&profile), cases.len());
+}

@@ -1,0 +1,10 @@
+//! Transcripts are compared as docs/conformance-matching.md says.
+
+mod allowances;
+mod document;
+mod goldens;
+mod neutral;
+mod noticed;
+mod rendering;
+mod semantics;
+mod support;

@@ -1,0 +1,194 @@
+//! Any one thing that is taken away, doubled or changed in a golden transcript is noticed.
+
+use std::collections::BTreeMap;
+
+use agentese::types::Scenario;
+use agentese_conformance::Suite;
+use agentese_conformance::transcript::{Record, Transcript};
+use serde_json::Value;
+
+use crate::support::{DIALECTS, allowed, compared_in, failures, rules, with_line};
+
+/// Every how-manieth thing is changed; the tests of a dialect take some seconds.
+const STRIDE: usize = 67;
+
+/// What came of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Failed,
+    /// An allowance is named.
+    Allowed,
+    Not,
+}
+
+/// How many changes of a kind were noticed.
+#[derive(Default)]
+struct Rates {
+    noticed: BTreeMap<&'static str, (usize, usize)>,
+    allowed: usize,
+    unnoticed: Vec<String>,
+}
+
+impl Rates {
+    fn note(&mut self, kind: &'static str, seen: Seen, what: impl FnOnce() -> String) {
+        if seen == Seen::Allowed {
+            self.allowed += 1;
+            return;
+        }
+        let (of, all) = self.noticed.entry(kind).or_default();
+        *of += usize::from(seen == Seen::Failed);
+        *all += 1;
+        if seen == Seen::Not {
+            self.unnoticed.push(format!("{kind}: {}", what()));
+        }
+    }
+}
+
+fn seen(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Seen {
+    // What the case allows is not asked for here: that it is narrow is the test of allowances.
+    let mut case = case.clone();
+    case.allow = None;
+    let compared = compared_in(dialect, &case, golden, observed);
+    match (failures(&compared).is_empty(), allowed(&compared).is_empty()) {
+        (false, _) => Seen::Failed,
+        (true, false) => Seen::Allowed,
+        (true, true) => Seen::Not,
+    }
+}
+
+/// Whether a line may come any number of times, or not at all.
+fn is_free(frame: &Value) -> bool {
+    let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
+    let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];
+    names.into_iter().flatten().any(|name| {
+        ["tool_execution_update", "ready", "unknown", "tool_output"].contains(&name.as_str())
+    }) || frame.pointer("/assistantMessageEvent/delta").is_some_and(|piece| piece == "")
+        || frame.get("widgetKey").is_some_and(|key| key == "autoresearch")
+}
+
+/// Pointers to all leaves whose values are held for equality.
+fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
+    let each = |name: String, value: &Value, found: &mut Vec<String>| {
+        leaves(dialect, value, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+    };
+    match value {
+        Value::Object(members) => {
+            // Words of tools that fail, of tools that write files, and what was cut, are free.
+            let is_free = members.get("isError") == Some(&Value::Bool(true))
+                || members.get("is_error") == Some(&Value::Bool(true))
+                || members.get("ok").is_some()
+                || ["write", "edit"].iter().any(|tool| members.get("toolName").is_some_and(|name| name == tool))
+                || members.get("role").is_some_and(|role| role == "tool_result");
+            let free = ["content", "result", "details", "error", "output", "meta", "content", "metadata"];
+            for (name, value) in members {
+                if rules(dialect).is_bound(name) || is_free && free.contains(&name.as_str()) {
+                    continue;
+                }
+                if ["message", "partial"].contains(&name.as_str()) && value.get("usage").is_some() {
+                    // Snapshots have a test of their own.
+                    continue;
+                }
+                each(name.clone(), value, found);
+            }
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(at, value)| each(at.to_string(), value, found));
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+fn retyped(value: &Value) -> Value {
+    match value {
+        Value::String(text) => text.len().into(),
+        Value::Number(number) => number.to_string().into(),
+        Value::Bool(flag) => u8::from(*flag).into(),
+        _ => "nothing".into(),
+    }
+}
+
+fn changed(value: &Value) -> Value {
+    match value {
+        Value::String(text) => format!("{text} and more").into(),
+        Value::Number(number) => (number.as_f64().unwrap_or_default() + 1000.0).into(),
+        Value::Bool(flag) => (!flag).into(),
+        _ => 1.into(),
+    }
+}
+
+fn without(frame: &mut Value, pointer: &str) -> bool {
+    let Some((parent, name)) = pointer.rsplit_once('/') else { return false };
+    let name = name.replace("~1", "/").replace("~0", "~");
+    match frame.pointer_mut(parent) {
+        Some(Value::Object(members)) => members.shift_remove(&name).is_some(),
+        _ => false,
+    }
+}
+
+fn lines(dialect: &str, name: &str, case: &Scenario, golden: &Transcript, rates: &mut Rates, count: &mut usize) {
+    for (record, line) in golden.records.iter().enumerate() {
+        let Record::Received(line) = line else { continue };
+        let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { continue };
+        if !frame.is_object() || is_free(&frame) {
+            continue;
+        }
+        *count += 1;
+        if *count % STRIDE != 0 {
+            continue;
+        }
+        let what = || format!("{dialect}/{name} record {record}: {:.200}", line.as_str());
+        let taken = with_line(golden, record, None);
+        rates.note("line taken away", seen(dialect, case, golden, &taken), what);
+        let mut twice = golden.clone();
+        twice.records.insert(record, golden.records[record].clone());
+        rates.note("line sent twice", seen(dialect, case, golden, &twice), what);
+        let text = line.as_str();
+        let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+        let cut = with_line(golden, record, Some(text[..middle].to_owned()));
+        rates.note("line cut off", seen(dialect, case, golden, &cut), what);
+        let mut found = Vec::new();
+        leaves(dialect, &frame, "", &mut found);
+        // The first name of a question or a notice binds.
+        found.retain(|pointer| frame.get("method").is_none() || pointer != "/id");
+        for (at, pointer) in found.iter().enumerate().filter(|(at, _)| (at + *count) % 3 == 0) {
+            let _ = at;
+            let what = || format!("{dialect}/{name} record {record} {pointer}: {:.200}", line.as_str());
+            let value = frame.pointer(pointer).cloned().unwrap_or_default();
+            for (kind, other) in [("value of another type", retyped(&value)), ("another value", changed(&value))] {
+                let mut frame = frame.clone();
+                *frame.pointer_mut(pointer).unwrap() = other;
+                let observed = with_line(golden, record, Some(frame.to_string()));
+                rates.note(kind, seen(dialect, case, golden, &observed), what);
+            }
+            let mut frame = frame.clone();
+            if without(&mut frame, pointer) {
+                let observed = with_line(golden, record, Some(frame.to_string()));
+                rates.note("member taken away", seen(dialect, case, golden, &observed), what);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_taken_away_doubled_or_changed_seen() {
+    let suite = Suite::embedded();
+    let mut rates = Rates::default();
+    let mut count = 0;
+    for dialect in DIALECTS {
+        for case in suite.cases(dialect).unwrap() {
+            let Some(golden) = suite.golden(dialect, &case.name).unwrap() else { continue };
+            lines(dialect, &case.name, &case, &golden, &mut rates, &mut count);
+        }
+    }
+    let (noticed, all) = rates.noticed.values().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    for (kind, (of, all)) in &rates.noticed {
+        println!("{kind}: {of} of {all}");
+    }
+    println!("{noticed} of {all} changes are noticed; {} more fall under an allowance", rates.allowed);
+    for what in rates.unnoticed.iter().take(40) {
+        println!("not noticed: {what}");
+    }
+    assert!(all > 700, "only {all} changes");
+    assert!(noticed * 1000 >= all * 995, "{noticed} of {all}");
+    assert!(rates.allowed * 50 <= all, "{} of {all} changes fall under an allowance", rates.allowed);
+}

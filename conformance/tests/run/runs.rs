@@ -1,0 +1,201 @@
+//! Runs: what is played, what is said of it, and the exit code.
+
+use agentese::types::{Profile, Scenario};
+use agentese_conformance::Suite as Cases;
+use agentese_conformance::run::{Progress, RunOptions, run};
+use serde_json::{Value, json};
+
+use crate::support::{AGENT, Suite, answers, case, profile, text, verdicts};
+
+#[test]
+fn all_is_well() {
+    let suite = Suite::new(AGENT);
+    suite.case("one", &json!({}));
+    suite.case("two", &json!({"needs": ["extensions"]}));
+    let output = suite.run(&[]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    assert!(said.contains("not applicable  two: it needs extensions, and the agent has none\n"), "{said}");
+    assert!(
+        said.contains("2 cases of pi@0.55 against shell in ")
+            && said.contains(": 1 pass, 0 fail, 1 not applicable")
+    );
+    assert!(said.contains("shown by cases that pass: 1 of 28 commands"), "{said}");
+    let progress = text(&output.stderr);
+    assert!(progress.contains("pass         one (") && !progress.contains('\u{1b}'), "{progress}");
+}
+
+#[test]
+fn a_failure_shows_what_was_expected_and_what_came() {
+    let suite = Suite::new(AGENT);
+    suite.case("bad", &json!({"expect": answers(false, "must")}));
+    let output = suite.run(&[]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    for line in [
+        "FAIL  bad (must): the title of bad\n",
+        "    expect answers (must) at success: it is answered: frame 1 of 1 is another one\n",
+        "               -> {\"id\":\"a\",\"type\":\"abort\"}\n",
+        "      expected <- {\"success\":false}\n",
+        "         found <- {\"id\":\"a\",\"type\":\"response\",\"command\":\"abort\",\"success\":true}\n",
+        "checks that fail: 1 of ",
+    ] {
+        assert!(said.contains(line), "{line}{said}");
+    }
+}
+
+#[test]
+fn levels_say_which_checks_count() {
+    let suite = Suite::new(AGENT);
+    suite.case("hard", &json!({}));
+    suite.case("info", &json!({"expect": answers(false, "info")}));
+    suite.case("soft", &json!({"expect": answers(false, "should")}));
+    let of = |level: &str| {
+        let (report, code) = suite.report(&["--level", level]);
+        (verdicts(&report).join(", "), code)
+    };
+    assert_eq!(of("should"), ("hard pass, info pass, soft fail".to_owned(), 1));
+    assert_eq!(of("must"), ("hard pass, info pass, soft pass".to_owned(), 0));
+    assert_eq!(of("info"), ("hard pass, info pass, soft fail".to_owned(), 1));
+}
+
+#[test]
+fn only_what_is_asked_for_is_played() {
+    let suite = Suite::new(AGENT);
+    for name in ["alpha", "alpha-two", "beta"] {
+        suite.case(name, &json!({}));
+    }
+    let of = |only: &[&str]| {
+        let arguments: Vec<&str> = only.iter().flat_map(|only| ["--only", *only]).collect();
+        verdicts(&suite.report(&arguments).0).join(", ")
+    };
+    assert_eq!(of(&["alpha"]), "alpha pass");
+    assert_eq!(of(&["alpha*"]), "alpha pass, alpha-two pass");
+    assert_eq!(of(&["two", "beta"]), "alpha-two pass, beta pass");
+    assert_eq!(of(&["command abort"]), "alpha pass, alpha-two pass, beta pass");
+    let output = suite.run(&["--only", "nope"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert_eq!(said, "error: no case fits `nope`; `list --covers` shows names and what is covered\n");
+}
+
+/// What cannot be judged is never a pass.
+#[test]
+fn an_agent_that_does_not_speak_is_inconclusive() {
+    let table = [
+        ("echo no such dialect >&2; exit 3", "the agent does not speak: exit code 3: no such dialect"),
+        ("echo hello; cat >/dev/null", "the agent does not speak: exit code 0"),
+        (
+            r#"while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}'; done"#,
+            "the agent speaks opal@0.1, not pi@0.55",
+        ),
+    ];
+    for (agent, wanted) in table {
+        let suite = Suite::new(agent);
+        suite.case("one", &json!({}));
+        suite.case("two", &json!({"expect": [], "steps": [{"pause_ms": 1}]}));
+        let (report, code) = suite.report(&[]);
+        assert_eq!(verdicts(&report).join(", "), "one inconclusive, two inconclusive");
+        assert_eq!((report["cases"][0]["reason"].as_str().unwrap(), code), (wanted, 2));
+    }
+    let suite = Suite::new(AGENT);
+    suite.case("one", &json!({}));
+    let (report, code) = suite.report(&["--", "agentese-no-such-program"]);
+    assert!(
+        report["cases"][0]["reason"].as_str().unwrap().starts_with("the agent does not start: "),
+        "{report}"
+    );
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn a_case_that_the_suite_cannot_play_is_inconclusive() {
+    let suite = Suite::new(AGENT);
+    suite.case("bad", &json!({"setup": ["echo broken; exit 4"]}));
+    suite.case("good", &json!({}));
+    let (report, code) = suite.report(&[]);
+    assert_eq!((verdicts(&report).join(", "), code), ("bad inconclusive, good pass".to_owned(), 2));
+    let reason = report["cases"][0]["reason"].as_str().unwrap();
+    assert_eq!(reason, "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
+}
+
+#[test]
+fn a_case_has_its_time() {
+    // It answers the probe, which asks for other things, and is silent in the case.
+    let agent =
+        r#"while read -r line; do case "$line" in *abort*) ;; *) echo '{"type":"agent_start"}';; esac; done"#;
+    let suite = Suite::new(agent);
+    suite.case("slow", &json!({}));
+    let (report, code) = suite.report(&["--timeout", "0.4"]);
+    assert_eq!((verdicts(&report).join(", "), code), ("slow fail".to_owned(), 1));
+    let checks = report["cases"][0]["checks"].as_array().unwrap();
+    let scenario = checks.iter().find(|check| check["check"] == "scenario").unwrap();
+    assert_eq!(scenario["says"], "the case took longer than 0.4 s; the agent said nothing at all");
+}
+
+#[test]
+fn a_wrong_command_line_is_one_line_and_exit_code_2() {
+    let suite = Suite::new(AGENT);
+    suite.case("one", &json!({}));
+    let table: [(&[&str], &str); 6] = [
+        (&["--level", "perhaps"], "invalid value 'perhaps' for '--level <LEVEL>'"),
+        (&["--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
+        (&["--timeout", "-1"], "unexpected argument '-1'"),
+        (&["--profile", "nope"], "there is no profile `nope`"),
+        (&["--expected", "/nope.json"], "cannot read /nope.json"),
+        (&["--only", "[a"], "`[a` is no pattern: "),
+    ];
+    for (arguments, wanted) in table {
+        let output = suite.run(arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(wanted), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}
+
+fn cases(cases: &[(&str, Value)]) -> Vec<Scenario> {
+    cases.iter().map(|(name, more)| serde_json::from_value(case(name, more)).unwrap()).collect()
+}
+
+/// The order is that of the cases, whichever is over first; one that has to be alone is alone.
+#[tokio::test]
+async fn cases_are_played_side_by_side_and_told_in_order() {
+    let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
+    let slow =
+        json!({"steps": [{"send": {"id": "a", "type": "abort"}}, {"wait": {"id": "a"}}, {"pause_ms": 300}]});
+    let mut alone = slow.clone();
+    alone["alone"] = true.into();
+    let cases = cases(&[
+        ("a-alone", alone.clone()),
+        ("b-slow", slow),
+        ("c", json!({})),
+        ("d", json!({})),
+        ("e-alone", alone),
+    ]);
+    let options = RunOptions { jobs: 3, ..RunOptions::default() };
+    let mut playing: Vec<String> = Vec::new();
+    let mut most = 0;
+    let mut told = Vec::new();
+    let ran = run(&Cases::embedded(), &profile, &cases, &options, &mut |progress| match progress {
+        Progress::Began(name) => {
+            playing.push(name.to_owned());
+            most = most.max(playing.len());
+            let is_alone = playing.iter().any(|name| name.ends_with("alone"));
+            assert!(!is_alone || playing.len() == 1, "{playing:?}");
+        }
+        Progress::Judged(ran) => {
+            playing.retain(|name| *name != ran.judged.case.name);
+            told.push(ran.judged.case.name.clone());
+        }
+    })
+    .await;
+    let names: Vec<&str> = ran.iter().map(|ran| ran.judged.case.name.as_str()).collect();
+    assert_eq!(names, ["a-alone", "b-slow", "c", "d", "e-alone"]);
+    assert_eq!((told.len(), most), (5, 3));
+    assert!(
+        told.iter().position(|name| name == "c") < told.iter().position(|name| name == "b-slow"),
+        "{told:?}"
+    );
+    assert!(ran.iter().all(|ran| ran.took.is_some()));
+}

@@ -1,0 +1,113 @@
+//! A suite of a few cases in a folder, and agents of one line of shell.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Answers every line in the same way, as an agent does that knows one command.
+pub const AGENT: &str =
+    r#"while read -r line; do echo '{"id":"a","type":"response","command":"abort","success":true}'; done"#;
+
+/// A suite in a folder of its own.
+pub struct Suite {
+    folder: TempDir,
+}
+
+impl Suite {
+    /// A suite with a profile for an agent that is a shell script.
+    pub fn new(agent: &str) -> Self {
+        let suite = Self { folder: tempfile::tempdir().unwrap() };
+        suite.write("profiles/pi.json", &profile(agent));
+        suite
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, value: &Value) {
+        self.write_text(name, &value.to_string());
+    }
+
+    pub fn write_text(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Adds a case; `more` goes over what every case has.
+    pub fn case(&self, name: &str, more: &Value) {
+        self.write(&format!("cases/pi/{name}.json"), &case(name, more));
+    }
+
+    /// `run` with these arguments.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
+        command.arg("--suite").arg(self.path()).args(["run", "--dialect", "pi"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// What the JSON report of a run says, and the exit code.
+    pub fn report(&self, arguments: &[&str]) -> (Value, i32) {
+        let path = self.path().join("report.json");
+        let mut all = vec!["--json", path.to_str().unwrap()];
+        all.extend(arguments);
+        let output = self.run(&all);
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        (serde_json::from_str(&text).unwrap(), output.status.code().unwrap())
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+}
+
+/// A profile whose agent is a shell script.
+pub fn profile(agent: &str) -> Value {
+    json!({
+        "profile": 1, "name": "pi", "dialect": "pi@0.55", "agent": "shell", "command": ["/bin/sh", "-c", agent],
+        "environment": {"PATH": "/usr/bin:/bin", "HOME": "${HOME}"}, "exit_grace_ms": 2000,
+        "claims": {"without": ["extensions"]},
+    })
+}
+
+/// A case of one command that has to be answered with a success.
+pub fn case(name: &str, more: &Value) -> Value {
+    let mut case = json!({
+        "scenario": 1, "name": name, "dialect": "pi@0.55", "title": format!("the title of {name}"), "level": "must",
+        "covers": ["command abort"], "expect": answers(true, "must"),
+        "steps": [{"send": {"id": "a", "type": "abort"}}, {"wait": {"id": "a"}, "timeout_ms": 20000}],
+    });
+    for (name, value) in more.as_object().unwrap() {
+        case[name] = value.clone();
+    }
+    case
+}
+
+/// A check that the one answer is a success, or is none.
+pub fn answers(success: bool, level: &str) -> Value {
+    json!([{"check": "answers", "says": "it is answered", "of": {"type": "response"}, "level": level,
+            "frames": [{"success": success}]}])
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Verdicts by name, with an `*` where the failure is expected.
+pub fn verdicts(report: &Value) -> Vec<String> {
+    let cases = report["cases"].as_array().unwrap().iter();
+    let verdict = |case: &Value| {
+        let star = if case["expected"] == true { "*" } else { "" };
+        format!("{} {}{star}", case["name"].as_str().unwrap(), case["verdict"].as_str().unwrap())
+    };
+    cases.map(verdict).collect()
+}
