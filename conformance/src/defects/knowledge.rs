@@ -243,7 +243,7 @@ fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &
         Form::WithoutEnding(of, name, _) => here(of, name),
         Form::CutElsewhere(rows) => rows.iter().any(|(of, name, flag)| here(of, name) && flagged(flag)),
         Form::CutFacts(rows) => rows.iter().any(|(of, path)| *of == record && flagged(path)),
-        Form::OtherEntries(rows) => rows.iter().any(|(of, name, _)| here(of, name)),
+        Form::OtherEntries(rows) => rows.iter().any(|row| row.member == member),
         Form::Instead(rows) => rows.iter().any(|(of, name, expected, _)| here(of, name) && is(expected)),
         _ => false,
     };
