@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-providers-setup test-pages-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
+.PHONY: demo test test-conformance conformance-real test-providers-setup test-pages-setup test-rust test-python test-typescript test-quick-starts test-pages lint generate interop bench clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,10 +13,17 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
+test: lint test-rust test-conformance test-python test-typescript test-quick-starts test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace
+
+test-conformance: ## The conformance suite's pi set against the reference agent; see docs/conformance.md.
+	$(CARGO) build --quiet -p agentese-server --bin agentese -p agentese-conformance
+	$(BUILT)/agentese-conformance run --dialect pi --jobs 2 -- $(BUILT)/agentese --mode rpc
+
+conformance-real: ## The same set against the real pi. Needs the npm registry.
+	./conformance/real
 
 test-providers-setup: ## The mock of the model APIs that the tests of the providers ask.
 	cd server/tests/aimock && npm ci --no-audit --no-fund
@@ -33,8 +40,9 @@ test-quick-starts: test-typescript ## The quick starts of the READMEs against th
 test-pages-setup: ## What drives the browser that opens exported pages.
 	cd sdk-ts && { [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund; }
 
-test-pages: test-pages-setup ## The exported page in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
+test-pages: test-pages-setup ## The exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
 	$(CARGO) test -p agentese-server --test export -- --nocapture browser
+	$(CARGO) test -p agentese-conformance --test run -- --nocapture browser
 
 lint: ## Format and lints; warnings are errors.
 	$(CARGO) fmt --all --check

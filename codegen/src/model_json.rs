@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentese_protocol::index::format_types;
+use agentese_protocol::matching::{Holds, Matching, Sameness};
 use agentese_protocol::model::{
     Answer, Command, ConstantValue, ErrorText, Event, Field, Lane, Presence, RunEffect, RunRole, Shape,
     Timeout, Ty, TypeDef,
@@ -173,6 +174,29 @@ fn event(row: &Event) -> Value {
     })
 }
 
+/// How transcripts are compared.
+fn matching_json(matching: &Matching) -> Value {
+    let members = matching.members.iter().copied().flatten();
+    let allowances = matching.allowances.iter().copied().flatten();
+    let same = |same: Sameness| format!("{same:?}").to_lowercase();
+    json!({
+        "members": members.map(|row| json!({"record": row.record, "member": row.member, "same": same(row.same)})).collect::<Vec<_>>(),
+        "tokens": matching.tokens.iter().map(|row| json!({"pattern": row.pattern, "same": same(row.same)})).collect::<Vec<_>>(),
+        "marks": matching.marks,
+        "dialogMarks": matching.dialog_marks,
+        "strands": matching.strands,
+        "slips": matching.slips,
+        "deltas": matching.deltas.iter().map(|row| json!({"event": row.event, "text": row.text})).collect::<Vec<_>>(),
+        "snapshots": matching.snapshots.map(|row| json!({
+            "begins": row.begins, "grows": row.grows, "ends": row.ends, "message": row.message, "within": row.within,
+        })),
+        "tools": matching.tools.map(|row| json!({"begins": row.begins, "ends": row.ends, "call": row.call})),
+        "allowances": allowances.map(|row| json!({
+            "name": row.name, "everywhere": row.holds == Holds::Everywhere, "says": row.says, "reason": row.reason,
+        })).collect::<Vec<_>>(),
+    })
+}
+
 fn dialect_json(index: &Index) -> Value {
     let row = index.dialect;
     let framing = match row.framing {
@@ -234,5 +258,6 @@ fn dialect_json(index: &Index) -> Value {
         "settings": index.settings.iter().map(|row| json!({
             "key": row.key, "type": ty(&row.ty), "default": row.default.map(parse), "doc": row.doc,
         })).collect::<Vec<_>>(),
+        "matching": matching_json(&row.matching),
     })
 }

@@ -68,10 +68,14 @@ fn every_command_of_the_page_runs() {
     assert!(commands.len() >= 5, "{commands:?}");
     for command in commands {
         let output = clone.run(command);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         match command.split(' ').nth(1).unwrap() {
             "detect" => assert!(said.contains("pi@0.55"), "{said}"),
-            "play" => assert!(said.contains("\"id\\\":\\\"after\\\"") && said.contains("\"event\":\"exit\""), "{said}"),
+            "play" => assert!(
+                said.contains("\"id\\\":\\\"after\\\"") && said.contains("\"event\":\"exit\""),
+                "{said}"
+            ),
             "list" => assert!(said.contains("framing-crlf"), "{said}"),
             "run" => judged(&said),
             other => panic!("`{other}` is run and nothing looks at what it says"),
@@ -85,7 +89,10 @@ fn every_command_of_the_page_runs() {
 
 /// The report of the example is clean: cases pass, the rest is not applicable, and nothing fails.
 fn judged(said: &str) {
-    let summary = said.lines().find(|line| line.contains(" against echo_agent in ")).unwrap_or_else(|| panic!("{said}"));
+    let summary = said
+        .lines()
+        .find(|line| line.contains(" against echo_agent in "))
+        .unwrap_or_else(|| panic!("{said}"));
     let count = |word: &str| {
         let words: Vec<&str> = summary.split([' ', ',']).filter(|word| !word.is_empty()).collect();
         let at = words.iter().position(|found| *found == word).unwrap_or(0);
@@ -112,20 +119,28 @@ fn the_files_of_the_page_are_of_their_formats() {
         found[0]
     };
     let profile: Profile = file::parse(place, one("json profile"), "profile").unwrap();
-    let failures: ExpectedFailures = file::parse(place, one("json expected-failures"), "expected-failures").unwrap();
+    let failures: ExpectedFailures =
+        file::parse(place, one("json expected-failures"), "expected-failures").unwrap();
     let claims: ProfileClaims = serde_json::from_str(one("json claims")).unwrap();
     let suite = Suite::embedded();
     for failure in failures.failures {
         let case = suite.case(&profile.dialect, &failure.case).unwrap();
         let names = case.expect.iter().flatten().map(agentese_conformance::expectations::name);
-        assert!(names.map(|name| format!("expect {name}")).any(|name| name == failure.check), "{}", failure.check);
+        assert!(
+            names.map(|name| format!("expect {name}")).any(|name| name == failure.check),
+            "{}",
+            failure.check
+        );
     }
     // What the page claims is what the example claims.
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
     assert_eq!(file::load::<Profile>(Path::new(example), "profile").unwrap().claims, Some(claims));
     // The commands of the CI are those of the page.
     let ci = blocks("yaml").concat();
-    assert!(ci.contains("agentese-conformance run --profile my_agent.profile.json --junit report.xml"), "{ci}");
+    assert!(
+        ci.contains("agentese-conformance run --profile my_agent.profile.json --junit report.xml"),
+        "{ci}"
+    );
 }
 
 /// Links of the page lead to files.
@@ -148,7 +163,10 @@ fn a_claim_takes_cases_away() {
     let mut profile: Profile = file::load(Path::new(example), "profile").unwrap();
     let cases = suite.cases("pi").unwrap();
     let left = |profile: &Profile| {
-        cases.iter().filter(|case| agentese_conformance::player::not_applicable(case, profile).is_none()).count()
+        cases
+            .iter()
+            .filter(|case| agentese_conformance::player::not_applicable(case, profile).is_none())
+            .count()
     };
     let claimed = left(&profile);
     assert!(claimed > 15 && claimed < cases.len() / 2, "{claimed}");

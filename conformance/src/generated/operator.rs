@@ -160,13 +160,6 @@ pub static TABLES: Tables = Tables {
                     reason: "the document says nothing about signals",
                     form: SignalExit,
                 },
-                Allowance {
-                    name: "the-document-s-form",
-                    holds: InCases,
-                    says: "events stand in their envelope, and the state has the members of the document",
-                    reason: "the recorded module has a flat form and names of its own",
-                    form: Bounded,
-                },
             ],
         ],
     },

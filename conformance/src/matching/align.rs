@@ -26,7 +26,9 @@ pub(super) fn align(golden: &[String], observed: &[String]) -> Aligned {
             DiffOp::Equal { old_index, new_index, len } => {
                 aligned.pairs.extend((0..len).map(|at| (old_index + at, new_index + at)));
             }
-            DiffOp::Delete { old_index, old_len, .. } => aligned.missing.extend(old_index..old_index + old_len),
+            DiffOp::Delete { old_index, old_len, .. } => {
+                aligned.missing.extend(old_index..old_index + old_len)
+            }
             DiffOp::Insert { new_index, new_len, .. } => aligned.extra.extend(new_index..new_index + new_len),
             DiffOp::Replace { old_index, old_len, new_index, new_len } => {
                 aligned.missing.extend(old_index..old_index + old_len);

@@ -1,211 +1,21 @@
-//! Answers: which belongs to which, and what differs in them.
+//! What differs between two answers.
 
-use std::collections::{HashMap, HashSet};
-
-use agentese::spec::{Framing, RunEffect, RunRole};
+use agentese::spec::{Framing, RunRole};
 use serde_json::{Map, Value};
 
-use super::align::align;
 use super::declared;
 use super::difference::{Difference, Weight, brief};
+use super::pairing::{form, is_success, sent};
 use super::reading::{Frame, Reading, Sent};
 use super::rules::Rules;
-use super::tables::{Allowance, Form, Holds};
+use super::tables::{Form, Holds};
 use super::text::unequal;
 use super::walk::{State, Walk};
-
-/// Which answers belong together.
-#[derive(Debug, Default)]
-pub(super) struct Paired {
-    pub(super) pairs: Vec<(usize, usize)>,
-    pub(super) missing: Vec<usize>,
-    pub(super) extra: Vec<usize>,
-    /// Differences in how a command was answered as a whole.
-    pub(super) remarks: Vec<(usize, usize, Difference)>,
-}
-
-/// Whether an answer says that its command succeeded.
-pub(super) fn is_success(answer: &Frame) -> bool {
-    match answer.value.get("success") {
-        Some(success) => *success == Value::Bool(true),
-        None => answer.value.get("error").is_none(),
-    }
-}
-
-/// The command that an answer of a transcript answers: by its id, or the last one before it that no answer has
-/// the id of.
-pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a Sent> {
-    if let Some(id) = &answer.id {
-        return reading.by_id(id);
-    }
-    let answered: HashSet<&String> = reading.answers.iter().filter_map(|answer| answer.id.as_ref()).collect();
-    let before = reading.sent.iter().take(reading.sent_before(answer.record)).rev();
-    before.filter(|sent| !sent.is_answer).find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
-}
-
-fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
-    let everywhere = |row: &&Allowance| row.holds == Holds::Everywhere && is(&row.form);
-    rules.allowances().find(everywhere).map(|row| row.name)
-}
-
-/// Finds the answers that belong together.
-pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Paired {
-    let mut paired = Paired::default();
-    let (expected, mut nameless) = groups(&golden.answers);
-    let (found, came_nameless) = groups(&observed.answers);
-    for (id, came) in &found {
-        if expected.iter().any(|(known, _)| known == id) {
-            continue;
-        }
-        for at in came {
-            // A failure of a command whose recorded failure has no id.
-            let asked = golden.by_id(id).map(|sent| sent.record);
-            let behind = |was: &usize| {
-                let was = &golden.answers[*was];
-                !is_success(was) && asked.is_some_and(|asked| asked < was.record)
-            };
-            let answers = |was: &usize| sent(golden, &golden.answers[*was]).map(|sent| sent.record) == asked;
-            let place = nameless.iter().position(|was| behind(was) && answers(was));
-            let place = place.or_else(|| nameless.iter().position(behind));
-            match place.filter(|_| !is_success(&observed.answers[*at])) {
-                Some(place) => paired.pairs.push((nameless.remove(place), *at)),
-                None => paired.extra.push(*at),
-            }
-        }
-    }
-    for (id, was) in &expected {
-        let came = found.iter().find(|(other, _)| other == id).map_or(&[][..], |(_, came)| came.as_slice());
-        if !both_ways(rules, golden, observed, was, came, &mut paired) {
-            in_order(&golden.answers, &observed.answers, was, came, &mut paired);
-        }
-    }
-    in_order(&golden.answers, &observed.answers, &nameless, &came_nameless, &mut paired);
-    paired.pairs.sort_unstable();
-    paired
-}
-
-type Groups = (Vec<(String, Vec<usize>)>, Vec<usize>);
-
-/// The answers with an id, by their ids, and those without.
-fn groups(answers: &[Frame]) -> Groups {
-    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut nameless = Vec::new();
-    for (at, answer) in answers.iter().enumerate() {
-        let Some(id) = &answer.id else {
-            nameless.push(at);
-            continue;
-        };
-        let place = *places.entry(id).or_insert_with(|| {
-            groups.push((id.clone(), Vec::new()));
-            groups.len() - 1
-        });
-        groups[place].1.push(at);
-    }
-    (groups, nameless)
-}
-
-fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize], paired: &mut Paired) {
-    if was.len() == came.len() {
-        paired.pairs.extend(was.iter().copied().zip(came.iter().copied()));
-        return;
-    }
-    let mark = |answers: &[Frame], at: &[usize]| -> Vec<String> {
-        at.iter().map(|at| format!("{} {}", answers[*at].name, is_success(&answers[*at]))).collect()
-    };
-    let aligned = align(&mark(golden, was), &mark(observed, came));
-    let pairs = aligned.pairs.into_iter().chain(aligned.moved);
-    paired.pairs.extend(pairs.map(|(first, second)| (was[first], came[second])));
-    // Failures that name themselves otherwise belong together by their order.
-    let (mut missing, mut extra) = (aligned.missing, aligned.extra);
-    if missing.len() == extra.len() {
-        paired.pairs.extend(missing.drain(..).zip(extra.drain(..)).map(|(first, second)| (was[first], came[second])));
-    }
-    paired.missing.extend(missing.into_iter().map(|at| was[at]));
-    paired.extra.extend(extra.into_iter().map(|at| came[at]));
-}
-
-/// A command that was answered with a failure and a success. True where that is what was paired.
-fn both_ways(
-    rules: &Rules,
-    golden: &Reading<'_>,
-    observed: &Reading<'_>,
-    was: &[usize],
-    came: &[usize],
-    paired: &mut Paired,
-) -> bool {
-    let &[first, second] = was else { return false };
-    let answers = (&golden.answers[first], &golden.answers[second]);
-    let role = sent(golden, answers.0).and_then(|sent| rules.spec.command(sent.command.as_deref()?)).map(|row| row.run);
-    if is_success(answers.0) == is_success(answers.1) || role != Some(RunRole::Starts) {
-        return false;
-    }
-    let (failure, success) = if is_success(answers.0) { (second, first) } else { (first, second) };
-    match *came {
-        [only] if !is_success(&observed.answers[only]) => {
-            let is_busy = sent(golden, answers.0).is_some_and(|sent| is_busy(rules, golden, sent.record));
-            let is = |row: &Form| match row {
-                Form::OneAnswer => true,
-                Form::AcknowledgedFirst => is_busy,
-                _ => false,
-            };
-            let Some(allowance) = form(rules, is) else { return false };
-            let says = "one failure instead of a failure and a success";
-            let difference = Difference::new(Weight::Case, "", says).allowed(allowance);
-            paired.remarks.push((failure, only, difference));
-            paired.pairs.push((failure, only));
-            true
-        }
-        [one, other] if is_success(&observed.answers[one]) != is_success(&observed.answers[other]) => {
-            let success_first = is_success(&observed.answers[one]);
-            let (came_failure, came_success) = if success_first { (other, one) } else { (one, other) };
-            paired.pairs.extend([(failure, came_failure), (success, came_success)]);
-            if success_first != is_success(answers.0) {
-                let difference = Difference::new(Weight::Case, "", "failure and success stand in the other order");
-                let difference = match form(rules, |row| matches!(row, Form::AcknowledgedFirst)) {
-                    Some(allowance) if success_first => difference.allowed(allowance),
-                    _ => difference,
-                };
-                paired.remarks.push((success, came_success, difference));
-            }
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Whether a run goes on at a record.
-fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
-    let before = reading.events.iter().take_while(|event| event.record < record);
-    let effects = before.filter_map(|event| rules.spec.event(&event.name)).map(|event| event.run);
-    let last = effects.filter(|effect| *effect != RunEffect::None).last();
-    matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
-}
 
 /// What differs between two answers.
 pub(super) struct Answers<'s, 'a, 'r> {
     pub(super) state: &'s mut State<'a>,
     pub(super) golden: &'r Reading<'r>,
-}
-
-/// From which record of the golden transcript on the run of a command is missing, because it is refused for
-/// arguments that are not as declared; and the allowance for it.
-pub(super) fn refused_run(
-    rules: &Rules,
-    golden: &Reading<'_>,
-    observed: &Reading<'_>,
-    paired: &Paired,
-) -> Option<(usize, &'static str)> {
-    let allowance = form(rules, |row| matches!(row, Form::Refused(_)))?;
-    let refused = paired.pairs.iter().filter_map(|(was, came)| {
-        let (was, came) = (&golden.answers[*was], &observed.answers[*came]);
-        let sent = sent(golden, was).filter(|_| is_success(was) && !is_success(came))?;
-        let row = rules.spec.command(sent.command.as_deref()?).filter(|row| row.run != RunRole::None)?;
-        let def = rules.command(row.wire)?.params.and_then(Rules::named)?;
-        declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
-        Some(sent.record.min(was.record))
-    });
-    refused.min().map(|from| (from, allowance))
 }
 
 impl Answers<'_, '_, '_> {
@@ -233,12 +43,16 @@ impl Answers<'_, '_, '_> {
             found.push(Difference::new(Weight::Must, "success", "it is missing, or no boolean"));
         }
         let result = self.state.rules.command(&came.name).and_then(|command| command.result.as_ref());
-        let (Some(golden), Some(observed)) = (was.value.as_object(), came.value.as_object()) else { return found };
+        let (Some(golden), Some(observed)) = (was.value.as_object(), came.value.as_object()) else {
+            return found;
+        };
         for (name, value) in golden {
             match (name.as_str(), observed.get(name)) {
                 ("id" | "command" | "success", _) => {}
                 ("error", Some(text)) if !succeeded => self.failure(was, came, value, text, &mut found),
-                ("data", Some(data)) => found.extend(Walk::below(self.state, "data").typed(result, value, data)),
+                ("data", Some(data)) => {
+                    found.extend(Walk::below(self.state, "data").typed(result, value, data))
+                }
                 (_, Some(other)) => found.extend(Walk::below(self.state, name).typed(None, value, other)),
                 (_, None) => {
                     let is_declared = name == "error" || result.is_some();
@@ -252,7 +66,8 @@ impl Answers<'_, '_, '_> {
             }
         }
         for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
-            let is_empty = self.state.rules.spec.edges.empty_data && value.as_object().is_some_and(Map::is_empty);
+            let is_empty =
+                self.state.rules.spec.edges.empty_data && value.as_object().is_some_and(Map::is_empty);
             if !matches!(name.as_str(), "id" | "command" | "success") && !(name == "data" && is_empty) {
                 let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
                 found.push(Difference::new(Weight::Case, name, says));
@@ -330,7 +145,8 @@ impl Answers<'_, '_, '_> {
         }
         match sent.and_then(|sent| sent.command.as_deref()) {
             Some(command) => {
-                let is_own = came.name == command && (came.id.is_none() || came.id == sent.and_then(|sent| sent.id.clone()));
+                let is_own = came.name == command
+                    && (came.id.is_none() || came.id == sent.and_then(|sent| sent.id.clone()));
                 form(rules, |row| matches!(row, Form::OwnNameAndId)).filter(|_| is_own)
             }
             None => form(rules, |row| matches!(row, Form::AnyName)),
@@ -384,7 +200,14 @@ impl Answers<'_, '_, '_> {
     }
 
     /// The texts of two failures.
-    fn failure(&mut self, was: &Frame, came: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
+    fn failure(
+        &mut self,
+        was: &Frame,
+        came: &Frame,
+        golden: &Value,
+        observed: &Value,
+        found: &mut Vec<Difference>,
+    ) {
         let (Value::String(golden), Value::String(observed)) = (golden, observed) else {
             if golden != observed {
                 found.push(Difference::new(Weight::Must, "error", "the text of the failure is no string"));
@@ -406,69 +229,10 @@ impl Answers<'_, '_, '_> {
         declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
         form(self.state.rules, |row| matches!(row, Form::Refused(_)))
     }
-
-    fn json_rpc(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
-        let mut found = Vec::new();
-        let (golden, observed) = (&was.value, &came.value);
-        if golden.get("id") != observed.get("id") {
-            found.push(Difference::new(Weight::Must, "id", "the id is another one"));
-        }
-        match (golden.get("error"), observed.get("error")) {
-            (None, None) => {
-                let result = self.state.rules.command(&was.name).and_then(|command| command.result.as_ref());
-                match (golden.get("result"), observed.get("result")) {
-                    (Some(golden), Some(observed)) => {
-                        found.extend(Walk::below(self.state, "result").typed(result, golden, observed));
-                    }
-                    (Some(_), None) => found.push(Difference::new(Weight::Must, "result", "it is missing")),
-                    _ => {}
-                }
-            }
-            (Some(golden), Some(observed)) => self.json_rpc_error(was, golden, observed, &mut found),
-            (None, Some(error)) => {
-                let says = format!("it is the failure {} instead of a result", brief(error));
-                found.push(Difference::new(Weight::Must, "error", says));
-            }
-            (Some(error), None) => {
-                let says = format!("it is a result instead of the failure {}", brief(error));
-                found.push(Difference::new(Weight::Must, "result", says));
-            }
-        }
-        found
-    }
-
-    fn json_rpc_error(&mut self, was: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
-        let code = |error: &Value| error.get("code").and_then(Value::as_i64);
-        let (expected, came) = (code(golden), code(observed));
-        if expected != came {
-            let name = |code: Option<i64>| code.map_or("missing".to_owned(), |code| code.to_string());
-            let says = format!("the code is {} instead of {}", name(came), name(expected));
-            let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == came);
-            let difference = Difference::new(Weight::Must, "error.code", says);
-            found.push(match form(self.state.rules, is) {
-                Some(allowance) => difference.allowed(allowance),
-                None => difference,
-            });
-        }
-        match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str)) {
-            (Some(golden), Some(observed)) => {
-                found.extend(words(self.state, &was.name, &was.name, golden, observed, "error.message"));
-            }
-            (_, None) => found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text")),
-            (None, Some(_)) => {}
-        }
-        if golden.get("data") != observed.get("data") {
-            found.push(Difference::new(Weight::Info, "error.data", "what is said beside is another thing"));
-        }
-        let names = observed.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-        for name in names.filter(|name| golden.get(name).is_none() && *name != "data") {
-            found.push(Difference::new(Weight::Case, format!("error.{name}"), "it is there in addition"));
-        }
-    }
 }
 
 /// What differs between the texts of two failures: documented ones have to be as documented.
-fn words(
+pub(super) fn words(
     state: &mut State<'_>,
     was: &str,
     came: &str,
@@ -483,7 +247,10 @@ fn words(
     if let Some(documented) = state.rules.documented(was, golden) {
         let (expected, found) = (documented.of_request(golden), documented.of_request(observed));
         let fits = documented.matches(observed)
-            && expected.iter().zip(&found).all(|(golden, observed)| state.texts.differ(golden, observed).is_none());
+            && expected
+                .iter()
+                .zip(&found)
+                .all(|(golden, observed)| state.texts.differ(golden, observed).is_none());
         if !fits || !documented.is_free() {
             let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
             // A failure that names itself otherwise, by an allowance, has a text of its own.

@@ -60,7 +60,8 @@ impl Bindings {
         self.id(golden, observed)?;
         if !self.files.iter().any(|(known, _)| known == golden) {
             self.files.push((golden.to_owned(), observed.to_owned()));
-            let stem = |path: &str| path.rsplit('/').next().map(|name| name.trim_end_matches(".jsonl").to_owned());
+            let stem =
+                |path: &str| path.rsplit('/').next().map(|name| name.trim_end_matches(".jsonl").to_owned());
             if let (Some(golden), Some(observed)) = (stem(golden), stem(observed)) {
                 self.files.push((golden, observed));
             }

@@ -33,9 +33,10 @@ pub(super) fn misfit(ty: &Ty, value: &Value) -> Option<(String, String)> {
         return Some((String::new(), "it is not of the declared type".to_owned()));
     }
     match (ty, value) {
-        (Ty::List(item), Value::Array(values)) => values.iter().enumerate().find_map(|(at, value)| {
-            misfit(item, value).map(|(path, says)| (format!("[{at}]{path}"), says))
-        }),
+        (Ty::List(item), Value::Array(values)) => values
+            .iter()
+            .enumerate()
+            .find_map(|(at, value)| misfit(item, value).map(|(path, says)| (format!("[{at}]{path}"), says))),
         (Ty::Named(_), Value::Object(members)) => record_misfit(Rules::record(ty, members)?, members),
         _ => None,
     }
@@ -44,7 +45,9 @@ pub(super) fn misfit(ty: &Ty, value: &Value) -> Option<(String, String)> {
 /// The same for the members of a record.
 pub(super) fn record_misfit(def: &TypeDef, members: &Map<String, Value>) -> Option<(String, String)> {
     Rules::fields(def).iter().find_map(|field| match members.get(field.name) {
-        None if field.required => Some((format!(".{}", field.name), "it is missing, and has to be there".to_owned())),
+        None if field.required => {
+            Some((format!(".{}", field.name), "it is missing, and has to be there".to_owned()))
+        }
         None => None,
         Some(Value::Null) if field.nullable => None,
         Some(value) => misfit(&field.ty, value).map(|(path, says)| (format!(".{}{path}", field.name), says)),

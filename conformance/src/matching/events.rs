@@ -22,7 +22,11 @@ pub(super) struct Item {
 }
 
 /// The events of a transcript as they are compared.
-pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collections::HashSet<String>) -> Vec<Item> {
+pub(super) fn prepare(
+    rules: &Rules,
+    events: &[Frame],
+    overlapping: &std::collections::HashSet<String>,
+) -> Vec<Item> {
     let matching = &rules.tables.matching;
     let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref()).map(|shows| shows.event);
     let mut items: Vec<Item> = Vec::with_capacity(events.len());
@@ -31,7 +35,8 @@ pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collec
         if shows == Some(event.name.as_str()) {
             continue;
         }
-        let snapshots = matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
+        let snapshots =
+            matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
         let value = path::without(&event.value, snapshots.unwrap_or_default());
         let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, pieces: None };
         take_pieces(rules, &mut item);
@@ -48,7 +53,9 @@ pub(super) fn prepare(rules: &Rules, events: &[Frame], overlapping: &std::collec
 }
 
 fn take_pieces(rules: &Rules, item: &mut Item) {
-    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
+        return;
+    };
     let texts = path::all(&item.value, delta.text);
     if texts.is_empty() || !texts.iter().all(|text| text.is_string()) {
         return;
@@ -77,7 +84,9 @@ fn join(last: &mut Item, item: Item) {
 
 fn give_back(rules: &Rules, item: &mut Item) {
     let Some(pieces) = item.pieces.take() else { return };
-    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else { return };
+    let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
+        return;
+    };
     let mut pieces = pieces.into_iter();
     path::change(&mut item.value, delta.text, &mut |text| {
         if let Some(piece) = pieces.next() {

@@ -41,7 +41,13 @@ impl Excuses {
         self.tainted.get(member).map(|(allowance, _)| *allowance)
     }
 
-    pub(super) fn find(&mut self, rules: &Rules, place: Place<'_>, declared: bool, kind: Kind<'_>) -> Option<&'static str> {
+    pub(super) fn find(
+        &mut self,
+        rules: &Rules,
+        place: Place<'_>,
+        declared: bool,
+        kind: Kind<'_>,
+    ) -> Option<&'static str> {
         if let Some(allowance) = self.tainted(place.member) {
             return Some(allowance);
         }
@@ -63,7 +69,9 @@ impl Excuses {
                 here(record, member) && matches!(kind, Kind::Extra(found) if is(found, value))
             }),
             Form::AddedWhere(rows) => rows.iter().any(|(record, member, flag)| {
-                here(record, member) && matches!(kind, Kind::Extra(Value::String(_))) && both_true(place, flag)
+                here(record, member)
+                    && matches!(kind, Kind::Extra(Value::String(_)))
+                    && both_true(place, flag)
             }),
             Form::Undeclared => !declared && place.record != "*" && matches!(kind, Kind::Missing(_)),
             Form::Instead(rows) => rows.iter().any(|(record, member, golden, observed)| {
@@ -80,13 +88,17 @@ impl Excuses {
                 here(record, member) && both_true(place, flag) && one_higher() == Some(true)
             }
             Form::WithoutEnding(record, member, pattern) => {
-                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else { return false };
+                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else {
+                    return false;
+                };
                 let ending = self.endings.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
                 here(record, member)
                     && ending.as_ref().is_some_and(|ending| ending.replace(golden, "") == *observed)
             }
             Form::CutElsewhere(rows) => rows.iter().any(|(record, member, flag)| {
-                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else { return false };
+                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else {
+                    return false;
+                };
                 here(record, member)
                     && both_true(place, flag)
                     && !observed.is_empty()

@@ -26,7 +26,8 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
     let (was, came) = (end(golden), end(observed));
     let mut found = Vec::new();
     if was.errors.is_empty() {
-        let errors = came.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
+        let errors =
+            came.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
         found.extend(errors.map(|says| Difference::new(Weight::Case, "", says)));
     }
     if let Some(signal) = came.signals.iter().find(|signal| !was.signals.contains(signal)) {
@@ -35,7 +36,11 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
     }
     let (Some(expected), Some(code)) = (was.code, came.code) else {
         if was.code.is_some() {
-            found.push(Difference::new(Weight::Case, "", "the transcript does not say how the process ended"));
+            found.push(Difference::new(
+                Weight::Case,
+                "",
+                "the transcript does not say how the process ended",
+            ));
         }
         return found;
     };
@@ -45,8 +50,10 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
     let name = |code: Option<i64>| code.map_or("none".to_owned(), |code| code.to_string());
     let says = format!("the exit code is {} instead of {}", name(code), name(expected));
     let difference = Difference::new(Weight::Case, "", says);
-    let allowed = |wanted: fn(&Form) -> bool| rules.allowances().find(|row| wanted(&row.form)).map(|row| row.name);
-    let by_signal = !was.signals.is_empty() && [expected, code].into_iter().flatten().all(|code| code < 0 || CLEAN.contains(&code));
+    let allowed =
+        |wanted: fn(&Form) -> bool| rules.allowances().find(|row| wanted(&row.form)).map(|row| row.name);
+    let by_signal = !was.signals.is_empty()
+        && [expected, code].into_iter().flatten().all(|code| code < 0 || CLEAN.contains(&code));
     let at_start = golden.answers.is_empty()
         && was.signals.is_empty()
         && [expected, code].into_iter().all(|code| code.is_some_and(|code| code > 0));

@@ -35,8 +35,18 @@ pub mod checks {
     /// The allowances that the case names.
     pub const CASE: &str = "case";
     /// All of them, in the order of reports.
-    pub const ALL: [&str; 10] =
-        [ANSWERS, EVENTS, DIALOGS, ORDER, ORDER_BETWEEN_STREAMS, SNAPSHOTS, TOOL_UPDATES, FRAMING, EXIT, CASE];
+    pub const ALL: [&str; 10] = [
+        ANSWERS,
+        EVENTS,
+        DIALOGS,
+        ORDER,
+        ORDER_BETWEEN_STREAMS,
+        SNAPSHOTS,
+        TOOL_UPDATES,
+        FRAMING,
+        EXIT,
+        CASE,
+    ];
 }
 
 /// Findings of one kind that are told; the rest is counted.
@@ -79,7 +89,12 @@ pub(super) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(rules: &Rules, case: &Scenario, golden: &'a Reading<'a>, observed: &'a Reading<'a>) -> Self {
+    pub(super) fn new(
+        rules: &Rules,
+        case: &Scenario,
+        golden: &'a Reading<'a>,
+        observed: &'a Reading<'a>,
+    ) -> Self {
         let level = case.level.clone().unwrap_or(CheckLevel::Should);
         let mut findings = Self {
             golden,
@@ -101,12 +116,14 @@ impl<'a> Findings<'a> {
             let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
             let path = named.path.as_deref().map(Regex::new).transpose();
             let (Some(allowance), Ok(path)) = (allowance, path) else {
-                let reason = format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
+                let reason =
+                    format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
                 let outcome = Outcome::Unclear(reason);
                 self.list.push(Finding { check: checks::CASE.to_owned(), level: CheckLevel::Must, outcome });
                 continue;
             };
-            let first = |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
+            let first =
+                |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
             let from = named.from.as_ref().map_or(Some(0), |from| first(from).map(|sent| sent.record));
             let Some(from) = from else { continue };
             self.bounds.push(Bounds { name: allowance.name, from, checks: named.checks.clone(), path });
@@ -208,12 +225,15 @@ impl<'a> Findings<'a> {
                     Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
                 };
                 let weighs = self.list.iter().filter(|finding| finding.check == *check);
-                let level = weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
+                let level =
+                    weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
                 self.list.push(Finding { check: (*check).to_owned(), level, outcome });
             }
         }
         for check in checks::ALL {
-            let fails = |finding: &Finding| finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. });
+            let fails = |finding: &Finding| {
+                finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. })
+            };
             if !self.list.iter().any(fails) {
                 let (check, level) = (check.to_owned(), self.level.clone());
                 self.list.push(Finding { check, level, outcome: Outcome::Held });

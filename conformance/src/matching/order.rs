@@ -2,10 +2,10 @@
 
 use agentese::spec::{Answer, RunEffect, RunRole};
 
-use super::answers::{self, Paired};
 use super::difference::{Difference, Weight};
 use super::events::Item;
 use super::findings::{Findings, Seen, checks};
+use super::pairing::{self, Paired};
 use super::reading::{Frame, Reading};
 use super::rules::Rules;
 
@@ -65,14 +65,20 @@ pub(super) fn compare(
     }
     for (was, came) in &paired.pairs {
         let (was, came) = (&golden.answers[*was], &observed.answers[*came]);
-        let Some(sent) = answers::sent(golden, was) else { continue };
-        let Some(command) = sent.command.as_deref().and_then(|name| rules.spec.command(name)) else { continue };
-        if !(answers::is_success(was) && answers::is_success(came)) {
+        let Some(sent) = pairing::sent(golden, was) else { continue };
+        let Some(command) = sent.command.as_deref().and_then(|name| rules.spec.command(name)) else {
+            continue;
+        };
+        if !(pairing::is_success(was) && pairing::is_success(came)) {
             continue;
         }
         let found = match command.run {
-            RunRole::Starts if rules.spec.run_end.answer_ends => behind_its_end(turns, sent.record, was, came),
-            RunRole::Starts if command.answer != Answer::Done => before_its_run(turns, sent.record, was, came),
+            RunRole::Starts if rules.spec.run_end.answer_ends => {
+                behind_its_end(turns, sent.record, was, came)
+            }
+            RunRole::Starts if command.answer != Answer::Done => {
+                before_its_run(turns, sent.record, was, came)
+            }
             RunRole::Stops | RunRole::Replaces => as_recorded(turns, was, came),
             _ => None,
         };
@@ -94,7 +100,8 @@ fn before_its_run(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Opti
 /// A command that is answered when its run is over is answered behind the end of it.
 fn behind_its_end(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
     let (ended, end) = turns.after(sent, ends)?;
-    (was.record > ended && came.record < end).then(|| (Weight::Must, "stands before the end of its run".to_owned()))
+    (was.record > ended && came.record < end)
+        .then(|| (Weight::Must, "stands before the end of its run".to_owned()))
 }
 
 /// A command that ends a run stands on the side of that end on which it was recorded.
@@ -102,7 +109,10 @@ fn as_recorded(turns: &Turns, was: &Frame, came: &Frame) -> Option<(Weight, Stri
     if let Some((_, end)) = turns.before(was.record, ends)
         && came.record < end
     {
-        return Some((Weight::Case, "stands before the end of the run, behind which it was recorded".to_owned()));
+        return Some((
+            Weight::Case,
+            "stands before the end of the run, behind which it was recorded".to_owned(),
+        ));
     }
     let (_, end) = turns.after(was.record, ends)?;
     (came.record > end)

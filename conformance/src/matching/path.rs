@@ -46,10 +46,8 @@ pub(super) fn without(value: &Value, paths: &[&str]) -> Value {
     let Value::Object(members) = value else { return value.clone() };
     let kept = members.iter().filter(|(name, _)| !paths.contains(&name.as_str()));
     let kept = kept.map(|(name, value)| {
-        let below: Vec<&str> = paths
-            .iter()
-            .filter_map(|path| path.strip_prefix(name.as_str())?.strip_prefix('.'))
-            .collect();
+        let below: Vec<&str> =
+            paths.iter().filter_map(|path| path.strip_prefix(name.as_str())?.strip_prefix('.')).collect();
         (name.clone(), without(value, &below))
     });
     Value::Object(kept.collect())

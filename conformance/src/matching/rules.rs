@@ -111,9 +111,10 @@ impl Rules {
         for row in matching.wording.iter().copied().flatten() {
             wording.entry(row.record).or_default().push(row);
         }
-        let errors = tables.commands.iter().flat_map(|command| {
-            command.errors.iter().map(|(_, text)| (Some(command.wire), *text))
-        });
+        let errors = tables
+            .commands
+            .iter()
+            .flat_map(|command| command.errors.iter().map(|(_, text)| (Some(command.wire), *text)));
         let errors = errors.chain(tables.errors.iter().map(|(_, text)| (None, *text)));
         Some(Self {
             spec,

@@ -56,7 +56,9 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     let difference = Difference::new(Weight::Case, "", says);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
-        Some((allowance, ())) if ending(golden) == ending(observed) => Some(difference.allowed(allowance.name)),
+        Some((allowance, ())) if ending(golden) == ending(observed) => {
+            Some(difference.allowed(allowance.name))
+        }
         _ => Some(difference),
     }
 }

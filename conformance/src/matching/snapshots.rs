@@ -81,7 +81,9 @@ impl<'a> Growing<'a> {
         self.found.events += 1;
         let kind = path::get(&event.value, row.kind).and_then(Value::as_str).unwrap_or_default();
         let block = path::get(&event.value, row.block).and_then(Value::as_u64);
-        if let (Some(piece), Some(block)) = (path::get(&event.value, row.piece).and_then(Value::as_str), block) {
+        if let (Some(piece), Some(block)) =
+            (path::get(&event.value, row.piece).and_then(Value::as_str), block)
+        {
             self.pieces.entry((kind.to_owned(), block)).or_default().push_str(piece);
         }
         for (at, within) in row.within.iter().enumerate() {
@@ -111,7 +113,9 @@ impl<'a> Growing<'a> {
         let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
         let pieces = self.pieces.get(&(kind.to_owned(), block))?;
         let blocks = snapshot.get(self.row.blocks)?.as_array()?;
-        let Some(text) = blocks.get(usize::try_from(block).ok()?).and_then(|block| block.get(member)?.as_str()) else {
+        let Some(text) =
+            blocks.get(usize::try_from(block).ok()?).and_then(|block| block.get(member)?.as_str())
+        else {
             return Some("the block that grows is missing".to_owned());
         };
         (!text.starts_with(pieces.as_str()))
@@ -130,14 +134,25 @@ impl<'a> Growing<'a> {
             let mut found = Vec::new();
             earlier(self.row, snapshot, later, &mut String::new(), &mut found);
             for (path, says) in found {
-                self.wrong(*record, format!("{within}{path}"), format!("it is no earlier version of {what}: {says}"), Weight::Case);
+                self.wrong(
+                    *record,
+                    format!("{within}{path}"),
+                    format!("it is no earlier version of {what}: {says}"),
+                    Weight::Case,
+                );
             }
         }
     }
 }
 
 /// What keeps a value from being an earlier version of another one.
-pub(super) fn earlier(row: &Snapshots, early: &Value, late: &Value, at: &mut String, found: &mut Vec<(String, String)>) {
+pub(super) fn earlier(
+    row: &Snapshots,
+    early: &Value,
+    late: &Value,
+    at: &mut String,
+    found: &mut Vec<(String, String)>,
+) {
     match (early, late) {
         (Value::Object(early), Value::Object(late)) => {
             let count = early.len();
@@ -194,7 +209,10 @@ fn member(
                 found.push((at.clone(), format!("{} before {}", brief(value), brief(later))));
             }
         }
-        Some(_) if until.is_some_and(|(_, before)| serde_json::from_str(before).is_ok_and(|before: Value| before == *value)) => {}
+        Some(_)
+            if until.is_some_and(|(_, before)| {
+                serde_json::from_str(before).is_ok_and(|before: Value| before == *value)
+            }) => {}
         Some(later) => earlier(row, value, later, at, found),
         // The name of an argument that is still being written.
         None if is_last && late.keys().any(|later| later.starts_with(name)) => {}

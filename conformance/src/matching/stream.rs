@@ -1,18 +1,16 @@
 //! The comparison of two transcripts, stream by stream.
 
-use std::collections::HashSet;
-
-use agentese::spec::{RunEffect, RunRole};
 use serde_json::Value;
 
 use super::align::{Aligned, align};
-use super::answers::{self, Answers, Paired};
+use super::answers::Answers;
 use super::bindings::Bindings;
 use super::difference::{Difference, Weight};
 use super::events::{self, Item};
 use super::excuse::Excuses;
 use super::findings::{Findings, Seen, checks};
 use super::order::Turns;
+use super::pairing::{self, Paired};
 use super::reading::{Frame, Reading};
 use super::rules::Rules;
 use super::tables::{Form, Holds};
@@ -48,12 +46,13 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Trans
     Compared { frames: findings.frames, agreed: findings.agreed, findings: findings.finish() }
 }
 
-struct Streams<'r> {
-    rules: &'r Rules,
-    golden: &'r Reading<'r>,
-    observed: &'r Reading<'r>,
-    state: State<'r>,
-    findings: Findings<'r>,
+/// Two transcripts, and what was found so far.
+pub(super) struct Streams<'r> {
+    pub(super) rules: &'r Rules,
+    pub(super) golden: &'r Reading<'r>,
+    pub(super) observed: &'r Reading<'r>,
+    pub(super) state: State<'r>,
+    pub(super) findings: Findings<'r>,
 }
 
 impl<'r> Streams<'r> {
@@ -61,8 +60,8 @@ impl<'r> Streams<'r> {
         let was = events::prepare(self.rules, &self.golden.events, &self.state.overlapping);
         let came = events::prepare(self.rules, &self.observed.events, &self.state.overlapping);
         let (was, came) = self.allowed_events(was, came);
-        let paired = answers::pair(self.rules, self.golden, self.observed);
-        self.findings.refused = answers::refused_run(self.rules, self.golden, self.observed, &paired);
+        let paired = pairing::pair(self.rules, self.golden, self.observed);
+        self.findings.refused = pairing::refused_run(self.rules, self.golden, self.observed, &paired);
         let aligned = self.align_events(&was, &came, self.findings.refused.is_some());
         let dialogs = self.align_dialogs();
         self.walk(&was, &came, &paired, &aligned, &dialogs);
@@ -92,7 +91,12 @@ impl<'r> Streams<'r> {
                             continue;
                         }
                         let says = format!("`{name}` came {found} times instead of {expected}");
-                        self.remark(&was, &came, name, Difference::new(Weight::Case, "", says).allowed(row.name));
+                        self.remark(
+                            &was,
+                            &came,
+                            name,
+                            Difference::new(Weight::Case, "", says).allowed(row.name),
+                        );
                         was.retain(|item| item.name != *name);
                         came.retain(|item| item.name != *name);
                     }
@@ -104,7 +108,12 @@ impl<'r> Streams<'r> {
                     };
                     if !was.iter().any(is) && came.iter().any(is) {
                         let says = format!("`{event}` marks {}", kinds.join(", "));
-                        self.remark(&[], &came, event, Difference::new(Weight::Case, path, says).allowed(row.name));
+                        self.remark(
+                            &[],
+                            &came,
+                            event,
+                            Difference::new(Weight::Case, path, says).allowed(row.name),
+                        );
                         came.retain(|item| !is(item));
                     }
                 }
@@ -125,7 +134,8 @@ impl<'r> Streams<'r> {
         let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
         let mut aligned = Aligned::default();
         for at in 0..expected.len().max(found.len()) {
-            let (expected, found) = (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
+            let (expected, found) =
+                (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
             let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
                 strand.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
             };
@@ -147,14 +157,7 @@ impl<'r> Streams<'r> {
     }
 
     /// Compares what belongs together, in the order of the golden transcript.
-    fn walk(
-        &mut self,
-        was: &[Item],
-        came: &[Item],
-        paired: &Paired,
-        aligned: &Aligned,
-        dialogs: &Aligned,
-    ) {
+    fn walk(&mut self, was: &[Item], came: &[Item], paired: &Paired, aligned: &Aligned, dialogs: &Aligned) {
         let mut steps: Vec<(usize, Step)> = Vec::new();
         let answers = paired.pairs.iter();
         steps.extend(answers.map(|(g, o)| (self.golden.answers[*g].record, Step::Answer(*g, *o))));
@@ -264,166 +267,6 @@ impl<'r> Streams<'r> {
             _ => found.extend(Walk::new(&mut self.state).record(def, &golden, &observed)),
         }
         found
-    }
-
-    fn answers_left(&mut self, paired: &Paired) {
-        for (g, o, difference) in &paired.remarks {
-            let seen = Seen {
-                golden: Some(self.golden.answers[*g].record),
-                observed: Some(self.observed.answers[*o].record),
-            };
-            self.findings.difference(checks::ANSWERS, seen, difference.clone());
-        }
-        for at in &paired.missing {
-            let answer = &self.golden.answers[*at];
-            let says = format!("the answer to `{}` never came", answer.name);
-            let seen = Seen { golden: Some(answer.record), observed: None };
-            self.findings.frame(checks::ANSWERS, seen, vec![Difference::new(Weight::Must, "", says)]);
-        }
-        for at in &paired.extra {
-            let answer = &self.observed.answers[*at];
-            let says = format!("an answer to `{}` came, which the recording does not have", answer.name);
-            let seen = Seen { golden: None, observed: Some(answer.record) };
-            self.findings.frame(checks::ANSWERS, seen, vec![Difference::new(Weight::Must, "", says)]);
-        }
-    }
-
-    fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned) {
-        for at in &aligned.missing {
-            let says = format!("`{}` never came", was[*at].name);
-            let difference = Difference::new(Weight::Case, "", says);
-            self.findings.frame(checks::EVENTS, Seen { golden: Some(was[*at].record), observed: None }, vec![difference]);
-        }
-        let closing = self.closing_events(was);
-        for at in &aligned.extra {
-            let item = &came[*at];
-            let is_known = self.rules.event(&item.name).is_some();
-            let of = if is_known { "the recording does not have here" } else { "no document has" };
-            let difference = Difference::new(Weight::Case, "", format!("`{}` came, which {of}", item.name));
-            let about = self.golden.about(self.observed, item.record);
-            let allowance = closing.as_ref().filter(|(from, names, _)| about >= *from && names.contains(&item.name.as_str()));
-            let difference = match allowance {
-                Some((_, _, allowance)) => difference.allowed(allowance),
-                None => difference,
-            };
-            self.findings.frame(checks::EVENTS, Seen { golden: None, observed: Some(item.record) }, vec![difference]);
-        }
-        for (g, o) in &aligned.moved {
-            let seen = Seen { golden: Some(was[*g].record), observed: Some(came[*o].record) };
-            let says = format!("`{}` came in another order", was[*g].name);
-            self.findings.difference(checks::ORDER, seen, Difference::new(Weight::Case, "", says));
-        }
-    }
-
-    /// The closing events of a run that something else took the place of in the golden transcript, without them.
-    fn closing_events(&self, was: &[Item]) -> Option<(usize, HashSet<&'static str>, &'static str)> {
-        let (allowance, names) = self.rules.with_form(|form| match form {
-            Form::ClosingEvents(names) => Some(*names),
-            _ => None,
-        })?;
-        let count = |wanted: &dyn Fn(RunEffect) -> bool| {
-            let of = |item: &&Item| self.rules.spec.event(&item.name).is_some_and(|event| wanted(event.run));
-            was.iter().filter(of).count()
-        };
-        let first = was.iter().find(|item| {
-            self.rules.spec.event(&item.name).is_some_and(|event| event.run == RunEffect::Begins)
-        })?;
-        let begun = was.iter().filter(|item| item.name == first.name).count();
-        if begun <= count(&|effect| effect == RunEffect::MayEnd) {
-            return None;
-        }
-        let replaces = |name: &str| self.rules.spec.command(name).is_some_and(|row| row.run == RunRole::Replaces);
-        let command = self.golden.commands().find(|sent| sent.command.as_deref().is_some_and(replaces))?;
-        Some((command.record, names.iter().copied().collect(), allowance.name))
-    }
-
-    fn dialogs_left(&mut self, aligned: &Aligned) {
-        let left_out = |dialog: &Frame| {
-            self.rules.allowances().find(|row| match row.form {
-                Form::DialogsLeftOut(method, member, value) => {
-                    dialog.name == method && dialog.value.get(member).and_then(Value::as_str) == Some(value)
-                }
-                _ => false,
-            })
-        };
-        for at in &aligned.missing {
-            let dialog = &self.golden.dialogs[*at];
-            let difference = Difference::new(Weight::Case, "", format!("`{}` never came", dialog.name));
-            let difference = match left_out(dialog) {
-                Some(allowance) => difference.allowed(allowance.name),
-                None => difference,
-            };
-            self.findings.frame(checks::DIALOGS, Seen { golden: Some(dialog.record), observed: None }, vec![difference]);
-        }
-        for at in &aligned.extra {
-            let dialog = &self.observed.dialogs[*at];
-            let says = format!("`{}` came, which the recording does not have here", dialog.name);
-            let seen = Seen { golden: None, observed: Some(dialog.record) };
-            self.findings.frame(checks::DIALOGS, seen, vec![Difference::new(Weight::Case, "", says)]);
-        }
-        for (g, o) in &aligned.moved {
-            let (was, came) = (&self.golden.dialogs[*g], &self.observed.dialogs[*o]);
-            let says = format!("`{}` came in another order", was.name);
-            let seen = Seen { golden: Some(was.record), observed: Some(came.record) };
-            self.findings.difference(checks::ORDER, seen, Difference::new(Weight::Case, "", says));
-        }
-    }
-
-    fn tool_updates(&mut self) {
-        let (golden, observed) = (&self.golden.events, &self.observed.events);
-        for (golden, observed, difference) in tools::compare(self.rules, golden, observed, &self.state.overlapping) {
-            self.findings.difference(checks::TOOL_UPDATES, Seen { golden, observed }, difference);
-        }
-    }
-
-    fn snapshots(&mut self) {
-        let Some(row) = &self.rules.tables.matching.snapshots else { return };
-        let expected = snapshots::look(self.rules, &self.golden.events);
-        let found = snapshots::look(self.rules, &self.observed.events);
-        let none = found.events > 0 && found.carried.iter().all(|count| *count == 0);
-        if none && expected.carried.iter().any(|count| *count > 0) {
-            let says = format!("`{}` carries no snapshot in any of {} events", row.grows, found.events);
-            let difference = Difference::new(Weight::Case, "", says);
-            let form = self.rules.with_form(|form| matches!(form, Form::NoSnapshots).then_some(()));
-            let difference = match form {
-                Some((allowance, ())) => difference.allowed(allowance.name),
-                None => difference,
-            };
-            self.findings.difference(checks::SNAPSHOTS, Seen { golden: None, observed: None }, difference);
-        } else {
-            for (at, within) in row.within.iter().enumerate() {
-                if expected.carried[at] == 0 || !expected.lacking[at].is_empty() {
-                    continue;
-                }
-                for record in &found.lacking[at] {
-                    let difference = Difference::new(Weight::Case, *within, "the snapshot is missing");
-                    let seen = Seen { golden: None, observed: Some(*record) };
-                    self.findings.difference(checks::SNAPSHOTS, seen, difference);
-                }
-            }
-        }
-        for (record, difference) in found.wrong {
-            self.findings.difference(checks::SNAPSHOTS, Seen { golden: None, observed: Some(record) }, difference);
-        }
-    }
-
-    fn framing(&mut self) {
-        let (expected, found) = (self.golden.noise.len(), self.observed.noise.len());
-        if expected != found {
-            let says = format!("{found} lines are no JSON object instead of {expected}");
-            // Programs that run in the same process may write; lines in addition are worth knowing only where
-            // the recording has some too.
-            let weight = if expected == 0 { Weight::Must } else { Weight::Info };
-            let seen = Seen { golden: None, observed: self.observed.noise.first().copied() };
-            self.findings.difference(checks::FRAMING, seen, Difference::new(weight, "", says));
-        }
-        if !self.golden.misshapen.is_empty() {
-            return;
-        }
-        for (record, says) in &self.observed.misshapen {
-            let seen = Seen { golden: None, observed: Some(*record) };
-            self.findings.difference(checks::FRAMING, seen, Difference::new(Weight::Must, "", says.clone()));
-        }
     }
 }
 

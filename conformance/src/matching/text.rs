@@ -123,7 +123,8 @@ impl<'a> Texts<'a> {
         }
         let pattern = self.prose.entry(golden.to_owned()).or_insert_with(|| {
             let placeholder = PROSE.as_ref()?;
-            let literals: Vec<String> = placeholder.split(golden).map(|part| self.tokens.loosely(part)).collect();
+            let literals: Vec<String> =
+                placeholder.split(golden).map(|part| self.tokens.loosely(part)).collect();
             Regex::new(&format!("^(?s:{})$", literals.join(".*"))).ok().map(Arc::new)
         });
         pattern.as_ref().map(|pattern| pattern.is_match(observed))
@@ -146,7 +147,8 @@ impl Tokens {
 pub(super) fn unequal(golden: &str, observed: &str) -> String {
     const BEFORE: usize = 20;
     const LENGTH: usize = 60;
-    let same = golden.chars().zip(observed.chars()).take_while(|(golden, observed)| golden == observed).count();
+    let same =
+        golden.chars().zip(observed.chars()).take_while(|(golden, observed)| golden == observed).count();
     let from = same.saturating_sub(BEFORE);
     let part = |text: &str| {
         let mut rest = text.chars().skip(from);

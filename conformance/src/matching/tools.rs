@@ -99,14 +99,18 @@ pub(super) fn compare(
     let mut differences = Vec::new();
     for (call, was) in &expected {
         let Some(came) = found.get(call) else {
-            let says = format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
+            let says =
+                format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
             // A tool that is quick may be done before it has shown anything.
             let weight = if overlapping.contains(call) { Weight::Info } else { Weight::Case };
             differences.push((was.first, None, Difference::new(weight, "", says)));
             continue;
         };
         for frame in came.frames.iter().filter(|frame| !was.frames.contains(frame)) {
-            let says = format!("it is {} beside what is shown, which is not as recorded", super::difference::brief(frame));
+            let says = format!(
+                "it is {} beside what is shown, which is not as recorded",
+                super::difference::brief(frame)
+            );
             differences.push((was.first, came.first, Difference::new(Weight::Case, "", says)));
         }
         if was.is_inside && !came.is_inside {
@@ -120,8 +124,11 @@ pub(super) fn compare(
             }
         }
     }
-    let begun: HashSet<String> =
-        observed.iter().filter(|event| event.name == tools.begins).filter_map(|event| call(tools, event)).collect();
+    let begun: HashSet<String> = observed
+        .iter()
+        .filter(|event| event.name == tools.begins)
+        .filter_map(|event| call(tools, event))
+        .collect();
     for (call, came) in found.iter().filter(|(call, _)| !expected.contains_key(*call)) {
         if !begun.contains(call) {
             let says = format!("`{}` of the call {call}, which never began", shows.event);
@@ -151,7 +158,11 @@ fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap
     let mut all: BTreeMap<String, Shown<'a>> = BTreeMap::new();
     for event in events.iter().filter(|event| event.name == shows.event) {
         let Some(call) = call(tools, event) else { continue };
-        let of = all.entry(call.clone()).or_insert_with(|| Shown { is_earlier: true, is_inside: true, ..Shown::default() });
+        let of = all.entry(call.clone()).or_insert_with(|| Shown {
+            is_earlier: true,
+            is_inside: true,
+            ..Shown::default()
+        });
         of.first = of.first.or(Some(event.record));
         of.count += 1;
         let end = ends.get(&call);
@@ -195,5 +206,6 @@ fn not_earlier(
         return Some(format!("it is no beginning of the result: {}", super::text::unequal(result, &shown)));
     }
     let before = before.and_then(|before| text(before, shows)).unwrap_or_default();
-    (shown.len() < before.len() && !shown.starts_with(&before)).then(|| "it is shorter than the one before".to_owned())
+    (shown.len() < before.len() && !shown.starts_with(&before))
+        .then(|| "it is shorter than the one before".to_owned())
 }

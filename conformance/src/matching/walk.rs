@@ -53,7 +53,12 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// What differs between two objects of a record.
-    pub(super) fn record(mut self, def: Option<&'static TypeDef>, golden: &Value, observed: &Value) -> Vec<Difference> {
+    pub(super) fn record(
+        mut self,
+        def: Option<&'static TypeDef>,
+        golden: &Value,
+        observed: &Value,
+    ) -> Vec<Difference> {
         match (golden, observed) {
             (Value::Object(golden), Value::Object(observed)) => self.object(def, golden, observed),
             _ => self.value(None, golden, observed, NOWHERE),
@@ -81,7 +86,12 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.push(weight, says, allowance);
     }
 
-    fn object(&mut self, def: Option<&'static TypeDef>, golden: &Map<String, Value>, observed: &Map<String, Value>) {
+    fn object(
+        &mut self,
+        def: Option<&'static TypeDef>,
+        golden: &Map<String, Value>,
+        observed: &Map<String, Value>,
+    ) {
         let record = def.map_or("*", |def| def.name);
         let fields = def.map_or(&[][..], Rules::fields);
         let both = (golden, observed);
@@ -94,7 +104,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             let place = Place { record, member: name, beside: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free = free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
+            self.free =
+                free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
             match observed.get(name) {
                 Some(found) => self.member(field, value, found, place),
                 None => self.missing(def, field, value, place),
@@ -108,7 +119,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
             let place = Place { record, member: name, beside: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free = free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
+            self.free =
+                free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
             self.extra(def, field, value, place);
             self.path.pop();
         }
@@ -128,12 +140,20 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn wording(&self, record: &str, member: &str, (golden, observed): Both<'_>) -> Option<Free> {
         let holds = |row: &&&Wording| match row.when {
             When::Always => true,
-            When::True(flag) => [golden, observed].iter().all(|object| object.get(flag) == Some(&Value::Bool(true))),
+            When::True(flag) => {
+                [golden, observed].iter().all(|object| object.get(flag) == Some(&Value::Bool(true)))
+            }
             When::OneOf(name, values) => [golden, observed].iter().all(|object| {
                 object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
             }),
         };
-        let row = self.state.rules.wording(record).iter().filter(|row| row.members.contains(&member)).find(holds)?;
+        let row = self
+            .state
+            .rules
+            .wording(record)
+            .iter()
+            .filter(|row| row.members.contains(&member))
+            .find(holds)?;
         Some(Free { allowance: row.allowance, values: row.allowance.is_some() && member != "content" })
     }
 
@@ -154,7 +174,8 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     fn missing(&mut self, def: Option<&TypeDef>, field: Option<&Field>, golden: &Value, place: Place<'_>) {
         let constant = is_constant(def, place.member);
-        let weight = if constant || field.is_some_and(|field| field.required) { Weight::Must } else { Weight::Case };
+        let weight =
+            if constant || field.is_some_and(|field| field.required) { Weight::Must } else { Weight::Case };
         if let Some(free) = self.free.filter(|free| free.values && weight != Weight::Must) {
             return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
         }
@@ -165,7 +186,11 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn extra(&mut self, def: Option<&TypeDef>, field: Option<&Field>, observed: &Value, place: Place<'_>) {
         let declared = field.is_some() || is_constant(def, place.member);
         if let Some(free) = self.free.filter(|free| free.values) {
-            return self.push(Weight::Case, format!("`{}` is there in addition", place.member), free.allowance);
+            return self.push(
+                Weight::Case,
+                format!("`{}` is there in addition", place.member),
+                free.allowance,
+            );
         }
         let says = if def.is_some() && !declared {
             format!("`{}` is there, which no document has: {}", place.member, brief(observed))
@@ -183,7 +208,9 @@ impl<'s, 'a> Walk<'s, 'a> {
             let says = format!("it is {} instead of {}", brief(observed), brief(golden));
             return self.push(Weight::Case, says, Some(allowance));
         }
-        let same = rules.same(place.record, place.member).or_else(|| rules.same("*", place.member).filter(|_| field.is_none()));
+        let same = rules
+            .same(place.record, place.member)
+            .or_else(|| rules.same("*", place.member).filter(|_| field.is_none()));
         if let Some(same) = same
             && let Some(found) = same::compare(self.state, same, golden, observed, place)
         {
@@ -192,7 +219,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             return;
         }
         if observed.is_null() && !golden.is_null() && field.is_some_and(|field| !field.nullable) {
-            let says = format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
+            let says =
+                format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
             return self.differ(place, true, Weight::Must, Kind::Changed(golden, observed), says);
         }
         self.value(field.map(|field| &field.ty), golden, observed, place);
@@ -221,8 +249,14 @@ impl<'s, 'a> Walk<'s, 'a> {
             return false;
         }
         let kind = Kind::Changed(golden, observed);
-        let Some(allowance) = self.state.excuses.find(self.state.rules, place, true, kind) else { return false };
-        self.push(Weight::Case, format!("it is {} instead of {}", brief(observed), brief(golden)), Some(allowance));
+        let Some(allowance) = self.state.excuses.find(self.state.rules, place, true, kind) else {
+            return false;
+        };
+        self.push(
+            Weight::Case,
+            format!("it is {} instead of {}", brief(observed), brief(golden)),
+            Some(allowance),
+        );
         true
     }
 
@@ -235,7 +269,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             let says = format!("it is {} instead of {}", brief(observed), brief(golden));
             return self.push(Weight::Case, says, free.allowance);
         }
-        let (weight, why) = if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type") };
+        let (weight, why) =
+            if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type") };
         let says = format!("it is {}{why}, instead of {}", brief(observed), brief(golden));
         let says = says.replace(", instead", if fits { " instead" } else { ", instead" });
         self.differ(place, true, weight, Kind::Changed(golden, observed), says);
@@ -264,7 +299,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             return;
         }
         let says = super::text::unequal(golden, observed);
-        let weight = if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
+        let weight =
+            if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
         self.push(weight, says, free.allowance);
     }
 
@@ -287,7 +323,13 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.elements(element, &was, &came, place);
     }
 
-    fn elements(&mut self, element: Option<&'static Ty>, golden: &[&Value], observed: &[&Value], place: Place<'_>) {
+    fn elements(
+        &mut self,
+        element: Option<&'static Ty>,
+        golden: &[&Value],
+        observed: &[&Value],
+        place: Place<'_>,
+    ) {
         if golden.len() != observed.len() {
             let says = format!("{} elements instead of {}", observed.len(), golden.len());
             let kind = (Value::Null, Value::Null);
@@ -301,15 +343,23 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// Lists of which other entries may be listed: what both have is compared.
-    fn other_entries(&mut self, element: Option<&'static Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) -> bool {
+    fn other_entries(
+        &mut self,
+        element: Option<&'static Ty>,
+        golden: &[Value],
+        observed: &[Value],
+        place: Place<'_>,
+    ) -> bool {
         let rows = self.state.rules.with_form(|form| match form {
             Form::OtherEntries(rows) => Some(*rows),
             _ => None,
         });
         let Some((allowance, rows)) = rows else { return false };
         let Some(row) = rows.iter().find(|row| row.member == place.member) else { return false };
-        let marked = |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
-        let (was, came): (Vec<_>, Vec<_>) = (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
+        let marked =
+            |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
+        let (was, came): (Vec<_>, Vec<_>) =
+            (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
         if was.iter().any(Option::is_none) {
             return false;
         }

@@ -55,7 +55,8 @@ fn frame(shown: &Shown, line: &str) -> String {
 
 /// Both lines, each with its mark.
 fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
-    let lines = [&mismatch.expected, &mismatch.found].map(|shown| shown.as_ref().map(|shown| shown.line.as_str()));
+    let lines =
+        [&mismatch.expected, &mismatch.found].map(|shown| shown.as_ref().map(|shown| shown.line.as_str()));
     let parts = lines.map(|line| line.and_then(|line| locate(line, &mismatch.path)));
     // Both values are shown from the place on where they begin to differ.
     let same = match (lines, &parts) {

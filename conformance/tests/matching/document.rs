@@ -1,0 +1,93 @@
+//! docs/conformance-matching.md is true: it names every check and every allowance with its reason, and nothing else.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use agentese_conformance::matching::checks;
+use agentese_conformance::matching::tables::Holds;
+
+use crate::support::{DIALECTS, rules};
+
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/conformance-matching.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The lines of the table that follow a heading.
+fn table<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
+    let (_, section) =
+        page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
+    let section = section.split("\n## ").next().unwrap();
+    section.lines().filter(|line| line.starts_with("| `")).collect()
+}
+
+#[test]
+fn every_check_is_on_the_page() {
+    let page = page();
+    let named: Vec<&str> = table(&page, "Checks")
+        .iter()
+        .map(|line| line.trim_start_matches("| `").split('`').next().unwrap())
+        .collect();
+    assert_eq!(named, checks::ALL);
+}
+
+#[test]
+fn every_allowance_is_on_the_page() {
+    let mut rows: BTreeSet<String> = BTreeSet::new();
+    for dialect in DIALECTS {
+        for row in rules(dialect).allowances() {
+            let same = |dialect: &&str| {
+                rules(dialect)
+                    .allowances()
+                    .any(|other| (other.name, other.says, other.reason) == (row.name, row.says, row.reason))
+            };
+            let dialects: Vec<&str> = DIALECTS.into_iter().filter(same).collect();
+            let holds = match row.holds {
+                Holds::Everywhere => "everywhere",
+                Holds::InCases => "in cases",
+            };
+            rows.insert(format!(
+                "| `{}` | {} | {holds} | {} | {} |",
+                row.name,
+                dialects.join(", "),
+                row.says,
+                row.reason
+            ));
+        }
+    }
+    let page = page();
+    let named: BTreeSet<String> = table(&page, "Allowances").into_iter().map(str::to_owned).collect();
+    let expected: Vec<&String> = rows.difference(&named).collect();
+    let stale: Vec<&String> = named.difference(&rows).collect();
+    let lines = |rows: &[&String]| rows.iter().map(|row| row.as_str()).collect::<Vec<_>>().join("\n");
+    assert!(
+        expected.is_empty() && stale.is_empty(),
+        "to add:\n{}\nto remove:\n{}",
+        lines(&expected),
+        lines(&stale)
+    );
+}
+
+/// The words of a dialect belong to the declaration; the matcher knows those of the envelopes.
+#[test]
+fn the_matcher_knows_no_wire_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/matching");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for index in agentese_protocol::Index::all() {
+            let names =
+                index.commands.iter().map(|row| row.wire).chain(index.events.iter().map(|row| row.name));
+            let names =
+                names.chain(index.dialogs.iter().map(|row| row.wire)).chain(index.types.keys().copied());
+            // `error` is a word of envelopes that an event of one dialect shares.
+            for name in names.filter(|name| *name != "error") {
+                assert!(!code.contains(&format!("\"{name}\"")), "{} names `{name}`", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000);
+}

@@ -15,14 +15,20 @@ fn each_golden_transcript_agrees_with_itself_without_any_allowance() {
         for case in suite.cases(dialect).unwrap() {
             let Some(golden) = suite.golden(dialect, &case.name).unwrap() else { continue };
             for same_agent in [false, true] {
-                let comparison =
-                    Comparison { golden: &golden, alternatives: &[], observed: &golden, case: &case, same_agent };
+                let comparison = Comparison {
+                    golden: &golden,
+                    alternatives: &[],
+                    observed: &golden,
+                    case: &case,
+                    same_agent,
+                };
                 let compared = compare(rules(dialect), &comparison);
                 assert_eq!(compared.agreed, compared.frames, "{dialect}/{}", case.name);
                 for finding in &compared.findings {
                     assert_eq!(finding.outcome, Outcome::Held, "{dialect}/{}: {}", case.name, finding.check);
                 }
-                let names: Vec<&str> = compared.findings.iter().map(|finding| finding.check.as_str()).collect();
+                let names: Vec<&str> =
+                    compared.findings.iter().map(|finding| finding.check.as_str()).collect();
                 assert_eq!(names, checks::ALL, "{dialect}/{}", case.name);
             }
             count += 1;
@@ -40,8 +46,13 @@ fn the_golden_transcript_that_fits_best_counts() {
         let golden = suite.golden("pi", &case.name).unwrap().unwrap();
         let others = [other];
         let of = |alternatives: &[_]| {
-            let comparison =
-                Comparison { golden: &golden, alternatives, observed: &others[0], case: &case, same_agent: true };
+            let comparison = Comparison {
+                golden: &golden,
+                alternatives,
+                observed: &others[0],
+                case: &case,
+                same_agent: true,
+            };
             compare(rules("pi"), &comparison)
         };
         assert_eq!(said(&of(&others)), Vec::<String>::new(), "{}", case.name);
@@ -56,20 +67,27 @@ fn another_case_s_transcript_fails() {
     let suite = Suite::embedded();
     for dialect in DIALECTS {
         let cases = suite.cases(dialect).unwrap();
-        let goldens: Vec<_> =
-            cases.iter().filter_map(|case| Some((case, suite.golden(dialect, &case.name).unwrap()?))).collect();
+        let goldens: Vec<_> = cases
+            .iter()
+            .filter_map(|case| Some((case, suite.golden(dialect, &case.name).unwrap()?)))
+            .collect();
         for pair in goldens.windows(2) {
             let [(case, golden), (other, observed)] = pair else { continue };
             let mut case = (*case).clone();
             case.allow = None;
             let case = &case;
-            let comparison =
-                Comparison { golden, alternatives: &[], observed, case, same_agent: false };
+            let comparison = Comparison { golden, alternatives: &[], observed, case, same_agent: false };
             let compared = compare(rules(dialect), &comparison);
             let weighty = failures(&compared).iter().any(|finding| finding.level != CheckLevel::Info);
             // Two cases of a start that fails say nothing at all.
-            let silent = |transcript: &agentese_conformance::Transcript| transcript.received().next().is_none();
-            assert!(weighty || silent(golden) && silent(observed), "{dialect}: {} as {}", other.name, case.name);
+            let silent =
+                |transcript: &agentese_conformance::Transcript| transcript.received().next().is_none();
+            assert!(
+                weighty || silent(golden) && silent(observed),
+                "{dialect}: {} as {}",
+                other.name,
+                case.name
+            );
         }
     }
 }

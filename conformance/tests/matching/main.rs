@@ -6,5 +6,8 @@ mod goldens;
 mod neutral;
 mod noticed;
 mod rendering;
+mod rows;
+mod rows_others;
+mod rows_pi;
 mod semantics;
 mod support;

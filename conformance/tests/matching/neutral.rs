@@ -40,7 +40,9 @@ fn reversed(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let members: Vec<_> = members.into_iter().collect();
-            Value::Object(members.into_iter().rev().map(|(name, value)| (name, reversed(value))).collect::<Map<_, _>>())
+            Value::Object(
+                members.into_iter().rev().map(|(name, value)| (name, reversed(value))).collect::<Map<_, _>>(),
+            )
         }
         Value::Array(values) => Value::Array(values.into_iter().map(reversed).collect()),
         other => other,
@@ -82,7 +84,10 @@ fn names_that_agents_make_up_are_free() {
                     return name;
                 }
                 let number = known.len() + 1;
-                known.entry(name).or_insert_with(|| format!("{number:08x}-0000-4000-8000-{number:012x}")).clone()
+                known
+                    .entry(name)
+                    .or_insert_with(|| format!("{number:08x}-0000-4000-8000-{number:012x}"))
+                    .clone()
             });
             renamed.into_owned()
         };
@@ -120,7 +125,9 @@ fn the_number_of_pieces_is_free() {
 
 fn halves(line: &str) -> Option<[String; 2]> {
     let frame: Value = serde_json::from_str(line).ok()?;
-    let at = ["/assistantMessageEvent/delta", "/params/delta"].into_iter().find(|at| frame.pointer(at).is_some())?;
+    let at = ["/assistantMessageEvent/delta", "/params/delta"]
+        .into_iter()
+        .find(|at| frame.pointer(at).is_some())?;
     let piece = frame.pointer(at)?.as_str()?;
     let middle = piece.char_indices().nth(piece.chars().count() / 2)?.0;
     let half = |text: &str| {

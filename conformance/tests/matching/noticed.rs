@@ -56,13 +56,61 @@ fn seen(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcri
     }
 }
 
+/// The type of an event that stands in order with others: no answer, no question, no call that runs beside others.
+fn kind(line: &str) -> Option<String> {
+    let frame: Value = serde_json::from_str(line).ok().filter(|frame| !is_free(frame))?;
+    let event = frame.get("params").or(frame.get("event")).unwrap_or(&frame);
+    let kind =
+        event.get("type")?.as_str().filter(|kind| !["response", "extension_ui_request"].contains(kind))?;
+    let mut mark = format!("{kind} {:?}", event.get("session_id"));
+    mark.push_str(&format!("{:?}", event.pointer("/assistantMessageEvent/type")));
+    mark.push_str(&format!("{:?}", event.pointer("/message/role")));
+    (!kind.starts_with("tool_") && !mark.contains("toolResult") && kind != "sub_agent_event").then_some(mark)
+}
+
+/// Changes of a line's place, and of the snapshots that it carries.
+fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, record: usize, rates: &mut Rates) {
+    let text = |record: usize| match golden.records.get(record) {
+        Some(Record::Received(line)) => Some(line.as_str()),
+        _ => None,
+    };
+    let kinds = (text(record).and_then(kind), text(record + 1).and_then(kind));
+    if let (Some(kind), Some(next)) = kinds
+        && kind != next
+    {
+        let mut observed = golden.clone();
+        observed.records.swap(record, record + 1);
+        rates.note("lines in another order", seen(dialect, case, golden, &observed), || what.to_owned());
+    }
+    let frame: Option<Value> = text(record).and_then(|line| serde_json::from_str(line).ok());
+    let Some(frame) = frame.filter(|frame| frame.pointer("/assistantMessageEvent/delta").is_some()) else {
+        return;
+    };
+    for pointer in
+        ["/message/content/0/text", "/assistantMessageEvent/partial/content/0/text", "/message/usage/input"]
+    {
+        let Some(value) = frame.pointer(pointer) else { continue };
+        let mut frame = frame.clone();
+        let other = match value {
+            Value::String(text) => format!("{text} and more").into(),
+            other => changed(other),
+        };
+        *frame.pointer_mut(pointer).unwrap() = other;
+        let observed = with_line(golden, record, Some(frame.to_string()));
+        rates
+            .note("snapshot changed", seen(dialect, case, golden, &observed), || format!("{pointer} {what}"));
+    }
+}
+
 /// Whether a line may come any number of times, or not at all.
 fn is_free(frame: &Value) -> bool {
     let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
     let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];
-    names.into_iter().flatten().any(|name| {
-        ["tool_execution_update", "ready", "unknown", "tool_output"].contains(&name.as_str())
-    }) || frame.pointer("/assistantMessageEvent/delta").is_some_and(|piece| piece == "")
+    names
+        .into_iter()
+        .flatten()
+        .any(|name| ["tool_execution_update", "ready", "unknown", "tool_output"].contains(&name.as_str()))
+        || frame.pointer("/assistantMessageEvent/delta").is_some_and(|piece| piece == "")
         || frame.get("widgetKey").is_some_and(|key| key == "autoresearch")
 }
 
@@ -77,7 +125,9 @@ fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
             let is_free = members.get("isError") == Some(&Value::Bool(true))
                 || members.get("is_error") == Some(&Value::Bool(true))
                 || members.get("ok").is_some()
-                || ["write", "edit"].iter().any(|tool| members.get("toolName").is_some_and(|name| name == tool))
+                || ["write", "edit"]
+                    .iter()
+                    .any(|tool| members.get("toolName").is_some_and(|name| name == tool))
                 || members.get("role").is_some_and(|role| role == "tool_result");
             let free = ["content", "result", "details", "error", "output", "meta", "content", "metadata"];
             for (name, value) in members {
@@ -125,7 +175,14 @@ fn without(frame: &mut Value, pointer: &str) -> bool {
     }
 }
 
-fn lines(dialect: &str, name: &str, case: &Scenario, golden: &Transcript, rates: &mut Rates, count: &mut usize) {
+fn lines(
+    dialect: &str,
+    name: &str,
+    case: &Scenario,
+    golden: &Transcript,
+    rates: &mut Rates,
+    count: &mut usize,
+) {
     for (record, line) in golden.records.iter().enumerate() {
         let Record::Received(line) = line else { continue };
         let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { continue };
@@ -146,6 +203,7 @@ fn lines(dialect: &str, name: &str, case: &Scenario, golden: &Transcript, rates:
         let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
         let cut = with_line(golden, record, Some(text[..middle].to_owned()));
         rates.note("line cut off", seen(dialect, case, golden, &cut), what);
+        places(dialect, &what(), case, golden, record, rates);
         let mut found = Vec::new();
         leaves(dialect, &frame, "", &mut found);
         // The first name of a question or a notice binds.
@@ -154,7 +212,9 @@ fn lines(dialect: &str, name: &str, case: &Scenario, golden: &Transcript, rates:
             let _ = at;
             let what = || format!("{dialect}/{name} record {record} {pointer}: {:.200}", line.as_str());
             let value = frame.pointer(pointer).cloned().unwrap_or_default();
-            for (kind, other) in [("value of another type", retyped(&value)), ("another value", changed(&value))] {
+            for (kind, other) in
+                [("value of another type", retyped(&value)), ("another value", changed(&value))]
+            {
                 let mut frame = frame.clone();
                 *frame.pointer_mut(pointer).unwrap() = other;
                 let observed = with_line(golden, record, Some(frame.to_string()));
@@ -170,7 +230,7 @@ fn lines(dialect: &str, name: &str, case: &Scenario, golden: &Transcript, rates:
 }
 
 #[test]
-fn what_is_taken_away_doubled_or_changed_seen() {
+fn what_is_taken_away_doubled_or_changed_is_noticed() {
     let suite = Suite::embedded();
     let mut rates = Rates::default();
     let mut count = 0;

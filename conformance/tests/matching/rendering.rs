@@ -12,10 +12,13 @@ fn a_difference_shows_both_frames_the_part_that_differs_and_what_came_before() {
             ('>', json!({"id": "p1", "type": "prompt", "message": "Hi"})),
             ('<', json!({"id": "p1", "type": "response", "command": "prompt", "success": true})),
             ('<', json!({"type": "agent_start"})),
-            ('<', json!({"type": "message_start", "message": {
-                "role": "user", "timestamp": 1_795_293_436_469_u64,
-                "content": [{"type": "text", "text": format!("{}{text}", "long ".repeat(60))}]
-            }})),
+            (
+                '<',
+                json!({"type": "message_start", "message": {
+                    "role": "user", "timestamp": 1_795_293_436_469_u64,
+                    "content": [{"type": "text", "text": format!("{}{text}", "long ".repeat(60))}]
+                }}),
+            ),
         ]
     };
     let compared = compared("pi", &lines("Hi"), &lines("Ho"));

@@ -21,7 +21,10 @@ fn state(id: &str, session: &str, file: &str) -> Lines {
 }
 
 fn user(kind: &str, text: &str, time: u64) -> (char, Value) {
-    ('<', json!({"type": kind, "message": {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": time}}))
+    (
+        '<',
+        json!({"type": kind, "message": {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": time}}),
+    )
 }
 
 fn check(golden: Lines, observed: Lines, expected: &[&str]) {
@@ -45,13 +48,19 @@ fn a_name_stands_for_one_name_in_both_directions() {
 
 #[test]
 fn a_message_has_one_moment_in_one_unit() {
-    let of = |times: [u64; 2]| vec![user("message_start", "Hi", times[0]), user("message_end", "Hi", times[1])];
+    let of =
+        |times: [u64; 2]| vec![user("message_start", "Hi", times[0]), user("message_end", "Hi", times[1])];
     let golden = of([1_795_293_436_469; 2]);
     check(golden.clone(), of([1_800_000_000_000; 2]), &[]);
     check(golden.clone(), of([1_800_000_000_000, 1_800_000_000_001]), &["should events message.timestamp"]);
-    check(golden, of([1_800_000_000; 2]), &["must events message.timestamp", "must events message.timestamp"]);
+    check(
+        golden,
+        of([1_800_000_000; 2]),
+        &["must events message.timestamp", "must events message.timestamp"],
+    );
     // Two messages may share a millisecond by chance.
-    let two = |times: [u64; 2]| vec![user("message_start", "a", times[0]), user("message_start", "b", times[1])];
+    let two =
+        |times: [u64; 2]| vec![user("message_start", "a", times[0]), user("message_start", "b", times[1])];
     check(two([1_795_293_436_469; 2]), two([1_800_000_000_000, 1_800_000_000_007]), &[]);
 }
 
@@ -119,15 +128,30 @@ fn snapshots_have_what_the_pieces_say_and_no_more_than_the_whole() {
 #[test]
 fn what_a_tool_shows_is_an_earlier_version_of_its_result() {
     let output = |text: &str| json!({"content": [{"type": "text", "text": text}], "details": {}});
-    let begin = ('<', json!({"type": "tool_execution_start", "toolCallId": "t", "toolName": "bash", "args": {"command": "ls"}}));
+    let begin = (
+        '<',
+        json!({"type": "tool_execution_start", "toolCallId": "t", "toolName": "bash", "args": {"command": "ls"}}),
+    );
     let show = |text: &str| {
-        ('<', json!({"type": "tool_execution_update", "toolCallId": "t", "toolName": "bash", "args": {"command": "ls"}, "partialResult": output(text)}))
+        (
+            '<',
+            json!({"type": "tool_execution_update", "toolCallId": "t", "toolName": "bash", "args": {"command": "ls"}, "partialResult": output(text)}),
+        )
     };
-    let end = |text: &str| ('<', json!({"type": "tool_execution_end", "toolCallId": "t", "toolName": "bash", "result": output(text), "isError": false}));
+    let end = |text: &str| {
+        (
+            '<',
+            json!({"type": "tool_execution_end", "toolCallId": "t", "toolName": "bash", "result": output(text), "isError": false}),
+        )
+    };
     let golden = vec![begin.clone(), show("a\n"), show("a\nb\n"), end("a\nb\n")];
     check(golden.clone(), vec![begin.clone(), show("a\nb\n"), end("a\nb\n")], &[]);
     check(golden.clone(), vec![begin.clone(), show("a"), show("a\nb"), show("a\nb\n"), end("a\nb\n")], &[]);
-    check(golden.clone(), vec![begin.clone(), show("x"), end("a\nb\n")], &["must tool-updates partialResult"]);
+    check(
+        golden.clone(),
+        vec![begin.clone(), show("x"), end("a\nb\n")],
+        &["must tool-updates partialResult"],
+    );
     check(golden.clone(), vec![begin.clone(), end("a\nb\n")], &["should tool-updates"]);
     check(golden.clone(), vec![show("a\n"), begin.clone(), end("a\nb\n")], &["must tool-updates"]);
     check(golden, vec![begin, show("a\n"), end("a\n")], &["should events result.content[0].text"]);
@@ -135,8 +159,15 @@ fn what_a_tool_shows_is_an_earlier_version_of_its_result() {
 
 #[test]
 fn calls_side_by_side_come_in_any_order() {
-    let start = |call: &str| ('<', json!({"type": "tool_execution_start", "toolCallId": call, "toolName": "read", "args": {}}));
-    let end = |call: &str| ('<', json!({"type": "tool_execution_end", "toolCallId": call, "toolName": "read", "isError": false, "result": {"content": []}}));
+    let start = |call: &str| {
+        ('<', json!({"type": "tool_execution_start", "toolCallId": call, "toolName": "read", "args": {}}))
+    };
+    let end = |call: &str| {
+        (
+            '<',
+            json!({"type": "tool_execution_end", "toolCallId": call, "toolName": "read", "isError": false, "result": {"content": []}}),
+        )
+    };
     let golden = vec![start("a"), start("b"), end("a"), end("b")];
     check(golden, vec![start("a"), start("b"), end("b"), end("a")], &[]);
     let one_by_one = vec![start("a"), end("a"), start("b"), end("b")];
@@ -157,7 +188,11 @@ fn answers_have_their_id_their_name_and_their_success() {
     check(golden.clone(), with(json!({"data": {"text": "Ho"}})), &["should answers data.text"]);
     check(golden.clone(), with(json!({"data": {"text": 1}})), &["must answers data.text"]);
     check(golden.clone(), with(json!({})), &["must answers data"]);
-    check(golden.clone(), with(json!({"command": "get_text", "data": {"text": "Hi"}})), &["must answers command"]);
+    check(
+        golden.clone(),
+        with(json!({"command": "get_text", "data": {"text": "Hi"}})),
+        &["must answers command"],
+    );
     check(golden.clone(), with(json!({"success": false, "error": "no"})), &["must answers success"]);
     check(golden.clone(), vec![golden[0].clone()], &["must answers"]);
     check(golden.clone(), [golden.clone(), vec![golden[1].clone()]].concat(), &["must answers"]);
@@ -172,7 +207,10 @@ fn documented_failures_have_their_text_and_others_any() {
     let failure = |text: &str| {
         vec![
             ('>', json!({"id": "a", "type": "set_model", "provider": "p", "modelId": "m"})),
-            ('<', json!({"id": "a", "type": "response", "command": "set_model", "success": false, "error": text})),
+            (
+                '<',
+                json!({"id": "a", "type": "response", "command": "set_model", "success": false, "error": text}),
+            ),
         ]
     };
     check(failure("Model not found: p/m"), failure("Model not found: p/n"), &["must answers error"]);
@@ -195,9 +233,11 @@ fn the_answer_to_a_prompt_stands_before_its_run() {
 #[test]
 fn the_answer_to_a_prompt_of_operator_stands_behind_its_run() {
     let prompt = ('>', json!({"id": "p", "type": "prompt", "text": "Hi"}));
-    let answer = ('<', json!({"type": "response", "command": "prompt", "id": "p", "success": true, "data": {}}));
+    let answer =
+        ('<', json!({"type": "response", "command": "prompt", "id": "p", "success": true, "data": {}}));
     let event = |event: Value| ('<', json!({"type": "event", "event": event}));
-    let (start, end) = (event(json!({"type": "agent_start"})), event(json!({"type": "agent_end", "messages": []})));
+    let (start, end) =
+        (event(json!({"type": "agent_start"})), event(json!({"type": "agent_end", "messages": []})));
     let golden = vec![prompt.clone(), start.clone(), end.clone(), answer.clone()];
     let observed = vec![prompt, start.clone(), answer, end.clone()];
     assert_eq!(said(&compared("operator", &golden, &observed)), ["must order-between-streams"]);
@@ -216,7 +256,9 @@ fn prose_that_is_not_published_is_any_prose() {
 #[test]
 fn required_members_of_the_declared_type_are_a_must_and_others_weigh_as_the_case() {
     let of = |frame: Value| vec![('<', frame)];
-    let golden = of(json!({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 200, "errorMessage": "x"}));
+    let golden = of(
+        json!({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 200, "errorMessage": "x"}),
+    );
     let with = |name: &str, value: Option<Value>| {
         let mut frame = golden[0].1.clone();
         match value {
@@ -243,18 +285,25 @@ fn lines_that_are_no_frames_are_counted() {
 
 #[test]
 fn the_end_of_the_process_is_compared() {
-    let exit = |code: i64| vec![('!', json!({"t": 1, "dir": "ctl", "event": "exit", "code": code, "stderr": ""}))];
+    let exit =
+        |code: i64| vec![('!', json!({"t": 1, "dir": "ctl", "event": "exit", "code": code, "stderr": ""}))];
     check(exit(0), exit(0), &[]);
     check(exit(0), exit(1), &["should exit"]);
     let stopped = [vec![('!', json!({"t": 1, "dir": "ctl", "event": "signal SIGTERM"}))], exit(0)].concat();
     check(exit(0), stopped, &["should exit"]);
-    let broken = [vec![('!', json!({"t": 1, "dir": "ctl", "event": "player_error", "text": "nothing came"}))], exit(0)].concat();
+    let broken = [
+        vec![('!', json!({"t": 1, "dir": "ctl", "event": "player_error", "text": "nothing came"}))],
+        exit(0),
+    ]
+    .concat();
     check(exit(0), broken, &["should exit"]);
 }
 
 #[test]
 fn ten_thousand_frames_are_compared_in_little_time() {
-    let many = |offset: u64| -> Lines { (0..10_000).map(|at| user("message_end", &format!("{}", at + offset), 1_795_293_436_469)).collect() };
+    let many = |offset: u64| -> Lines {
+        (0..10_000).map(|at| user("message_end", &format!("{}", at + offset), 1_795_293_436_469)).collect()
+    };
     let golden = many(0);
     let mut observed = many(0);
     observed.remove(5_000);

@@ -48,7 +48,8 @@ pub fn compared(dialect: &str, golden: &[(char, Value)], observed: &[(char, Valu
 /// Findings that count against the agent.
 pub fn failures(compared: &Compared) -> Vec<&Finding> {
     let fails = |finding: &&Finding| {
-        finding.level != CheckLevel::Info && matches!(finding.outcome, Outcome::Failed(_) | Outcome::Unclear(_))
+        finding.level != CheckLevel::Info
+            && matches!(finding.outcome, Outcome::Failed(_) | Outcome::Unclear(_))
     };
     compared.findings.iter().filter(fails).collect()
 }
@@ -70,7 +71,9 @@ pub fn allowed(compared: &Compared) -> Vec<&str> {
 /// Failures as `level check path`.
 pub fn said(compared: &Compared) -> Vec<String> {
     let failures = failures(compared).into_iter();
-    failures.map(|finding| format!("{} {} {}", finding.level, finding.check, path(finding)).trim().to_owned()).collect()
+    failures
+        .map(|finding| format!("{} {} {}", finding.level, finding.check, path(finding)).trim().to_owned())
+        .collect()
 }
 
 fn path(finding: &Finding) -> &str {

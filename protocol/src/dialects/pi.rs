@@ -2,6 +2,7 @@
 //!
 //! Source: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4.
 
+pub mod allowances;
 pub mod commands;
 pub mod dialogs;
 pub mod events;

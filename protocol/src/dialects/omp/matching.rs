@@ -1,6 +1,6 @@
 //! How transcripts of omp are compared.
 
-use crate::dialects::pi::matching as pi;
+use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording};
 
@@ -52,10 +52,7 @@ pub const WORDING: &[Wording] = &[
 
 /// What differs from run to run within texts.
 pub const TOKENS: &[Token] = &[
-    Token {
-        pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?",
-        same: Moment,
-    },
+    Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
     Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
     Token { pattern: r"chatcmpl-[\w-]+", same: Duration },
@@ -147,5 +144,5 @@ pub const MATCHING: Matching = Matching {
     deltas: pi::MATCHING.deltas,
     snapshots: Some(pi::SNAPSHOTS),
     tools: Some(TOOLS),
-    allowances: &[pi::FAMILY, OWN],
+    allowances: &[allowances::FAMILY, OWN],
 };

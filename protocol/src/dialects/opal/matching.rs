@@ -60,7 +60,10 @@ pub const MATCHING: Matching = Matching {
     strands: &["session_id", "sub_session_id"],
     dialog_marks: &["title", "question", "prompt"],
     slips: &[],
-    deltas: &[Delta { event: "message_delta", text: "delta" }, Delta { event: "thinking_delta", text: "delta" }],
+    deltas: &[
+        Delta { event: "message_delta", text: "delta" },
+        Delta { event: "thinking_delta", text: "delta" },
+    ],
     snapshots: None,
     tools: Some(Tools {
         begins: "tool_execution_start",

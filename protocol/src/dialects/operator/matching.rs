@@ -71,12 +71,5 @@ pub const MATCHING: Matching = Matching {
             reason: "the document says nothing about signals",
             form: Form::SignalExit,
         },
-        Allowance {
-            name: "the-document-s-form",
-            holds: Holds::InCases,
-            says: "events stand in their envelope, and the state has the members of the document",
-            reason: "the recorded module has a flat form and names of its own",
-            form: Form::Bounded,
-        },
     ]],
 };

@@ -1,7 +1,7 @@
 //! How transcripts of pisces are compared.
 
 use crate::dialects::omp::matching as omp;
-use crate::dialects::pi::matching as pi;
+use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, Id, Moment, Words};
 use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness};
 
@@ -52,6 +52,6 @@ const OWN: &[Allowance] = &[
 /// How transcripts of pisces are compared.
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, omp::MEMBERS, MEMBERS],
-    allowances: &[pi::FAMILY, omp::OWN, OWN],
+    allowances: &[allowances::FAMILY, omp::OWN, OWN],
     ..omp::MATCHING
 };

@@ -1,0 +1,74 @@
+//! What differs between two answers of JSON-RPC 2.0.
+
+use serde_json::Value;
+
+use super::answers::{Answers, words};
+use super::difference::{Difference, Weight, brief};
+use super::pairing::form;
+use super::reading::Frame;
+use super::tables::Form;
+use super::walk::Walk;
+
+impl Answers<'_, '_, '_> {
+    pub(super) fn json_rpc(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+        let mut found = Vec::new();
+        let (golden, observed) = (&was.value, &came.value);
+        if golden.get("id") != observed.get("id") {
+            found.push(Difference::new(Weight::Must, "id", "the id is another one"));
+        }
+        match (golden.get("error"), observed.get("error")) {
+            (None, None) => {
+                let result = self.state.rules.command(&was.name).and_then(|command| command.result.as_ref());
+                match (golden.get("result"), observed.get("result")) {
+                    (Some(golden), Some(observed)) => {
+                        found.extend(Walk::below(self.state, "result").typed(result, golden, observed));
+                    }
+                    (Some(_), None) => found.push(Difference::new(Weight::Must, "result", "it is missing")),
+                    _ => {}
+                }
+            }
+            (Some(golden), Some(observed)) => self.json_rpc_error(was, golden, observed, &mut found),
+            (None, Some(error)) => {
+                let says = format!("it is the failure {} instead of a result", brief(error));
+                found.push(Difference::new(Weight::Must, "error", says));
+            }
+            (Some(error), None) => {
+                let says = format!("it is a result instead of the failure {}", brief(error));
+                found.push(Difference::new(Weight::Must, "result", says));
+            }
+        }
+        found
+    }
+
+    fn json_rpc_error(&mut self, was: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
+        let code = |error: &Value| error.get("code").and_then(Value::as_i64);
+        let (expected, came) = (code(golden), code(observed));
+        if expected != came {
+            let name = |code: Option<i64>| code.map_or("missing".to_owned(), |code| code.to_string());
+            let says = format!("the code is {} instead of {}", name(came), name(expected));
+            let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == came);
+            let difference = Difference::new(Weight::Must, "error.code", says);
+            found.push(match form(self.state.rules, is) {
+                Some(allowance) => difference.allowed(allowance),
+                None => difference,
+            });
+        }
+        match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str))
+        {
+            (Some(golden), Some(observed)) => {
+                found.extend(words(self.state, &was.name, &was.name, golden, observed, "error.message"));
+            }
+            (_, None) => {
+                found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text"))
+            }
+            (None, Some(_)) => {}
+        }
+        if golden.get("data") != observed.get("data") {
+            found.push(Difference::new(Weight::Info, "error.data", "what is said beside is another thing"));
+        }
+        let names = observed.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+        for name in names.filter(|name| golden.get(name).is_none() && *name != "data") {
+            found.push(Difference::new(Weight::Case, format!("error.{name}"), "it is there in addition"));
+        }
+    }
+}
