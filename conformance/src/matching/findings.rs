@@ -95,7 +95,7 @@ impl<'a> Findings<'a> {
         golden: &'a Reading<'a>,
         observed: &'a Reading<'a>,
     ) -> Self {
-        let level = case.level.clone().unwrap_or(CheckLevel::Should);
+        let level = case.level.unwrap_or(CheckLevel::Should);
         let mut findings = Self {
             golden,
             observed,
@@ -154,7 +154,7 @@ impl<'a> Findings<'a> {
         }
         let level = match difference.weight {
             Weight::Must => CheckLevel::Must,
-            Weight::Case => self.level.clone(),
+            Weight::Case => self.level,
             Weight::Info => CheckLevel::Info,
         };
         let mismatch = self.mismatch(seen, &difference);
@@ -225,8 +225,7 @@ impl<'a> Findings<'a> {
                     Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
                 };
                 let weighs = self.list.iter().filter(|finding| finding.check == *check);
-                let level =
-                    weighs.map(|finding| finding.level.clone()).min_by_key(rank).unwrap_or(CheckLevel::Info);
+                let level = weighs.map(|finding| finding.level).min_by_key(rank).unwrap_or(CheckLevel::Info);
                 self.list.push(Finding { check: (*check).to_owned(), level, outcome });
             }
         }
@@ -235,7 +234,7 @@ impl<'a> Findings<'a> {
                 finding.check == check && !matches!(finding.outcome, Outcome::Allowed { .. })
             };
             if !self.list.iter().any(fails) {
-                let (check, level) = (check.to_owned(), self.level.clone());
+                let (check, level) = (check.to_owned(), self.level);
                 self.list.push(Finding { check, level, outcome: Outcome::Held });
             }
         }

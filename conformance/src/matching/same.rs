@@ -68,10 +68,10 @@ fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differen
     if observed.is_empty() && !golden.is_empty() {
         return Some(must("it is empty".to_owned()));
     }
-    if differs.is_some() || golden == observed {
-        if let Err(says) = state.texts.bindings.words(golden, observed) {
-            return Some(Difference::new(Weight::Case, "", says));
-        }
+    if (differs.is_some() || golden == observed)
+        && let Err(says) = state.texts.bindings.words(golden, observed)
+    {
+        return Some(Difference::new(Weight::Case, "", says));
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };
     differs.map(|says| Difference::new(weight, "", says))

@@ -190,7 +190,7 @@ fn lines(
             continue;
         }
         *count += 1;
-        if *count % STRIDE != 0 {
+        if !count.is_multiple_of(STRIDE) {
             continue;
         }
         let what = || format!("{dialect}/{name} record {record}: {:.200}", line.as_str());
@@ -208,8 +208,7 @@ fn lines(
         leaves(dialect, &frame, "", &mut found);
         // The first name of a question or a notice binds.
         found.retain(|pointer| frame.get("method").is_none() || pointer != "/id");
-        for (at, pointer) in found.iter().enumerate().filter(|(at, _)| (at + *count) % 3 == 0) {
-            let _ = at;
+        for pointer in found.iter().skip(*count % 3).step_by(3) {
             let what = || format!("{dialect}/{name} record {record} {pointer}: {:.200}", line.as_str());
             let value = frame.pointer(pointer).cloned().unwrap_or_default();
             for (kind, other) in
@@ -230,6 +229,7 @@ fn lines(
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 fn what_is_taken_away_doubled_or_changed_is_noticed() {
     let suite = Suite::embedded();
     let mut rates = Rates::default();
