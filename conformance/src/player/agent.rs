@@ -172,6 +172,21 @@ fn found(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
+/// The folder of the package that an agent is installed as: the nearest one above a file of its command that
+/// has a `package.json`. None where there is none.
+pub(super) fn package(command: &[String]) -> Option<PathBuf> {
+    let files = command.iter().enumerate().rev().filter_map(|(at, word)| {
+        let path = if at == 0 { found(word) } else { PathBuf::from(word) };
+        let is_path = at == 0 || word.contains('/');
+        std::fs::canonicalize(path).ok().filter(|path| is_path && path.is_file())
+    });
+    let mut folders = files.filter_map(|file| {
+        let above = file.ancestors().skip(1).find(|folder| folder.join("package.json").is_file());
+        above.map(Path::to_owned)
+    });
+    folders.next()
+}
+
 /// Reads stdout to its end. A line ends with a line feed and nothing else.
 pub(crate) async fn read_lines(stdout: BoxReader, recorder: Arc<Recorder>) {
     let held = watch::Sender::new(false);

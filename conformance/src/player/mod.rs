@@ -113,6 +113,9 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     if let Some(script) = &case.model {
         variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
     }
+    let command = options.command.as_deref().or(profile.command.as_deref()).unwrap_or_default();
+    let package = agent::package(command).map(|folder| folder.to_string_lossy().into_owned());
+    variables.set("PACKAGE", package.unwrap_or_default());
     let redactions = Redactions::of_run(profile, &variables, &directory, &host);
     directory.lay_out(case, profile, &variables)?;
 

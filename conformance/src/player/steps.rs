@@ -146,7 +146,7 @@ impl Stage {
                 Ok(())
             }
             ScenarioStep::Quiet(quiet) => {
-                let pause = Duration::from_millis(quiet.quiet_ms);
+                let pause = self.longer(Duration::from_millis(quiet.quiet_ms));
                 self::quiet(&self.recorder, pause, self.longer(limit(quiet.timeout_ms))).await;
                 if quiet.skip == Some(true) {
                     self.cursor = self.recorder.progress().0;

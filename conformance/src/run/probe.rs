@@ -1,5 +1,7 @@
 //! What an agent is, before a hundred cases are played against it.
 
+use std::time::Duration;
+
 use agentese::types::{Direction, Profile, TranscriptRecord};
 
 use super::RunOptions;
@@ -8,6 +10,9 @@ use crate::player::{PlayOptions, play};
 
 /// How long agents take to say something at most, where nothing holds them up, in milliseconds.
 const USUAL: f64 = 1500.0;
+
+/// How long the agent may take to answer at all.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Nothing is waited for longer than that, however slow an agent is.
 const SLOWEST: f64 = 10.0;
@@ -34,7 +39,7 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     let play_options = PlayOptions {
         command: options.command.clone(),
         patience: options.patience * SLOWEST,
-        limit: Some(options.limit),
+        limit: Some(options.limit.min(LONGEST)),
         stop: options.stop.clone(),
         ..PlayOptions::default()
     };

@@ -50,23 +50,36 @@ fn failures(judged: &Judged) -> BTreeMap<String, String> {
     failed.collect()
 }
 
-#[test]
-fn what_real_agents_did_passes_their_own_cases() {
+/// How many golden transcripts of a dialect pass, and what the others fail.
+fn judge_goldens(dialect: &str) -> (usize, BTreeMap<String, BTreeMap<String, String>>) {
     let suite = Suite::embedded();
-    let mut found = BTreeMap::new();
-    let mut passed = 0;
-    for dialect in suite.dialects() {
-        for case in suite.cases(&dialect).unwrap() {
-            let Some(golden) = suite.golden(&dialect, &case.name).unwrap() else { continue };
-            let profile = Profile::new(1, "golden", &case.dialect, &golden.header.agent);
-            let case = without_requests(case);
-            let judged = judge(&case, &profile, &played(&dialect, &case.name), &suite).unwrap();
-            match judged.verdict(CheckLevel::Should) {
-                Verdict::Pass => passed += 1,
-                _ => drop(found.insert(format!("{dialect}/{}", case.name), failures(&judged))),
-            }
+    let (mut passed, mut found) = (0, BTreeMap::new());
+    for case in suite.cases(dialect).unwrap() {
+        let Some(golden) = suite.golden(dialect, &case.name).unwrap() else { continue };
+        let profile = Profile::new(1, "golden", &case.dialect, &golden.header.agent);
+        let case = without_requests(case);
+        let judged = judge(&case, &profile, &played(dialect, &case.name), &suite).unwrap();
+        match judged.verdict(CheckLevel::Should) {
+            Verdict::Pass => passed += 1,
+            _ => drop(found.insert(format!("{dialect}/{}", case.name), failures(&judged))),
         }
     }
+    (passed, found)
+}
+
+#[test]
+fn what_real_agents_did_passes_their_own_cases() {
+    let dialects = Suite::embedded().dialects();
+    let (mut passed, mut found) = (0, BTreeMap::new());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            dialects.iter().map(|dialect| scope.spawn(move || judge_goldens(dialect))).collect();
+        for thread in threads {
+            let (of_dialect, failed) = thread.join().unwrap();
+            passed += of_dialect;
+            found.extend(failed);
+        }
+    });
     for (case, check, reason) in KNOWN {
         let failed = found.remove(case).unwrap_or_default();
         let names: Vec<&String> = failed.keys().collect();

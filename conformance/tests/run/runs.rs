@@ -94,7 +94,7 @@ fn an_agent_that_does_not_speak_is_inconclusive() {
         let suite = Suite::new(agent);
         suite.case("one", &json!({}));
         suite.case("two", &json!({"expect": [], "steps": [{"pause_ms": 1}]}));
-        let (report, code) = suite.report(&[]);
+        let (report, code) = suite.report(&["--timeout", "5"]);
         assert_eq!(verdicts(&report).join(", "), "one inconclusive, two inconclusive");
         assert_eq!((report["cases"][0]["reason"].as_str().unwrap(), code), (wanted, 2));
     }

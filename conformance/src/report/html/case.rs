@@ -11,8 +11,9 @@ use crate::recording::Recording;
 
 pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) -> Markup {
     let (class, word) = kind(case);
-    let told: Vec<&ReportCheck> =
+    let mut told: Vec<&ReportCheck> =
         case.checks.iter().filter(|check| check.outcome != CheckOutcome::Held).collect();
+    told.sort_by_key(|check| check.outcome == CheckOutcome::Allowed);
     let held = case.checks.len() - told.len();
     html! {
         details.case.(class) id={ "case-" (at) } data-covers=(case.covers.join(" ")) {
@@ -51,19 +52,24 @@ fn check(at: usize, check: &ReportCheck) -> Markup {
         _ if check.known.is_some() => "expected",
         _ => "failed",
     };
+    let head = html! {
+        span.name { (check.check) } " " span.level { (check.level) }
+        @if let Some(allowance) = &check.allowance { " allowed: " (allowance) }
+        @if let Some(path) = &check.path { " at " code { (path) } }
+        @if let Some(says) = &check.says { ": " (says) }
+    };
+    let body = html! {
+        @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
+        div.pair {
+            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame)) }
+            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame)) }
+        }
+    };
     html! {
-        div.check.(class) {
-            p {
-                span.name { (check.check) } " " span.level { (check.level) }
-                @if let Some(allowance) = &check.allowance { " allowed: " (allowance) }
-                @if let Some(path) = &check.path { " at " code { (path) } }
-                @if let Some(says) = &check.says { ": " (says) }
-            }
-            @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
-            div.pair {
-                @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame)) }
-                @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame)) }
-            }
+        @if check.outcome == CheckOutcome::Allowed {
+            details.check.(class) { summary { (head) } (body) }
+        } @else {
+            div.check.(class) { p { (head) } (body) }
         }
     }
 }
