@@ -215,7 +215,7 @@ impl<'r> Streams<'r> {
             let free: Vec<&str> = free.iter().map(String::as_str).collect();
             path::without(value, &free)
         };
-        let same = path::without(&was.value, &[]) == path::without(&came.value, &[]);
+        let same = was.value == came.value;
         let mut found = Walk::new(&mut self.state).record(def, &reduced(&was.value), &reduced(&came.value));
         if same {
             return Some(found);

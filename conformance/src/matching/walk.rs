@@ -270,9 +270,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             return self.push(Weight::Case, says, free.allowance);
         }
         let (weight, why) =
-            if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type") };
-        let says = format!("it is {}{why}, instead of {}", brief(observed), brief(golden));
-        let says = says.replace(", instead", if fits { " instead" } else { ", instead" });
+            if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type,") };
+        let says = format!("it is {}{why} instead of {}", brief(observed), brief(golden));
         self.differ(place, true, weight, Kind::Changed(golden, observed), says);
     }
 
