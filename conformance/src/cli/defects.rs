@@ -128,7 +128,7 @@ impl Defects {
         let mut cases = self.cases(suite)?;
         cases.retain(|case| not_applicable(case, &agent.profile).is_none());
         let mut tell = |case: &Scenario, base: Result<&Base, &LiveError>| match base {
-            Ok(base) => told_faults(base),
+            Ok(_) => {}
             Err(error) => tracing::info!("{} is left out: {error}", case.name),
         };
         Ok(live::bases(suite, agent, cases, &mut tell).await)
@@ -140,21 +140,11 @@ impl Defects {
         let mut bases = Vec::new();
         for case in self.cases(suite)? {
             match Base::golden(suite, &case, &profile) {
-                Ok(base) => {
-                    told_faults(&base);
-                    bases.push(base);
-                }
+                Ok(base) => bases.push(base),
                 Err(error) => tracing::info!("{} is left out: {error}", case.name),
             }
         }
         Ok(bases)
-    }
-}
-
-/// A case that fails as it is counts with what fails in addition.
-fn told_faults(base: &Base) {
-    if let Some(fault) = base.faults().first() {
-        tracing::info!("{} fails as it is: {fault}", base.case.name);
     }
 }
 

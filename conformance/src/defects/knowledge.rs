@@ -111,7 +111,7 @@ impl Knowledge {
                 return least;
             }
         }
-        match event.and_then(|(name, inside)| self.growth(name, inside, site)) {
+        match event.and_then(|(name, inside)| self.growth(name, inside, site, sites)) {
             Some(freedom) => freedom,
             None => least,
         }
@@ -175,7 +175,7 @@ impl Knowledge {
     }
 
     /// Whether a site is part of a message that grows, or of what a tool shows so far.
-    fn growth(&self, event: &str, inside: &Place, site: &Site) -> Option<Freedom> {
+    fn growth(&self, event: &str, inside: &Place, site: &Site, sites: &[Site]) -> Option<Freedom> {
         let matching = &self.tables?.matching;
         let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref());
         if shows
@@ -183,8 +183,19 @@ impl Knowledge {
         {
             return Some(Freedom::Bound);
         }
-        let row = matching.snapshots.as_ref().filter(|row| row.grows == event)?;
-        row.within.iter().find(|path| site.place.is_within(&below(inside, path)))?;
+        let row = matching.snapshots.as_ref()?;
+        let within = |path: &str| site.place.is_within(&below(inside, path));
+        let message = below(inside, row.message);
+        let of_record = |other: &Site| {
+            other.record.as_deref() == Some(row.record)
+                && other.place.0.len() == message.0.len() + 1
+                && other.place.is_within(&message)
+        };
+        // The event with which a message begins has its first version.
+        let begins = event == row.begins && within(row.message) && sites.iter().any(of_record);
+        if !(begins || event == row.grows && row.within.iter().any(|path| within(path))) {
+            return None;
+        }
         let names = site.place.0.iter().filter_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
             Step::Item(_) => None,

@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use super::Application;
 use super::experiment::{Outcome, Wrong};
 use super::proxy::works_live;
-use super::trial::{Base, NoBase};
+use super::trial::{Base, NoBase, faults};
 use super::{Mutator, mutators};
-use crate::player::{PlayError, PlayOptions, play};
+use crate::player::{PlayError, PlayOptions, Played, play};
 use crate::suite::Suite;
 
 /// The name under which it is counted that the proxy itself changes nothing.
@@ -85,13 +85,16 @@ pub async fn bases(
 }
 
 async fn base(suite: &Suite, agent: &Agent, command: &[String], case: &Scenario) -> Result<Base, LiveError> {
-    let options =
-        PlayOptions { command: Some(command.to_vec()), patience: agent.patience, ..PlayOptions::default() };
-    let played = play(case, &agent.profile, &options)
-        .await
-        .map_err(|source| LiveError::Play { case: case.name.clone(), source: Box::new(source) })?;
+    let played = played(agent, command, case).await?;
     Base::played(suite, case, &agent.profile, played)
         .map_err(|source| LiveError::Base { case: case.name.clone(), source })
+}
+
+async fn played(agent: &Agent, command: &[String], case: &Scenario) -> Result<Played, LiveError> {
+    let options =
+        PlayOptions { command: Some(command.to_vec()), patience: agent.patience, ..PlayOptions::default() };
+    let failed = |source| LiveError::Play { case: case.name.clone(), source: Box::new(source) };
+    play(case, &agent.profile, &options).await.map_err(failed)
 }
 
 /// One trial: a case, the mutator and the number of the place; without a mutator, nothing is changed.
@@ -166,8 +169,6 @@ where
 
 fn drawn(bases: &[Base], count: usize, seed: u64, only: &[String]) -> Vec<Drawn> {
     let mut rng = fastrand::Rng::with_seed(seed);
-    // What fails as it is fails with other ids and times the next time: only cases without any fault are drawn.
-    let bases: Vec<&Base> = bases.iter().filter(|base| base.faults().is_empty()).collect();
     let mut mutators: Vec<Mutator> = mutators();
     mutators.retain(|mutator| {
         works_live(mutator) && (only.is_empty() || only.iter().any(|name| name == mutator.name))
@@ -186,7 +187,7 @@ fn drawn(bases: &[Base], count: usize, seed: u64, only: &[String]) -> Vec<Drawn>
             continue;
         }
         let at = rng.usize(0..places.len());
-        let base = Arc::new((*bases[case]).clone());
+        let base = Arc::new(bases[case].clone());
         if !cases.contains(&case) {
             cases.push(case);
             trials.push(Drawn { base: base.clone(), change: None });
@@ -207,11 +208,12 @@ async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Res
     }
     command.extend(["--log".into(), text(log.as_os_str()), "--".into()]);
     command.extend(agent.command.iter().cloned());
-    let base = base(suite, agent, &command, case).await?;
-    let new = base.faults();
+    let played = played(agent, &command, case).await?;
+    let faults = faults(suite, case, &agent.profile, &played)
+        .map_err(|source| LiveError::Base { case: case.name.clone(), source: source.into() })?;
     let mut outcome = Outcome::default();
     let Some((mutator, _, application)) = &trial.change else {
-        outcome.count_neutral(PROXY_ALONE, case, new.first().copied());
+        outcome.count_neutral(PROXY_ALONE, case, faults.first().map(String::as_str));
         return Ok(outcome);
     };
     let log: Value =
@@ -220,7 +222,7 @@ async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Res
     let applied = !log["applied"].is_null() || log.is_null();
     if applied {
         let told = |name: &str| log["applied"][name].as_str().unwrap_or_default().to_owned();
-        let wrong = new.is_empty().then(|| Wrong {
+        let wrong = faults.is_empty().then(|| Wrong {
             name: mutator.name,
             case: case.name.clone(),
             place: format!("live, line {} {}", log["applied"]["line"], told("place")),

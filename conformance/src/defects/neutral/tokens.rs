@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 static IDS: LazyLock<Regex> = LazyLock::new(|| {
     // UUIDs, and the plain hexadecimal ids of entries, sessions and messages.
     pattern(
-        r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8})\b",
+        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8})\b",
     )
 });
 
