@@ -6,6 +6,7 @@
 //! * [`model`] is the scripted model, a server on loopback.
 //! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
+//! * [`defects`] changes what agents say, to see whether that is noticed.
 //! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
 //! * [`run`] plays and judges many cases, [`report`] tells of it.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
@@ -14,6 +15,7 @@
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
 pub mod client;
+pub mod defects;
 pub mod detect;
 pub mod expectations;
 pub mod file;

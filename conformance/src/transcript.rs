@@ -112,7 +112,8 @@ impl Transcript {
     }
 }
 
-fn whole_line(line: &TranscriptLine) -> Option<String> {
+/// A line's text, in whichever way it is written.
+pub(crate) fn whole_line(line: &TranscriptLine) -> Option<String> {
     if let Some(text) = &line.line {
         return Some(text.clone());
     }

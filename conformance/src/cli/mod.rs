@@ -1,11 +1,13 @@
 //! The command line.
 
 mod client_agent;
+mod defects;
 mod detect;
 mod list;
 mod model;
 mod play;
 mod progress;
+mod proxy;
 mod record;
 mod replay;
 mod run;
@@ -31,6 +33,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Defects(defects::Defects),
     Run(Box<run::Run>),
     #[command(name = agentese_conformance::client::COMMAND, hide = true)]
     ClientAgent(client_agent::ClientAgent),
@@ -40,6 +43,7 @@ enum Command {
     Model(model::Model),
     Replay(replay::Replay),
     Record(record::Record),
+    Proxy(proxy::Proxy),
 }
 
 /// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
@@ -47,6 +51,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Defects(defects) => defects.run(&suite).await,
         Command::Run(run) => run.run(&suite).await,
         Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,
@@ -54,6 +59,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
         Command::Record(record) => record.run().await,
+        Command::Proxy(proxy) => proxy.run().await,
         Command::Replay(replay) => replay.run(&suite).await,
     }
 }

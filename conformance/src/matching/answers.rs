@@ -71,7 +71,10 @@ impl Answers<'_, '_, '_> {
             let is_known = matches!(name.as_str(), "id" | "command" | "success");
             if !(is_known || name == "data" && is_empty) {
                 let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
-                found.push(Difference::new(Weight::Case, name, says));
+                // What an envelope does not have is passed over.
+                let weight =
+                    if matches!(name.as_str(), "data" | "error") { Weight::Case } else { Weight::Info };
+                found.push(Difference::new(weight, name, says));
             }
         }
         found

@@ -192,11 +192,13 @@ impl<'s, 'a> Walk<'s, 'a> {
                 free.allowance,
             );
         }
-        let says = if def.is_some() && !declared {
-            format!("`{}` is there, which no document has: {}", place.member, brief(observed))
-        } else {
-            format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed))
-        };
+        if def.is_some() && !declared {
+            // Records are open: whoever reads them passes over what is new.
+            let says = format!("`{}` is there, which no document has: {}", place.member, brief(observed));
+            return self.push(Weight::Info, says, None);
+        }
+        let says =
+            format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed));
         self.differ(place, declared, Weight::Case, Kind::Extra(observed), says);
     }
 

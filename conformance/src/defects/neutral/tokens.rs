@@ -1,0 +1,63 @@
+//! Values that an agent makes up, consistently replaced by others.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+static IDS: LazyLock<Regex> = LazyLock::new(|| {
+    // UUIDs, and the plain hexadecimal ids of entries, sessions and messages.
+    pattern(
+        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8})\b",
+    )
+});
+
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?P<date>\b20\d\d-\d\d-)(?P<day>\d\d)(?P<rest>T\d\d[:-]\d\d[:-]\d\d)|(?P<ms>\b1[6-9]\d{11}\b)")
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Other ids of the same form, the same one everywhere.
+pub(super) fn ids(texts: &[&str], rng: &mut fastrand::Rng) -> Option<Vec<String>> {
+    let mut others: HashMap<String, String> = HashMap::new();
+    let mut other = |id: &str| {
+        // Only digits: a number or a word that happens to be hexadecimal is no id.
+        let is_id =
+            id.bytes().any(|byte| byte.is_ascii_digit()) && id.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if !is_id {
+            return id.to_owned();
+        }
+        let digit = |letter: char| match letter {
+            '-' => '-',
+            letter if letter.is_ascii_digit() => char::from(b'0' + rng.u8(0..10)),
+            _ => char::from(b'a' + rng.u8(0..6)),
+        };
+        others.entry(id.to_owned()).or_insert_with(|| id.chars().map(digit).collect()).clone()
+    };
+    Some(
+        texts
+            .iter()
+            .map(|text| IDS.replace_all(text, |found: &Captures<'_>| other(&found[0])).into_owned())
+            .collect(),
+    )
+}
+
+/// Times of another day of the same month, or some days later.
+pub(super) fn times(texts: &[&str], rng: &mut fastrand::Rng) -> Option<Vec<String>> {
+    let days = rng.u64(1..5);
+    let other = |found: &Captures<'_>| match found.name("ms") {
+        Some(ms) => {
+            let ms: u64 = ms.as_str().parse().unwrap_or_default();
+            (ms + days * 86_400_000).to_string()
+        }
+        None => {
+            let day: u64 = found["day"].parse().unwrap_or_default();
+            // Not beyond the month's end, whichever month it is.
+            format!("{}{:02}{}", &found["date"], (day + days - 1) % 28 + 1, &found["rest"])
+        }
+    };
+    Some(texts.iter().map(|text| TIMES.replace_all(text, other).into_owned()).collect())
+}

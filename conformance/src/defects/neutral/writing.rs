@@ -1,0 +1,152 @@
+//! The same JSON, written in another way.
+
+use serde_json::Value;
+
+/// Puts the members of all objects in another order.
+pub(super) fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
+    match value {
+        Value::Object(members) => {
+            let mut all: Vec<(String, Value)> = std::mem::take(members).into_iter().collect();
+            rng.shuffle(&mut all);
+            for (_, value) in &mut all {
+                shuffle(value, rng);
+            }
+            members.extend(all);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| shuffle(item, rng)),
+        _ => {}
+    }
+}
+
+/// A piece of JSON text.
+enum Piece<'a> {
+    /// What stands within the quotes of a text or a name.
+    Quoted(&'a str),
+    /// What stands between them.
+    Plain(&'a str),
+}
+
+/// The pieces of a line, quotes left out: plain and quoted ones by turns.
+fn pieces(line: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    while let Some(start) = rest.find('"') {
+        pieces.push(Piece::Plain(&rest[..start]));
+        let text = &rest[start + 1..];
+        let mut escaped = false;
+        let end = text.bytes().position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        let end = end.unwrap_or(text.len());
+        pieces.push(Piece::Quoted(&text[..end]));
+        rest = text.get(end + 1..).unwrap_or_default();
+    }
+    pieces.push(Piece::Plain(rest));
+    pieces
+}
+
+fn rewritten(
+    line: &str,
+    mut plain: impl FnMut(&str) -> String,
+    mut quoted: impl FnMut(&str) -> String,
+) -> String {
+    pieces(line).into_iter().fold(String::with_capacity(line.len() * 2), |mut text, piece| {
+        match piece {
+            Piece::Plain(piece) => text.push_str(&plain(piece)),
+            Piece::Quoted(piece) => {
+                text.push('"');
+                text.push_str(&quoted(piece));
+                text.push('"');
+            }
+        }
+        text
+    })
+}
+
+/// With spaces and tabs between the pieces.
+pub(super) fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
+    let plain = |piece: &str| {
+        let spaced = |letter: char| match letter {
+            ':' | ',' | '{' | '}' | '[' | ']' => {
+                format!("{letter}{}", [" ", "", "  ", "\t"][rng.usize(0..4)])
+            }
+            letter => letter.to_string(),
+        };
+        piece.chars().map(spaced).collect()
+    };
+    rewritten(line, plain, str::to_owned).trim_end().to_owned()
+}
+
+/// With escapes for some characters that need none.
+pub(super) fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
+    let quoted = |piece: &str| {
+        let mut text = String::with_capacity(piece.len() * 2);
+        let mut letters = piece.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => {
+                    text.push('\\');
+                    text.extend(letters.next());
+                }
+                '/' if rng.bool() => text.push_str("\\/"),
+                letter if !letter.is_ascii() || rng.u8(0..16) == 0 => {
+                    for unit in letter.encode_utf16(&mut [0; 2]) {
+                        text.push_str(&format!("\\u{unit:04X}"));
+                    }
+                }
+                letter => text.push(letter),
+            }
+        }
+        text
+    };
+    rewritten(line, str::to_owned, quoted)
+}
+
+/// With a zero more behind each fraction.
+pub(super) fn digits(line: &str) -> String {
+    let plain = |piece: &str| {
+        let mut text = String::with_capacity(piece.len() + 8);
+        let mut fraction = false;
+        for letter in piece.chars() {
+            if fraction && !letter.is_ascii_digit() {
+                fraction = false;
+                text.push('0');
+            }
+            fraction |= letter == '.';
+            text.push(letter);
+        }
+        text
+    };
+    rewritten(line, plain, str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"a":"x \" / ü\n","b":[1.5,{"c":-0.25e3,"d":7}],"e\\":"\\"}"#;
+
+    fn is_same(text: &str) {
+        assert_ne!(text, LINE);
+        let value = |text: &str| -> Value {
+            serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+        };
+        assert_eq!(value(text), value(LINE), "{text}");
+    }
+
+    #[test]
+    fn it_is_the_same_json() {
+        for seed in 0..50 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            is_same(&spaced(LINE, &mut rng));
+            is_same(&escaped(LINE, &mut rng));
+        }
+        is_same(&digits(LINE));
+        let mut value: Value = serde_json::from_str(LINE).unwrap();
+        let mut rng = fastrand::Rng::with_seed(3);
+        shuffle(&mut value, &mut rng);
+        is_same(&value.to_string());
+    }
+}

@@ -1,0 +1,240 @@
+//! Places within a line of JSON, and changes to its text there.
+//!
+//! Lines are changed as text: what is not meant stays as it was, to the spelling of a number.
+
+use std::fmt;
+use std::ops::Range;
+
+use agentese::scan;
+
+/// A step into a JSON value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The member of an object.
+    Member(String),
+    /// The item of an array.
+    Item(usize),
+}
+
+/// A place in a frame, from the outermost step on. Empty: the frame itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Place(pub Vec<Step>);
+
+impl Place {
+    /// The place of a member of what is here.
+    pub fn member(&self, name: &str) -> Self {
+        self.join(Step::Member(name.to_owned()))
+    }
+
+    /// The place of an item of what is here.
+    pub fn item(&self, at: usize) -> Self {
+        self.join(Step::Item(at))
+    }
+
+    fn join(&self, step: Step) -> Self {
+        Self(self.0.iter().cloned().chain([step]).collect())
+    }
+
+    /// The last step's member.
+    pub fn name(&self) -> Option<&str> {
+        match self.0.last() {
+            Some(Step::Member(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the place of something within `outer`, or `outer` itself.
+    pub fn is_within(&self, outer: &Place) -> bool {
+        self.0.starts_with(&outer.0)
+    }
+
+    /// What stands there.
+    pub fn of<'a>(&self, frame: &'a serde_json::Value) -> Option<&'a serde_json::Value> {
+        self.0.iter().try_fold(frame, |value, step| match step {
+            Step::Member(name) => value.get(name),
+            Step::Item(at) => value.get(at),
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Member(name) if at == 0 => write!(out, "{name}")?,
+                Step::Member(name) => write!(out, ".{name}")?,
+                Step::Item(item) => write!(out, "[{item}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A change to what stands at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// Other JSON text stands there.
+    Put(String),
+    /// The member has another name.
+    Rename(String),
+    /// The member, or the item, is gone.
+    Remove,
+    /// The same member stands there a second time, with this JSON text, behind the first.
+    Again(String),
+    /// A member of that name with this JSON text is the first one of the object there.
+    Add(String, String),
+}
+
+/// Where a value stands in a line, and its name where it is a member.
+struct Found {
+    key: Option<Range<usize>>,
+    value: Range<usize>,
+}
+
+impl Found {
+    /// The member with its name, or the item.
+    fn whole(&self) -> Range<usize> {
+        self.key.as_ref().map_or(self.value.start, |key| key.start)..self.value.end
+    }
+}
+
+/// Where the value at a place stands in the line.
+pub fn span(line: &str, place: &Place) -> Option<Range<usize>> {
+    find(line, place).map(|found| found.value)
+}
+
+fn find(line: &str, place: &Place) -> Option<Found> {
+    // Behind white space, where `scan` would give what stands in the text as well.
+    let trimmed = line.trim_ascii();
+    let start = offset(line, trimmed);
+    let mut found = Found { key: None, value: start..start + trimmed.len() };
+    for step in &place.0 {
+        let outer = &line[found.value.clone()];
+        let mut inner = None;
+        match step {
+            Step::Member(wanted) => scan::members(outer, |name, value| {
+                if scan::is_named(name, wanted) {
+                    let key = offset(line, name) - 1;
+                    inner = Some((Some(key..key + name.len() + 2), value));
+                }
+            })
+            .ok()?,
+            Step::Item(wanted) => {
+                let mut at = 0;
+                let _: Result<(), ()> = scan::items(outer, |value| {
+                    if at == *wanted {
+                        inner = Some((None, value));
+                    }
+                    at += 1;
+                    Ok(())
+                })
+                .ok()?;
+            }
+        }
+        let (key, value) = inner?;
+        let start = offset(line, value);
+        found = Found { key, value: start..start + value.len() };
+    }
+    Some(found)
+}
+
+/// Where a part of a text begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
+}
+
+/// The line with one change; none where the place is not there.
+pub fn edited(line: &str, place: &Place, edit: &Edit) -> Option<String> {
+    let found = find(line, place)?;
+    let replaced = |range: Range<usize>, text: &str| {
+        let mut line = line.to_owned();
+        line.replace_range(range, text);
+        line
+    };
+    Some(match edit {
+        Edit::Put(text) => replaced(found.value, text),
+        Edit::Rename(name) => replaced(found.key?, &quoted(name)),
+        Edit::Remove => replaced(with_comma(line, &found.whole()), ""),
+        Edit::Again(text) => {
+            let key = &line[found.key?];
+            replaced(found.value.end..found.value.end, &format!(",{key}:{text}"))
+        }
+        Edit::Add(name, text) => {
+            let inside = found.value.start + 1;
+            let comma = if line[inside..].trim_ascii_start().starts_with('}') { "" } else { "," };
+            replaced(inside..inside, &format!("{}:{text}{comma}", quoted(name)))
+        }
+    })
+}
+
+/// A member or an item with the comma that goes with it.
+fn with_comma(line: &str, whole: &Range<usize>) -> Range<usize> {
+    let behind = line[whole.end..].trim_ascii_start();
+    if let Some(rest) = behind.strip_prefix(',') {
+        return whole.start..offset(line, rest.trim_ascii_start());
+    }
+    let before = line[..whole.start].trim_ascii_end();
+    whole.start.min(before.strip_suffix(',').map_or(whole.start, str::len))..whole.end
+}
+
+/// A text as JSON.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#" {"a": 1, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#;
+
+    fn place(steps: &[&str]) -> Place {
+        steps.iter().fold(Place::default(), |place, step| match step.parse() {
+            Ok(at) => place.item(at),
+            Err(_) => place.member(step),
+        })
+    }
+
+    #[test]
+    fn changes_touch_nothing_else() {
+        let check = |steps: &[&str], edit: Edit, expected: &str| {
+            assert_eq!(edited(LINE, &place(steps), &edit).as_deref(), Some(expected), "{steps:?}");
+        };
+        let put = |text: &str| Edit::Put(text.to_owned());
+        check(&["a"], put("2"), r#" {"a": 2, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#);
+        check(
+            &["b", "c", "1", "d"],
+            put("9"),
+            r#" {"a": 1, "b":{"c":[10,{"d" : 9} , 12]},"e":[] ,"f":{ }} "#,
+        );
+        check(&["b", "c", "2"], Edit::Remove, r#" {"a": 1, "b":{"c":[10,{"d" : "x"}]},"e":[] ,"f":{ }} "#);
+        check(&["b", "c", "0"], Edit::Remove, r#" {"a": 1, "b":{"c":[{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#);
+        check(&["a"], Edit::Remove, r#" {"b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#);
+        check(&["f"], Edit::Remove, r#" {"a": 1, "b":{"c":[10,{"d" : "x"} , 12]},"e":[]} "#);
+        check(
+            &["b"],
+            Edit::Rename("g".to_owned()),
+            r#" {"a": 1, "g":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#,
+        );
+        check(
+            &["a"],
+            Edit::Again("3".to_owned()),
+            r#" {"a": 1,"a":3, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#,
+        );
+        let add = || Edit::Add("n".to_owned(), "1".to_owned());
+        check(&["f"], add(), r#" {"a": 1, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{"n":1 }} "#);
+        check(&[], add(), r#" {"n":1,"a": 1, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#);
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_is_none() {
+        assert_eq!(edited(LINE, &place(&["b", "x"]), &Edit::Remove), None);
+        assert_eq!(edited(LINE, &place(&["b", "c", "3"]), &Edit::Remove), None);
+        assert_eq!(edited("no frame", &place(&["b"]), &Edit::Remove), None);
+    }
+
+    #[test]
+    fn a_place_reads_as_people_write_it() {
+        assert_eq!(place(&["b", "c", "1", "d"]).to_string(), "b.c[1].d");
+    }
+}

@@ -1,0 +1,251 @@
+//! The program that stands between a client and an agent.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::transport::{BoxReader, BoxWriter, stdio};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+use super::{End, Filter};
+
+/// How long a line waits for the next one that the mutator has to see.
+const HOLD: Duration = Duration::from_millis(100);
+/// How long a proxy that is to hang does so where nobody ends it.
+const HANG: Duration = Duration::from_secs(600);
+/// How long an agent may take to end that the proxy ends.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Why the proxy cannot do its work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProxyError {
+    /// The agent does not start.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A pipe or a file failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// How the proxy is run.
+#[derive(Debug, Clone, Default)]
+pub struct ProxyOptions {
+    /// The agent: program and arguments.
+    pub command: Vec<OsString>,
+    /// Where it is written down what was done, as one JSON object.
+    pub log: Option<PathBuf>,
+}
+
+/// What the proxy did, and how it is to end.
+#[derive(Debug)]
+pub struct Report {
+    /// What was done, where anything was.
+    pub applied: Option<Value>,
+    /// The exit code.
+    pub code: Option<i32>,
+    /// The signal by which the agent ended.
+    pub signal: Option<i32>,
+}
+
+/// Stands between the client on stdin and stdout and an agent, until the agent has ended. Signals go on to
+/// the agent, and its stderr is the proxy's.
+///
+/// # Errors
+/// Where the agent does not start, or the log cannot be written.
+pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, ProxyError> {
+    let mut child = start(&options.command)?;
+    let mut signals = Passed::new()?;
+    let filter = Arc::new(Mutex::new(filter));
+    let ended = pass(&filter, &mut child, &mut signals).await?;
+    let (end, applied) = {
+        let filter = locked(&filter);
+        let applied = filter.applied().map(|_| told(&filter));
+        if let Some(path) = &options.log {
+            // Written before the end is told: whoever waits for the end reads it next.
+            let log = json!({"applied": applied, "places": filter.seen()});
+            std::fs::write(path, log.to_string() + "\n")?;
+        }
+        (filter.end(), applied)
+    };
+    let (code, signal) = match (end, ended) {
+        (Some(End::Code(code)), _) => {
+            stop(&mut child).await;
+            (Some(code), None)
+        }
+        (Some(End::Killed), _) => {
+            let signal = tokio::time::timeout(HANG, signals.next()).await.unwrap_or(Signal::KILL);
+            stop(&mut child).await;
+            (None, Some(signal.as_raw()))
+        }
+        (None, Some(status)) => (status.code(), status.signal()),
+        (None, None) => (None, None),
+    };
+    Ok(Report { applied, code, signal })
+}
+
+/// Nobody panics while holding it.
+fn locked(filter: &Mutex<Filter>) -> MutexGuard<'_, Filter> {
+    filter.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start(command: &[OsString]) -> Result<Child, ProxyError> {
+    let (program, arguments) = command.split_first().ok_or_else(|| ProxyError::Start {
+        program: String::new(),
+        source: io::Error::new(io::ErrorKind::InvalidInput, "there is no command"),
+    })?;
+    // In the proxy's own process group: who ends that ends both.
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|source| ProxyError::Start { program: program.to_string_lossy().into_owned(), source })
+}
+
+/// Passes lines on until the agent says nothing more, or is to say nothing more. Gives how the agent ended,
+/// where it did and nothing is changed in that.
+async fn pass(
+    filter: &Arc<Mutex<Filter>>,
+    child: &mut Child,
+    signals: &mut Passed,
+) -> Result<Option<ExitStatus>, ProxyError> {
+    let missing = || io::Error::other("the agent has no pipes");
+    let agent_in = child.stdin.take().ok_or_else(missing)?;
+    let mut agent_out = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+    let (client_in, mut client_out, _) = stdio()?.into_parts();
+    let to_agent = tokio::spawn(pass_to_agent(client_in, agent_in, filter.clone()));
+    let mut said = Vec::new();
+    let mut talks = true;
+    while talks && locked(filter).end().is_none() {
+        let holds = locked(filter).holds();
+        tokio::select! {
+            signal = signals.next() => forward(child, signal),
+            read = agent_out.read_until(b'\n', &mut said) => {
+                read?;
+                talks = said.ends_with(b"\n");
+                let out = {
+                    let mut filter = locked(filter);
+                    let mut out = if said.is_empty() { Vec::new() } else { filter.said(&said) };
+                    if !talks {
+                        out.extend(filter.finish());
+                    }
+                    out
+                };
+                said.clear();
+                talks &= write(&mut client_out, &out).await;
+            }
+            () = tokio::time::sleep(HOLD), if holds => {
+                let out = locked(filter).release();
+                talks = write(&mut client_out, &out).await;
+            }
+        }
+    }
+    // An agent that nobody reads any more notices it.
+    drop(agent_out);
+    let changed = locked(filter).end().is_some();
+    while !changed {
+        // The client may still send signals.
+        tokio::select! {
+            signal = signals.next() => forward(child, signal),
+            status = child.wait() => {
+                to_agent.abort();
+                return Ok(Some(status?));
+            }
+        }
+    }
+    // What the client still says goes on to the agent: only the proxy knows that it is not heard any more.
+    Ok(None)
+}
+
+/// Passes on what the client sends, until it ends. A line is seen before the answer to it can be.
+async fn pass_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mutex<Filter>>) {
+    let mut client = BufReader::new(client);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match client.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) => locked(&filter).asked(&line),
+        }
+        // An agent may end before its input does.
+        if agent.write_all(&line).await.is_err() || agent.flush().await.is_err() {
+            break;
+        }
+    }
+}
+
+/// Writes to the client. False where that reads no more.
+async fn write(to: &mut BoxWriter, bytes: &[u8]) -> bool {
+    let written = async {
+        to.write_all(bytes).await?;
+        to.flush().await
+    };
+    bytes.is_empty() || written.await.is_ok()
+}
+
+/// Signals that go on to the agent.
+struct Passed([(Signals, Signal); 3]);
+
+impl Passed {
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            (signal(SignalKind::terminate())?, Signal::TERM),
+            (signal(SignalKind::interrupt())?, Signal::INT),
+            (signal(SignalKind::hangup())?, Signal::HUP),
+        ]))
+    }
+
+    async fn next(&mut self) -> Signal {
+        let [(term, _), (int, _), (hup, _)] = &mut self.0;
+        tokio::select! {
+            _ = term.recv() => Signal::TERM,
+            _ = int.recv() => Signal::INT,
+            _ = hup.recv() => Signal::HUP,
+        }
+    }
+}
+
+fn forward(child: &Child, signal: Signal) {
+    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    if let Some(id) = id {
+        // It may have ended meanwhile.
+        let _ = kill_process(id, signal);
+    }
+}
+
+/// Ends an agent whose end nobody is to see.
+async fn stop(child: &mut Child) {
+    forward(child, Signal::TERM);
+    if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
+        let _ = child.kill().await;
+    }
+}
+
+/// What was done, for the log.
+fn told(filter: &Filter) -> Value {
+    let Some(application) = filter.applied() else { return Value::Null };
+    let line = filter.changed_line().unwrap_or_default();
+    let bytes = application.bytes(line);
+    json!({
+        "mutator": application.mutator,
+        "line": application.at,
+        "place": application.place.as_ref().map(ToString::to_string),
+        "before": line,
+        "after": bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+    })
+}
