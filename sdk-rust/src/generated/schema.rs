@@ -34,4 +34,6 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("host-answers", include_str!("../../schema/formats/host-answers.json")),
     ("hook-answers", include_str!("../../schema/formats/hook-answers.json")),
     ("extension-answers", include_str!("../../schema/formats/extension-answers.json")),
+    ("driver-instruction", include_str!("../../schema/formats/driver-instruction.json")),
+    ("driver-report", include_str!("../../schema/formats/driver-report.json")),
 ];
