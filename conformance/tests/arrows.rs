@@ -102,30 +102,20 @@ fn the_runtime_knows_no_vocabulary() {
 /// The layers of the server: what each folder of it may use of the others.
 #[test]
 fn the_layers_of_the_server_know_only_those_below_them() {
-    let below = [
-        "config",
-        "export",
-        "extensions",
-        "prompt",
-        "providers",
-        "session",
-        "skills",
-        "templates",
-        "tools",
-        "world",
-    ];
-    let engine: Vec<&str> = below.to_vec();
-    let fronts: Vec<&str> = below.iter().copied().chain(["engine"]).collect();
+    let below = ["config", "export", "prompt", "providers", "resources", "session", "tools", "world"];
+    let and = |more: &[&'static str]| below.iter().chain(more).copied().collect::<Vec<_>>();
     let layers: BTreeMap<&str, Vec<&str>> = BTreeMap::from([
         ("world", vec![]),
         ("config", vec![]),
         ("session", vec!["world"]),
         ("tools", vec!["world"]),
         ("prompt", vec!["config", "tools"]),
+        ("resources", vec!["config", "prompt"]),
         ("export", vec!["tools"]),
         ("providers", vec!["config", "world"]),
-        ("engine", engine),
-        ("fronts", fronts),
+        ("engine", below.to_vec()),
+        ("extensions", and(&["engine"])),
+        ("fronts", and(&["engine", "extensions"])),
     ]);
     let source = root().join("server/src");
     for (layer, allowed) in layers {
