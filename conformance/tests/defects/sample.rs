@@ -33,7 +33,7 @@ fn the_suite_is_good(dialect: &str, cases: &[&str]) {
 fn defects_of_pi_are_caught() {
     the_suite_is_good(
         "pi",
-        &["tool-bash-anthropic", "bash-basic", "ext-ui-two-at-once", "prompt-text-openai"],
+        &["tool-bash-anthropic", "set-model", "ext-ui-two-at-once", "prompt-text-openai"],
     );
 }
 
