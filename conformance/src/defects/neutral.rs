@@ -157,7 +157,8 @@ fn frame(stream: &Stream, at: usize) -> Option<&Value> {
 fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<String> {
     use super::place::{Edit, Place, edited};
     let said = &stream.said[at];
-    frame(stream, at)?;
+    // Pieces of one text are alike, and so is what a tool shows of one call.
+    frame(stream, at).filter(|_| !stream.is_piece(at))?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
     let objects = objects.filter(|site| !site.grows && stream.is_record(at, &site.place));
     let mut line = said.line.clone();

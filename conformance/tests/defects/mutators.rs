@@ -80,10 +80,13 @@ const LONGER: &[(&str, &str)] = &[
     ("pi", "ext-ui-fire-and-forget"),
     ("pi", "bash-errors"),
     ("pi", "multi-turn"),
-    ("pi", "proto-unicode"),
-    ("pi", "prompt-unicode"),
+    ("pi", "tool-args-streaming"),
+    ("pi", "proto-malformed"),
+    ("omp", "todo_reminder"),
+    ("omp", "task_tool"),
+    ("omp", "prompt_custom_tool_events"),
+    ("opal", "17_compact"),
     ("pi", "proto-missing-fields"),
-    ("pi", "proto-id-types"),
 ];
 
 fn applies_in(name: &str, transcripts: &[(&str, &str)]) -> bool {
