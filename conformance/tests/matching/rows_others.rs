@@ -58,7 +58,7 @@ pub fn others() -> Vec<Row> {
     vec![
         row("omp", "not-ready", ready.clone(), start.clone(), twice),
         row("omp", "bundled-widget", widget("autoresearch"), Vec::new(), widget("other")),
-        row("omp", "not-in-the-document", note.clone(), user(json!({})), user(json!({"more": 1}))),
+        row("omp", "not-in-the-document", note.clone(), user(json!({})), user(json!({"timestamp": "x"}))),
         row(
             "omp",
             "acknowledged-first",
