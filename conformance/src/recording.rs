@@ -231,11 +231,15 @@ impl Recording {
         Transcript::parse(Path::new("recording"), &self.text())
     }
 
-    /// Writes the file. What was there is replaced as a whole.
+    /// Writes the file. What was there is replaced as a whole; what is no regular file (`/dev/stdout`, a pipe) is
+    /// written to.
     ///
     /// # Errors
     /// What the system says.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return std::fs::write(path, self.text());
+        }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
@@ -340,6 +344,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_device_stays_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        // A link, so that a failure replaces the link and not the device.
+        let device = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+        let recording = Recording { header: TranscriptHeader::new(1, "a"), records: Vec::new() };
+        recording.write(&device).unwrap();
+        assert!(device.is_symlink());
     }
 
     #[test]

@@ -33,7 +33,9 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
 
 /// Reports dialogs; each waits until the suite has said how to answer it.
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Vec<Option<oneshot::Sender<Option<Members>>>>>>);
+struct Asked(Arc<Mutex<Vec<Option<Answer>>>>);
+
+type Answer = oneshot::Sender<Option<Members>>;
 
 impl<D: Dialect> DialogSink<D> for Asked {
     fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>> {
@@ -43,10 +45,8 @@ impl<D: Dialect> DialogSink<D> for Asked {
         let mut waiting = self.0.lock().unwrap();
         waiting.push(Some(answer));
         let name = waiting.len().to_string();
-        println!(
-            "{}",
-            json!({"report": "dialog", "dialog": name, "method": dialog.name(), "params": params})
-        );
+        let report = json!({"report": "dialog", "dialog": name, "method": dialog.name(), "params": params});
+        println!("{report}");
         Box::pin(async move { answered.await.unwrap_or_default() })
     }
 }

@@ -160,7 +160,7 @@ fn found(program: &str) -> PathBuf {
 }
 
 fn progress(done: usize, all: usize) {
-    if done % 100 == 0 {
+    if done.is_multiple_of(100) {
         eprint!("\r{done} of {all}");
     }
 }

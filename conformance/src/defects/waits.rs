@@ -9,7 +9,7 @@ use crate::transcript::whole_line;
 /// What a scenario waits for, and what it does meanwhile.
 #[derive(Debug, Clone)]
 enum Step {
-    Wait(WaitStep, Pattern),
+    Wait(Box<WaitStep>, Pattern),
     /// It sends lines.
     Sends(usize),
     /// It closes its end.
@@ -35,7 +35,7 @@ impl Waits {
             }
             ScenarioStep::Wait(wait) => {
                 let pattern = Pattern::new(&wait.wait).ok().filter(|_| !wait.wait.to_string().contains("${"));
-                Some(pattern.map(|pattern| Step::Wait(wait.clone(), pattern)))
+                Some(pattern.map(|pattern| Step::Wait(Box::new(wait.clone()), pattern)))
             }
             ScenarioStep::Bytes(_) | ScenarioStep::Ready(_) => Some(None),
             ScenarioStep::Close(_) => Some(Some(Step::Closes)),

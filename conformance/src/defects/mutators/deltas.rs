@@ -71,14 +71,14 @@ pub(super) const ALL: &[Mutator] = &[
             .snapshots(at)
             .into_iter()
             .filter_map(|place| {
-                let earlier = (0..at).filter_map(|earlier| {
+                let mut earlier = (0..at).rev().filter_map(|earlier| {
                     let other = place.of(&stream.said[earlier].frame)?;
                     let told = other.get(row.blocks)?.to_string();
                     (!told.contains(text.as_str())
                         && other.get(row.blocks)?.as_array().is_some_and(|list| !list.is_empty()))
                     .then(|| other.to_string())
                 });
-                Some(put(&place, earlier.last()?))
+                Some(put(&place, earlier.next()?))
             })
             .collect()
     }),

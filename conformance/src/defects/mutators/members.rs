@@ -38,7 +38,7 @@ fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effect
     let sites = said.sites.iter().filter(|site| site.place.name().is_some());
     let sites = sites.filter(|site| {
         // Null says as much as nothing, in some places; there is a mutator for values.
-        !(site.kind == Kind::Any && !site.required) && !site.may_be_absent
+        (site.kind != Kind::Any || site.required) && !site.may_be_absent
     });
     sites.filter_map(|site| Some(edit(&site.place, change(site)?))).collect()
 }

@@ -140,12 +140,11 @@ fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -
         .collect()
 }
 
+/// What is done to an item of an array: the array's place, its items, and which one.
+type ItemChange = fn(&Place, &[Value], usize) -> Option<(Place, super::super::Effect)>;
+
 /// A change for each item of each array.
-fn items(
-    stream: &Stream,
-    at: usize,
-    change: fn(&Place, &[Value], usize) -> Option<(Place, super::super::Effect)>,
-) -> Effects {
+fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.kind == Kind::Array);
     sites

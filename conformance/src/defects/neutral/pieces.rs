@@ -10,14 +10,14 @@ pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec
     let mut lines: Vec<Vec<String>> = stream.said.iter().map(|said| vec![said.line.clone()]).collect();
     // What the piece before a line was, where that was joined to it.
     let mut before = String::new();
-    for at in 0..stream.said.len() {
+    for (at, line) in lines.iter_mut().enumerate() {
         let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else { continue };
         let text = std::mem::take(&mut before) + piece;
         if at + 1 < stream.said.len() && are_of_one_text(stream, at, at + 1) && rng.bool() {
-            lines[at].clear();
+            line.clear();
             before = text;
         } else if text != piece {
-            lines[at] = vec![put(&stream.said[at].line, &place, &text)?];
+            *line = vec![put(&stream.said[at].line, &place, &text)?];
         }
     }
     Some(lines)

@@ -157,14 +157,15 @@ async fn pass(
     }
     // An agent that nobody reads any more notices it.
     drop(agent_out);
-    let changed = locked(filter).end().is_some();
-    while !changed {
-        // The client may still send signals.
-        tokio::select! {
-            signal = signals.next() => forward(child, signal),
-            status = child.wait() => {
-                to_agent.abort();
-                return Ok(Some(status?));
+    if locked(filter).end().is_none() {
+        loop {
+            // The client may still send signals.
+            tokio::select! {
+                signal = signals.next() => forward(child, signal),
+                status = child.wait() => {
+                    to_agent.abort();
+                    return Ok(Some(status?));
+                }
             }
         }
     }
