@@ -18,7 +18,7 @@ fn bases(dialect: &str, cases: &[&str]) -> Vec<Base> {
 /// 98 of a hundred defects are caught, and every neutral change passes.
 fn the_suite_is_good(dialect: &str, cases: &[&str]) {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_122);
-    println!("{dialect}: seed {seed} (SEED=… for another one)");
+    eprintln!("{dialect}: seed {seed} (SEED=… for another one)");
     let bases = bases(dialect, cases);
     let plan = |most, only| Plan { sample: 2, most, seed, jobs: 2, only };
     let neutral = neutrals().iter().map(|neutral| neutral.name.to_owned()).collect();
@@ -26,7 +26,7 @@ fn the_suite_is_good(dialect: &str, cases: &[&str]) {
     for (plan, least) in [(plan(TRIALS, defects), TRIALS), (plan(0, neutral), cases.len() * 4)] {
         let outcome = run(&Suite::embedded(), &bases, &plan, &|_, _| {}).unwrap();
         let (defects, neutral) = (outcome.all_defects(), outcome.all_neutral());
-        println!(
+        eprintln!(
             "{} of {} defects caught, {} of {} neutral changes passed",
             defects.right, defects.tried, neutral.right, neutral.tried
         );
