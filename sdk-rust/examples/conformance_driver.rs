@@ -33,9 +33,9 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
 
 /// Reports dialogs; each waits until the suite has said how to answer it.
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Vec<Option<Answer>>>>);
+struct Asked(Arc<Mutex<Vec<Option<Reply>>>>);
 
-type Answer = oneshot::Sender<Option<Members>>;
+type Reply = oneshot::Sender<Option<Members>>;
 
 impl<D: Dialect> DialogSink<D> for Asked {
     fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>> {
