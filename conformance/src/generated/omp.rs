@@ -451,7 +451,9 @@ pub static TABLES: Tables = Tables {
         fine_marks: &[
             "message.content",
         ],
-        strands: &[],
+        strands: &[
+            "extensionPath",
+        ],
         dialog_marks: &[
             "title",
             "message",

@@ -138,7 +138,8 @@ pub const MATCHING: Matching = Matching {
     tokens: TOKENS,
     marks: pi::MARKS,
     fine_marks: &["message.content"],
-    strands: &[],
+    // Extensions run beside the agent.
+    strands: &["extensionPath"],
     dialog_marks: pi::DIALOG_MARKS,
     slips: pi::SLIPS,
     deltas: pi::MATCHING.deltas,

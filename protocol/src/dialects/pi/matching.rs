@@ -135,7 +135,8 @@ pub const MATCHING: Matching = Matching {
     tokens: TOKENS,
     marks: MARKS,
     fine_marks: &["message.content"],
-    strands: &[],
+    // Extensions run beside the agent.
+    strands: &["extensionPath"],
     dialog_marks: DIALOG_MARKS,
     slips: SLIPS,
     deltas: &[Delta { event: "message_update", text: "assistantMessageEvent.delta" }],
