@@ -1,6 +1,8 @@
 //! A client of pi that is written by hand on pipes and threads, and its driver, in one. Without arguments it
 //! is sound; `--break DEFECT` puts one defect in, so that tests see the suite catch it.
 
+#![allow(clippy::print_stdout, reason = "a driver reports on stdout")]
+
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
