@@ -7,6 +7,8 @@
 mod commands;
 #[path = "extensions/dialogs.rs"]
 mod dialogs;
+#[path = "extensions/examples.rs"]
+mod examples;
 #[path = "extensions/faults.rs"]
 mod faults;
 #[path = "extensions/hooks.rs"]

@@ -1,5 +1,6 @@
 //! `defects`: how many defects of an agent the suite notices.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -159,9 +160,11 @@ fn found(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
+/// One line that counts, where somebody looks.
 fn progress(done: usize, all: usize) {
-    if done.is_multiple_of(100) {
-        eprint!("\r{done} of {all}");
+    if (done.is_multiple_of(100) || done == all) && std::io::stderr().is_terminal() {
+        let end = if done == all { "\n" } else { "" };
+        eprint!("\r{done} of {all}{end}");
     }
 }
 
