@@ -21,13 +21,16 @@ pub struct Neutral {
     change: Change,
 }
 
+/// A change of texts, but for what stands in the case itself, which is the second argument.
+type TextChange = fn(&[&str], &str, &mut fastrand::Rng) -> Option<Vec<String>>;
+
 /// How it is made.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     /// Line by line.
     Line(fn(&Stream, usize, &mut fastrand::Rng) -> Option<String>),
     /// In the texts of all lines, of both sides.
-    Texts(fn(&[&str], &mut fastrand::Rng) -> Option<Vec<String>>),
+    Texts(TextChange),
     /// In the lines of the agent, each of which becomes any number of lines.
     Lines(fn(&Stream, &mut fastrand::Rng) -> Option<Vec<Vec<String>>>),
 }
@@ -87,11 +90,17 @@ pub fn neutrals() -> Vec<Neutral> {
 }
 
 impl Neutral {
-    /// The records of a transcript with the change; none where it changes nothing.
+    /// Whether it changes into how many pieces a message is cut.
+    pub(super) fn is_of_pieces(&self) -> bool {
+        matches!(self.change, Change::Lines(_))
+    }
+
+    /// The records of a transcript with the change; none where it changes nothing. `case` is the text of the case.
     pub fn change(
         &self,
         stream: &Stream,
         records: &[TranscriptRecord],
+        case: &str,
         seed: u64,
     ) -> Option<Vec<TranscriptRecord>> {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -100,7 +109,7 @@ impl Neutral {
                 .map(|at| vec![change(stream, at, &mut rng).unwrap_or_else(|| stream.said[at].line.clone())])
                 .collect(),
             Change::Lines(change) => change(stream, &mut rng)?,
-            Change::Texts(change) => return in_texts(records, change, &mut rng),
+            Change::Texts(change) => return in_texts(records, case, change, &mut rng),
         };
         let mut lines = lines.into_iter();
         let mut out = Vec::new();
@@ -122,7 +131,8 @@ impl Neutral {
 
 fn in_texts(
     records: &[TranscriptRecord],
-    change: fn(&[&str], &mut fastrand::Rng) -> Option<Vec<String>>,
+    case: &str,
+    change: TextChange,
     rng: &mut fastrand::Rng,
 ) -> Option<Vec<TranscriptRecord>> {
     let texts: Vec<String> = records
@@ -133,7 +143,7 @@ fn in_texts(
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let changed = change(&texts, rng)?;
+    let changed = change(&texts, case, rng)?;
     let mut out = records.to_vec();
     for (record, text) in out.iter_mut().zip(changed) {
         if let TranscriptRecord::Line(line) = record {

@@ -174,7 +174,8 @@ fn with_comma(line: &str, whole: &Range<usize>) -> Range<usize> {
         return whole.start..offset(line, rest.trim_ascii_start());
     }
     let before = line[..whole.start].trim_ascii_end();
-    whole.start.min(before.strip_suffix(',').map_or(whole.start, str::len))..whole.end
+    whole.start.min(before.strip_suffix(',').map_or(whole.start, |before| before.trim_ascii_end().len()))
+        ..whole.end
 }
 
 /// A text as JSON.

@@ -137,12 +137,17 @@ impl Base {
         neutral: &Neutral,
         seed: u64,
     ) -> Result<Option<Vec<String>>, SuiteError> {
-        let Some(records) = neutral.change(&self.stream, &self.played.recording.records, seed) else {
+        let case = serde_json::to_string(&self.case).unwrap_or_default();
+        let Some(records) = neutral.change(&self.stream, &self.played.recording.records, &case, seed) else {
             return Ok(None);
         };
         let mut played = self.played.clone();
         played.recording.records = records;
         played.broke_off = self.waits.in_vain(&played.recording.records);
+        if neutral.is_of_pieces() && played.broke_off.is_some() {
+            // The scenario itself waits for a piece as it was cut.
+            return Ok(None);
+        }
         faults(suite, &self.case, &self.profile, &played).map(Some)
     }
 

@@ -157,8 +157,9 @@ fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
 
 /// A tag that another frame has at the same place, or another row of the declaration.
 fn other_tag(stream: &Stream, at: usize) -> Effects {
-    each_tag(stream, at, |stream, place, tag| {
-        let others = stream.said.iter().filter_map(|said| {
+    each_tag(stream, at, |stream, at, place, tag| {
+        // What comes later is not known to the proxy.
+        let others = stream.said[..at].iter().filter_map(|said| {
             said.site(place).filter(|site| site.kind == Kind::Constant)?;
             place.of(&said.frame)?.as_str()
         });
@@ -166,13 +167,17 @@ fn other_tag(stream: &Stream, at: usize) -> Effects {
     })
 }
 
-fn each_tag(stream: &Stream, at: usize, other: fn(&Stream, &Place, &str) -> Option<String>) -> Effects {
+fn each_tag(
+    stream: &Stream,
+    at: usize,
+    other: fn(&Stream, usize, &Place, &str) -> Option<String>,
+) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.kind == Kind::Constant);
     sites
         .filter_map(|site| {
             let tag = site.place.of(&said.frame)?.as_str()?;
-            Some(put(&site.place, json!(other(stream, &site.place, tag)?)))
+            Some(put(&site.place, json!(other(stream, at, &site.place, tag)?)))
         })
         .collect()
 }

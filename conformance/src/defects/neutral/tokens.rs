@@ -21,13 +21,13 @@ fn pattern(text: &str) -> Regex {
 }
 
 /// Other ids of the same form, the same one everywhere.
-pub(super) fn ids(texts: &[&str], rng: &mut fastrand::Rng) -> Option<Vec<String>> {
+pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let mut others: HashMap<String, String> = HashMap::new();
     let mut other = |id: &str| {
         // Only digits: a number or a word that happens to be hexadecimal is no id.
         let is_id =
             id.bytes().any(|byte| byte.is_ascii_digit()) && id.bytes().any(|byte| byte.is_ascii_alphabetic());
-        if !is_id {
+        if !is_id || case.contains(id) {
             return id.to_owned();
         }
         let digit = |letter: char| match letter {
@@ -46,9 +46,10 @@ pub(super) fn ids(texts: &[&str], rng: &mut fastrand::Rng) -> Option<Vec<String>
 }
 
 /// Times of another day of the same month, or some days later.
-pub(super) fn times(texts: &[&str], rng: &mut fastrand::Rng) -> Option<Vec<String>> {
+pub(super) fn times(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let days = rng.u64(1..5);
     let other = |found: &Captures<'_>| match found.name("ms") {
+        _ if case.contains(&found[0]) => found[0].to_owned(),
         Some(ms) => {
             let ms: u64 = ms.as_str().parse().unwrap_or_default();
             (ms + days * 86_400_000).to_string()

@@ -88,7 +88,11 @@ pub(super) fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
             match letter {
                 '\\' => {
                     text.push('\\');
-                    text.extend(letters.next());
+                    let kind = letters.next();
+                    text.extend(kind);
+                    if kind == Some('u') {
+                        text.extend(letters.by_ref().take(4));
+                    }
                 }
                 '/' if rng.bool() => text.push_str("\\/"),
                 letter if !letter.is_ascii() || rng.u8(0..16) == 0 => {
