@@ -24,9 +24,11 @@ def report(kind: str, /, **members: Any) -> None:
 def plain(value: Any) -> Any:
     """What a decoded value was decoded from."""
     if isinstance(value, list):
-        return [plain(item) for item in value]
+        items: list[Any] = value
+        return [plain(item) for item in items]
     if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
+        members: Json = value
+        return {name: plain(item) for name, item in members.items()}
     return value.to_dict() if hasattr(value, "to_dict") else value
 
 
@@ -88,7 +90,8 @@ class Driver:
         try:
             value = await helper(**{names[name]: value for name, value in params.items()})
             if isinstance(value, AsyncRunBase):
-                await self.run(call, value)
+                run: AsyncRunBase[Any, Any] = value
+                await self.run(call, run)
             else:
                 report("result", call=call, value=plain(value))
         except AgenteseError as error:
