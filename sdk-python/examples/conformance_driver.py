@@ -1,6 +1,9 @@
 """The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each a
 line of JSON, as docs/conformance-clients.md has them."""
 
+# Values of any shape pass through here.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 import asyncio
 import importlib
 import importlib.metadata
@@ -24,11 +27,9 @@ def report(kind: str, /, **members: Any) -> None:
 def plain(value: Any) -> Any:
     """What a decoded value was decoded from."""
     if isinstance(value, list):
-        items: list[Any] = value
-        return [plain(item) for item in items]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        members: Json = value
-        return {name: plain(item) for name, item in members.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value.to_dict() if hasattr(value, "to_dict") else value
 
 
@@ -90,8 +91,7 @@ class Driver:
         try:
             value = await helper(**{names[name]: value for name, value in params.items()})
             if isinstance(value, AsyncRunBase):
-                run: AsyncRunBase[Any, Any] = value
-                await self.run(call, run)
+                await self.run(call, value)
             else:
                 report("result", call=call, value=plain(value))
         except AgenteseError as error:
