@@ -1,5 +1,8 @@
 //! Every command, event, dialog and documented edge of a dialect has a case that shows it.
 
+#[path = "coverage/edges.rs"]
+mod edges;
+
 use std::collections::BTreeSet;
 
 use agentese::types::{CheckLevel, Scenario, ScenarioStep};
@@ -11,25 +14,7 @@ use agentese_protocol::Index;
 use regex::Regex;
 use serde_json::Value;
 
-/// The edges that cases name: what the declaration of a dialect has rules for, and what every client
-/// and agent meets sooner or later.
-const EDGES: &[&str] = &[
-    "unknown_command",
-    "parse_failure",
-    "handler_failure",
-    "blank_line",
-    "byte_order_mark",
-    "end_of_input",
-    "partial_line",
-    "long_line",
-    "signal",
-    "unicode_separators",
-    "crlf",
-    "split_character",
-    "two_objects",
-    "interleaved_writes",
-    "slow_reader",
-];
+use edges::{EDGES, Written};
 
 /// Cases that were written by hand for framing alone. They have no golden transcript but say what they expect.
 const FRAMING: &[&str] = &[
@@ -97,8 +82,23 @@ fn every_command_event_and_dialog_has_a_case() {
 #[test]
 fn every_edge_of_pi_has_a_case() {
     let covered = covered(&Suite::embedded().cases("pi").unwrap());
-    let missing: Vec<_> = EDGES.iter().filter(|edge| !covered.contains(&format!("edge {edge}"))).collect();
+    let missing: Vec<_> = EDGES
+        .iter()
+        .map(|(edge, _)| edge)
+        .filter(|edge| !covered.contains(&format!("edge {edge}")))
+        .collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// What a dialect's rules speak of is an edge that cases name.
+#[test]
+fn edges_with_rules_are_edges_of_cases() {
+    let named: BTreeSet<&str> = EDGES.iter().map(|(edge, _)| *edge).collect();
+    for dialect in Suite::embedded().dialects() {
+        let with_rules = edges::of_rules(&index(&dialect).dialect.edges);
+        let missing: Vec<_> = with_rules.difference(&named).collect();
+        assert!(missing.is_empty(), "{dialect}: {missing:?}");
+    }
 }
 
 /// Each documented failure of pi is shown by a golden transcript: a client sees the text in a case.
@@ -137,8 +137,10 @@ fn every_documented_failure_of_pi_has_a_case() {
 #[test]
 fn cases_cover_what_they_say() {
     let suite = Suite::embedded();
+    let mut astray = Vec::new();
     for dialect in suite.dialects() {
-        let declared = declared(&index(&dialect));
+        let index = index(&dialect);
+        let declared = declared(&index);
         for case in suite.cases(&dialect).unwrap() {
             let sent: String = case.steps.iter().map(said).collect();
             let golden = suite.golden(&dialect, &case.name).unwrap();
@@ -152,11 +154,15 @@ fn cases_cover_what_they_say() {
             let lines = golden.iter().flat_map(|golden| golden.received());
             let received: String =
                 lines.map(|line| line.as_str().replace(' ', "") + "\n").chain([expected]).collect();
+            let written = Written::of(&case, &received);
             for covers in case.covers.iter().flatten() {
                 let place = format!("{dialect}/{}: {covers}", case.name);
                 let (kind, name) = covers.split_once(' ').unwrap();
                 match kind {
-                    "edge" => assert!(EDGES.contains(&name), "{place}"),
+                    "edge" => {
+                        let (_, shows) = EDGES.iter().find(|(edge, _)| *edge == name).expect(&place);
+                        astray.extend((!shows(&written, &index)).then(|| place.clone()));
+                    }
                     "command" => assert!(sent.contains(&format!("\"{name}\"")), "{place}"),
                     _ => assert!(received.contains(&format!("\"{name}\"")), "{place}"),
                 }
@@ -164,6 +170,7 @@ fn cases_cover_what_they_say() {
             }
         }
     }
+    assert!(astray.is_empty(), "their steps do not go there: {astray:#?}");
 }
 
 fn said(step: &ScenarioStep) -> String {

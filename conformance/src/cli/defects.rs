@@ -1,7 +1,7 @@
 //! `defects`: how many defects of an agent the suite notices.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentese::types::Scenario;
@@ -9,7 +9,8 @@ use agentese_conformance::Suite;
 use agentese_conformance::defects::experiment::{self, CAUGHT, Count, Outcome, Plan};
 use agentese_conformance::defects::live::{self, Agent, LiveError};
 use agentese_conformance::defects::trial::Base;
-use agentese_conformance::player::not_applicable;
+use agentese_conformance::defects::{mutators, neutrals};
+use agentese_conformance::player::{find_program, not_applicable};
 use agentese_conformance::run::{default_jobs, profile_for};
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -70,6 +71,7 @@ pub(super) struct Defects {
 impl Defects {
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
         let seed = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+        self.check_names()?;
         let agent = self.agent(suite)?;
         let bases = match &agent {
             Some(agent) => self.played(suite, agent).await?,
@@ -88,7 +90,6 @@ impl Defects {
                 live::run(suite, &agent, &program, &bases, draw, &self.mutator, &mut |_, _| {}).await?;
             parts.push(("the agent with the proxy", outcome));
         }
-        eprint!("\r\x1b[K");
         let mut text = format!("{} cases of {}, seed {seed}\n", bases.len(), self.dialect);
         let mut json = serde_json::json!({"dialect": self.dialect, "seed": seed, "cases": bases.len()});
         for (title, outcome) in &parts {
@@ -104,6 +105,18 @@ impl Defects {
         Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
+    /// A name that nothing has would be tried no time at all.
+    fn check_names(&self) -> anyhow::Result<()> {
+        let names: Vec<&str> =
+            mutators().iter().map(|it| it.name).chain(neutrals().iter().map(|it| it.name)).collect();
+        match self.mutator.iter().find(|name| !names.contains(&name.as_str())) {
+            Some(name) => {
+                bail!("there is no mutator and no neutral change `{name}`; there are: {}", names.join(", "))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn agent(&self, suite: &Suite) -> anyhow::Result<Option<Agent>> {
         let Some(program) = self.command.first() else { return Ok(None) };
         let profile = match &self.profile {
@@ -112,7 +125,7 @@ impl Defects {
         };
         let mut command = self.command.clone();
         // The proxy starts it elsewhere, and with a `PATH` of its own.
-        command[0] = found(program).to_string_lossy().into_owned();
+        command[0] = find_program(program).to_string_lossy().into_owned();
         Ok(Some(Agent { profile, command, patience: self.patience, jobs: self.jobs }))
     }
 
@@ -147,17 +160,6 @@ impl Defects {
         }
         Ok(bases)
     }
-}
-
-/// A program as it is found from here.
-fn found(program: &str) -> PathBuf {
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
-    candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
 /// One line that counts, where somebody looks.

@@ -189,6 +189,13 @@ impl Streams<'_> {
             let seen = Seen { golden: None, observed: self.observed.noise.first().copied() };
             self.findings.difference(checks::FRAMING, seen, Difference::new(weight, "", says));
         }
+        if self.golden.undeclared.is_empty() {
+            for (record, says) in &self.observed.undeclared {
+                let seen = Seen { golden: None, observed: Some(*record) };
+                let difference = Difference::new(Weight::Info, "", says.clone());
+                self.findings.difference(checks::FRAMING, seen, difference);
+            }
+        }
         if !self.golden.misshapen.is_empty() {
             return;
         }

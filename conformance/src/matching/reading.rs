@@ -45,6 +45,8 @@ pub(super) struct Reading<'a> {
     pub(super) noise: Vec<usize>,
     /// Frames whose envelope has members that it should not have.
     pub(super) misshapen: Vec<(usize, String)>,
+    /// Members of envelopes that nobody declared: worth knowing, for clients pass over them.
+    pub(super) undeclared: Vec<(usize, String)>,
     by_id: HashMap<String, usize>,
 }
 
@@ -58,6 +60,7 @@ impl<'a> Reading<'a> {
             dialogs: Vec::new(),
             noise: Vec::new(),
             misshapen: Vec::new(),
+            undeclared: Vec::new(),
             by_id: HashMap::new(),
         };
         for (record, entry) in transcript.records.iter().enumerate() {
@@ -143,7 +146,7 @@ impl<'a> Reading<'a> {
     fn shape(&mut self, record: usize, value: &Value, members: &[&str]) {
         let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
         for name in names.filter(|name| !members.contains(&name.as_str())) {
-            self.misshapen.push((record, format!("its envelope has `{name}`")));
+            self.undeclared.push((record, format!("its envelope has `{name}`, which is not declared")));
         }
         if members[0] == "jsonrpc" && value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             self.misshapen.push((record, "`jsonrpc` is not \"2.0\"".to_owned()));

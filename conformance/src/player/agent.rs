@@ -45,7 +45,7 @@ impl Agent {
     ) -> Result<Self, PlayError> {
         let (program, arguments) =
             argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
-        let mut options = ChildOptions::new(found(program))
+        let mut options = ChildOptions::new(find_program(program))
             .args(arguments)
             .cwd(work)
             // The grace after the end of stdin is waited for by `finish`, which tells what happened.
@@ -162,7 +162,7 @@ fn code(exit: &Exit) -> Option<i64> {
 }
 
 /// A program as it is found from here: the agent starts elsewhere, and with a `PATH` of its own.
-fn found(program: &str) -> PathBuf {
+pub fn find_program(program: &str) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {
         return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -176,7 +176,7 @@ fn found(program: &str) -> PathBuf {
 /// has a `package.json`. None where there is none.
 pub(super) fn package(command: &[String]) -> Option<PathBuf> {
     let files = command.iter().enumerate().rev().filter_map(|(at, word)| {
-        let path = if at == 0 { found(word) } else { PathBuf::from(word) };
+        let path = if at == 0 { find_program(word) } else { PathBuf::from(word) };
         let is_path = at == 0 || word.contains('/');
         std::fs::canonicalize(path).ok().filter(|path| is_path && path.is_file())
     });

@@ -105,29 +105,37 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     let jobs = jobs.max(1);
     let places = Arc::new(Semaphore::new(jobs));
     let (news, mut heard) = mpsc::unbounded_channel();
-    // Dropped, it ends what is being played.
-    let mut tasks = JoinSet::new();
-    for at in order(cases).into_iter().filter(|at| outcome[*at].is_none()) {
-        let (playing, places, news) = (play(cases[at].clone()), places.clone(), news.clone());
-        let wanted = if cases[at].alone == Some(true) { jobs } else { 1 };
-        tasks.spawn(async move {
-            // The semaphore is never closed. The place is given back when the outcome has been told.
-            let _place = places.acquire_many(u32::try_from(wanted).unwrap_or(1)).await;
-            let _ = news.send((at, None));
-            let ran = playing.await;
-            let _ = news.send((at, Some(ran)));
-        });
-    }
-    drop(news);
-    while let Some((at, ran)) = heard.recv().await {
-        match ran {
-            None => tell(Progress::Began(&cases[at].name)),
-            Some(ran) => {
-                tell(Progress::Judged(&ran));
-                outcome[at] = Some(ran);
+    let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
+    let begin = async move {
+        // Dropped, it ends what is being played.
+        let mut tasks = JoinSet::new();
+        for at in left {
+            let wanted = if cases[at].alone == Some(true) { jobs } else { 1 };
+            // Taken here, so that they begin in their order. The semaphore is never closed.
+            let place = places.clone().acquire_many_owned(u32::try_from(wanted).unwrap_or(1)).await;
+            let (playing, news) = (play(cases[at].clone()), news.clone());
+            tasks.spawn(async move {
+                let _ = news.send((at, None));
+                let ran = playing.await;
+                let _ = news.send((at, Some(ran)));
+                // Given back when the outcome has been told.
+                drop(place);
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+    };
+    let hear = async {
+        while let Some((at, ran)) = heard.recv().await {
+            match ran {
+                None => tell(Progress::Began(&cases[at].name)),
+                Some(ran) => {
+                    tell(Progress::Judged(&ran));
+                    outcome[at] = Some(ran);
+                }
             }
         }
-    }
+    };
+    tokio::join!(begin, hear);
     // One that is missing panicked.
     let missing = |case| Ran { judged: could_not_play(case, "the suite itself failed"), took: None };
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
