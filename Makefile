@@ -16,7 +16,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 test: lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 
 test-conformance: ## The conformance suite's pi set against the reference agent; see docs/conformance.md.
 	$(CARGO) build --quiet -p agentese-server --bin agentese -p agentese-conformance

@@ -200,7 +200,7 @@ async fn long_lines_do_not_block() {
 #[tokio::test]
 async fn an_agent_is_left_unread_until_reading_goes_on() {
     let agent = shell(
-        r#"read -r line; head -c 300000 /dev/zero | tr '\0' y; echo; echo '{"type":"done"}'; touch done; cat >/dev/null"#,
+        r#"read -r line; head -c 300000 /dev/zero | tr '\0' y; echo; touch done; echo '{"type":"done"}'; cat >/dev/null"#,
     );
     let steps = json!([
         {"hold_reading": true}, {"send": {"go": true}},
