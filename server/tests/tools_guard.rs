@@ -26,6 +26,10 @@ const WRITER: &str = "__writer";
 
 const TESTS: &[(&str, fn())] = &[
     ("fm_f79_endings_are_exact", fm_f79_endings_are_exact),
+    (
+        "what_the_caller_ignores_is_not_ignored_by_commands",
+        what_the_caller_ignores_is_not_ignored_by_commands,
+    ),
     ("starts_that_fail_have_the_systems_error", starts_that_fail_have_the_systems_error),
     ("output_and_abort_work_as_without_a_guard", output_and_abort_work_as_without_a_guard),
     ("fm_f72_what_ignores_sigterm_is_killed", fm_f72_what_ignores_sigterm_is_killed),
@@ -99,6 +103,16 @@ fn fm_f79_endings_are_exact() {
             assert_eq!(ending(&context, &command).await, Ending::Exited(Exit::Signal(signal)));
         }
     });
+}
+
+/// As under `nohup`, and in the background of a script.
+fn what_the_caller_ignores_is_not_ignored_by_commands() {
+    let status = Command::new("/bin/sh")
+        .args(["-c", r#"trap '' HUP INT QUIT; exec "$0" fm_f79_endings_are_exact"#])
+        .arg(this_binary())
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
 }
 
 fn starts_that_fail_have_the_systems_error() {

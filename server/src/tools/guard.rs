@@ -26,6 +26,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -91,6 +92,7 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
 
     // Fails only for a group leader, which the server does not make us.
     let _ = setsid();
+    heed_signals();
     adopt_orphans();
     // The watcher comes first: a command without one could be left behind. It sees the group only when the lock is
     // free, that is when it is known whether there is one.
@@ -117,6 +119,16 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     let _ = writeln!(server, "started {}", leader.as_raw_nonzero());
     stay(&mut server, leader);
     Ok(())
+}
+
+/// What is ignored stays ignored in a program that is started, as under `nohup` and in the background of a script;
+/// what has a handler is as ever there. The guard itself has no use for these signals.
+fn heed_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
+    for signal in [SIGHUP, SIGINT, SIGQUIT] {
+        // Fails for signals alone that cannot be handled.
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
 }
 
 /// Waits for the end of everything in the group; reports the end of its leader.
