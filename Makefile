@@ -56,8 +56,7 @@ test-pages-setup: ## What drives the browser that opens exported pages.
 	cd sdk-ts && { [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund; }
 
 test-pages: test-pages-setup ## The exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
-	$(CARGO) test -p agentese-server --test export -- --nocapture browser
-	$(CARGO) test -p agentese-conformance --test run -- --nocapture browser
+	$(CARGO) test --workspace --test export --test run -- --nocapture browser
 
 lint: ## Format and lints; warnings are errors.
 	$(CARGO) fmt --all --check
