@@ -15,6 +15,8 @@ mod faults;
 mod hooks;
 #[path = "extensions/host.rs"]
 mod host;
+#[path = "extensions/languages.rs"]
+mod languages;
 #[path = "extensions/life.rs"]
 mod life;
 #[path = "extensions/pi.rs"]
