@@ -300,6 +300,7 @@ export class Extension {
   readonly #handlers = new Map<string, ((event: never, context: Context) => unknown)[]>();
   readonly #running = new Map<string, Handling>();
   #speaking = false;
+  #broken: string | undefined;
 
   /** Takes stdout for its frames: what is printed from now on goes to stderr. */
   constructor(name?: string) {
@@ -391,8 +392,10 @@ export class Extension {
   }
 
   #offered(hello: HostInitialize): OfferedExtension {
+    const path = hello.extensions[0] ?? "";
+    if (this.#broken !== undefined) return { path, error: this.#broken };
     return {
-      path: hello.extensions[0] ?? "",
+      path,
       ...(this.#name === undefined ? {} : { name: this.#name }),
       commands: [...this.#commands.values()].map(({ offer }) => offer),
       tools: [...this.#tools.values()].map(({ offer }) => offer),
@@ -429,17 +432,21 @@ export class Extension {
     const { id } = frame;
     const handling: Handling = { ...(id === undefined ? {} : { id }), controller: new AbortController(), open: true };
     if (id !== undefined) this.#running.set(id, handling);
-    let result: unknown;
-    let failure: unknown;
     try {
-      result = await this.#link.handlings.run(handling, () => this.#work(frame, handling));
+      const result = await this.#link.handlings.run(handling, () => this.#work(frame, handling));
+      this.#end(handling);
+      if (id !== undefined) this.#answer(id, result);
     } catch (error) {
-      failure = error ?? new Error("nothing was thrown as an error");
+      this.#end(handling);
+      if (id === undefined) return this.#failed(frame.type === "event" ? frame.event.type : frame.type, error);
+      this.#explain(error);
+      this.#link.tell("response", { id, error: messageOf(error) });
     }
+  }
+
+  #end(handling: Handling): void {
     handling.open = false;
-    if (id === undefined) return failure === undefined ? undefined : this.#failed(nameOf(frame), failure);
-    this.#running.delete(id);
-    this.#answer(id, result, failure);
+    if (handling.id !== undefined) this.#running.delete(handling.id);
   }
 
   async #work(frame: HostEvent | HostCommand | HostTool, handling: Handling): Promise<unknown> {
@@ -455,8 +462,8 @@ export class Extension {
     const update: ToolUpdate = (shown, details) => {
       this.#link.tell("tool_update", { id: frame.id, content: contentOf(shown), details });
     };
-    const result = await tool.handler(frame.params as never, new Context(this.#link, handling), update);
-    return typeof result === "object" ? result : { content: contentOf(result ?? "") };
+    const result = (await tool.handler(frame.params as never, new Context(this.#link, handling), update)) ?? "";
+    return typeof result === "string" ? { content: contentOf(result) } : result;
   }
 
   async #event(event: HookEvent, context: Context): Promise<unknown> {
@@ -468,18 +475,17 @@ export class Extension {
     return answer;
   }
 
-  #answer(id: string, result?: unknown, failure?: unknown): void {
-    if (failure !== undefined) this.#explain(failure);
-    const error = failure === undefined ? undefined : messageOf(failure);
-    this.#link.tell("response", { id, result: result as JsonValue | undefined, error });
+  #answer(id: string, result: unknown): void {
+    this.#link.tell("response", { id, result: result as JsonValue | undefined });
   }
 
-  /** Something that nobody waits for failed. Before anybody listens, that is why the process does not start. */
+  /** Something that nobody waits for failed. Before the extension is run, that is why it cannot be loaded. */
   #uncaught(error: unknown): void {
     if (this.#speaking) return this.#failed("uncaught", error);
-    const stack = error instanceof Error ? `${error.stack ?? ""}\n` : "";
-    // The agent tells of the last line.
-    process.stderr.write(`${stack}${messageOf(error)}\n`, () => process.exit(1));
+    console.error(error);
+    this.#broken = messageOf(error);
+    if (process.stdin.isTTY) process.exitCode = 1;
+    else void this.run();
   }
 
   #failed(event: string, failure: unknown): void {
@@ -492,10 +498,6 @@ export class Extension {
     const stack = failure instanceof Error ? failure.stack : undefined;
     if (stack !== undefined) this.#link.tell("log", { level: "debug", message: stack });
   }
-}
-
-function nameOf(frame: HostEvent | HostCommand | HostTool): string {
-  return frame.type === "event" ? frame.event.type : frame.name;
 }
 
 function contentOf(shown: string | ToolProgress["content"]): ToolProgress["content"] {

@@ -114,7 +114,7 @@ test("it says what it brings", async (context) => {
   const names = (member: string): unknown[] => (offer?.[member] as JsonObject[]).map(({ name }) => name);
   assert.deepEqual([offer?.["path"], offer?.["name"], offer?.["events"]], ["/x", "fixture", ["session_start", "turn_start", "input"]]);
   assert.deepEqual((offer?.["commands"] as JsonObject[]).slice(0, 2), [{ name: "ask", description: "Asks" }, { name: "help" }]);
-  assert.deepEqual(names("tools"), ["wait", "whole"]);
+  assert.deepEqual(names("tools"), ["wait", "no-json", "whole"]);
   assert.deepEqual(offer?.["flags"], [{ name: "loud", kind: "boolean", description: "Says more", default: false }]);
 });
 
@@ -122,7 +122,7 @@ test("answers reach the dialogs that were asked, and none counts as none", async
   const agent = await started(context);
   for (const [args, result, notice] of [
     ["", { value: "b" }, '"b"'],
-    ["250.5", {}, undefined],
+    ["250.5", {}, "null"],
   ] as const) {
     const id = agent.command("ask", args);
     const question = await agent.reply("select", result);
@@ -255,6 +255,7 @@ test("a tool shows what it has, gives text or all of it, and is stopped by the a
   assert.deepEqual(await agent.next(), { ...shown, id: short });
   assert.deepEqual((await agent.answerTo(short))["result"], { content: [{ type: "text", text: "waited 0" }] });
   assert.deepEqual((await agent.answerTo(call("whole", {})))["result"], { content: [], isError: true });
+  assert.match((await agent.answerTo(call("no-json", {})))["error"] as string, /BigInt/);
   const long = call("wait", { seconds: 3600 });
   await agent.next();
   agent.send({ type: "cancel", id: long });
@@ -326,14 +327,25 @@ test("the end of the connection ends handlers, questions and the process", async
   assert.match(agent.stderr, /the end: the agent has closed the connection/);
 });
 
-test("one that cannot start says why in its last line", async (context) => {
+test("one that fails while it loads says why, and offers nothing", async (context) => {
   const script = `import { Extension } from ${JSON.stringify(join(PACKAGE, "build/src/extension.js"))};
     const extension = new Extension();
     extension.command({ name: "x" }, () => {}); extension.command({ name: "x" }, () => {});
     await extension.run();`;
   const agent = new Agent(context, ["--input-type=module", "-e", script]);
+  const error = "there is a command x already";
+  assert.deepEqual((await agent.offered)["extensions"], [{ path: "/x", error }]);
+  await agent.end();
+  assert.ok(agent.stderr.includes(`Error: ${error}`), agent.stderr);
+});
+
+test("without an agent it says what it is", async (context) => {
+  const script = `import { Extension } from ${JSON.stringify(join(PACKAGE, "build/src/extension.js"))};
+    process.stdin.isTTY = true;
+    await new Extension().run();`;
+  const agent = new Agent(context, ["--input-type=module", "-e", script]);
   agent.offered.catch(() => undefined);
   agent.child.stdin.on("error", () => undefined);
-  assert.equal(await agent.exit(), 1);
-  assert.equal(agent.stderr.trimEnd().split("\n").at(-1), "there is a command x already");
+  assert.notEqual(await agent.exit(), 0);
+  assert.match(agent.stderr, /this is an extension: an agent starts it/);
 });

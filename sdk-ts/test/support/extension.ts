@@ -18,7 +18,7 @@ extension.flag({ name: "loud", kind: "boolean", description: "Says more", defaul
 
 extension.command({ name: "ask", description: "Asks" }, async (args, context) => {
   const limits = args === "" ? undefined : { timeout: Number(args) };
-  context.notify(JSON.stringify(await context.select("Which?", ["a", "b"], limits)));
+  context.notify(JSON.stringify((await context.select("Which?", ["a", "b"], limits)) ?? null));
 });
 extension.command({ name: "help" }, async (args, context) => context.notify(`${args} ${await helper(args)}`));
 extension.command({ name: "withdraw" }, async (_args, context) => {
@@ -91,6 +91,7 @@ extension.tool<{ seconds: number }>(
     return `waited ${seconds}`;
   },
 );
+extension.tool({ name: "no-json", description: "Gives what JSON has no word for", parameters: {} }, () => ({ content: [], details: 1n as never }));
 extension.tool({ name: "whole", description: "Gives all", parameters: {} }, () => ({ content: [], isError: true }));
 
 let remembered = extension.context;
