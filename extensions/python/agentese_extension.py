@@ -21,7 +21,6 @@ import sys
 import threading
 
 PROTOCOL = 1
-DIALOGS = ("select", "confirm", "input", "editor")
 
 
 class Cancelled(Exception):
@@ -88,10 +87,6 @@ class Context:
     def editor(self, title, prefill=None, withdrawal=None):
         """Opens an editor."""
         return self._ask("editor", withdrawal, title=title, prefill=prefill).get("value")
-
-    def withdraw_all(self):
-        """Takes back the dialogs that are open; they return as if nobody had answered."""
-        self._extension._withdraw_all()
 
     # Notices.
 
@@ -362,14 +357,8 @@ class Extension:
     def _answer(self, id, result=None, error=None):
         self._send({"type": "response", "id": id, **_given({"result": result, "error": error})})
 
-    def _withdraw_all(self):
-        with self._lock:
-            asked = [id for id, answer in self._answers.items() if answer.is_dialog]
-        for id in asked:
-            self._send({"type": "withdraw", "question": id})
-
     def _question(self, frame, withdrawal=None):
-        answer = _Answer(frame["type"] in DIALOGS)
+        answer = _Answer()
         with self._lock:
             self._last += 1
             frame["id"] = f"q{self._last}"
@@ -393,8 +382,7 @@ class Extension:
 
 
 class _Answer:
-    def __init__(self, is_dialog):
-        self.is_dialog = is_dialog
+    def __init__(self):
         self._ready = threading.Event()
         self._frame = None
 

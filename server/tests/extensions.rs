@@ -21,5 +21,7 @@ mod languages;
 mod life;
 #[path = "extensions/pi.rs"]
 mod pi;
+#[path = "extensions/recorded.rs"]
+mod recorded;
 #[path = "support/mod.rs"]
 mod support;
