@@ -95,7 +95,10 @@ fn they_are_listed_and_those_of_terminals_are_not() {
 fn extensions_come_before_templates_and_skills() {
     let place = Place::new();
     place.put("home/.pi/agent/prompts/review.md", "---\ndescription: Review something\n---\nReview $1.\n");
-    place.put("home/.pi/agent/skills/search/SKILL.md", "---\nname: search\ndescription: Searches\n---\nSearch.\n");
+    place.put(
+        "home/.pi/agent/skills/search/SKILL.md",
+        "---\nname: search\ndescription: Searches\n---\nSearch.\n",
+    );
     let mut agent = agent(&place, &["ui", "misc"], plain());
     let listed = agent.ask(json!({"type": "get_commands"}));
     let commands = listed["data"]["commands"].as_array().unwrap();
@@ -105,7 +108,10 @@ fn extensions_come_before_templates_and_skills() {
     let names: Vec<_> = commands.iter().map(|command| command["name"].as_str().unwrap()).collect();
     let position = |name: &str| names.iter().position(|other| *other == name).unwrap();
     // Those of one extension stand in the order in which it brings them, behind those of the one before.
-    assert!(position("ask-select") < position("ask-confirm") && position("slow") < position("say-custom"), "{names:?}");
+    assert!(
+        position("ask-select") < position("ask-confirm") && position("slow") < position("say-custom"),
+        "{names:?}"
+    );
     assert_eq!(names[names.len() - 2..], ["review", "skill:search"]);
 }
 

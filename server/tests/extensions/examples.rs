@@ -20,6 +20,21 @@ fn in_each_language(example: &str, script: &Value, check: impl Fn(&Place, &mut A
 }
 
 #[test]
+fn the_first_ones_say_hello() {
+    for (member, answer, notice) in
+        [("value", json!("Ada"), "Hello, Ada!"), ("cancelled", json!(true), "Hello, whoever you are!")]
+    {
+        in_each_language("hello", &plain(), |_, agent| {
+            agent.prompt("/hello");
+            let asked = agent.shown();
+            assert_eq!(asked["title"], "Your name");
+            agent.answer(&asked, member, answer.clone());
+            assert_eq!(agent.noticed(), notice);
+        });
+    }
+}
+
+#[test]
 fn the_command_with_every_dialog_asks_and_shows() {
     in_each_language("dialogs", &plain(), |_, agent| {
         agent.prompt("/dialogs");
@@ -57,7 +72,10 @@ fn the_guard_lets_harmless_commands_through_and_asks_before_others() {
             agent.prompt("go");
             if let Some(choice) = choice {
                 let asked = agent.shown();
-                assert_eq!((&asked["options"], &asked["timeout"]), (&json!(["Run", "Block"]), &json!(60_000)));
+                assert_eq!(
+                    (&asked["options"], &asked["timeout"]),
+                    (&json!(["Run", "Block"]), &json!(60_000))
+                );
                 agent.answer(&asked, "value", choice);
             }
             let frames = agent.until_event("agent_end");
@@ -88,7 +106,8 @@ fn the_dice_are_a_tool_that_the_model_can_call() {
 #[test]
 fn the_status_line_counts_turns() {
     in_each_language("status_line", &runs("true"), |_, agent| {
-        let status = |frame: &Value, text: &str| frame["method"] == "setStatus" && frame["statusText"] == text;
+        let status =
+            |frame: &Value, text: &str| frame["method"] == "setStatus" && frame["statusText"] == text;
         agent.until("ready", |frame| status(frame, "ready"));
         agent.prompt("go");
         agent.until("the first turn", |frame| status(frame, "turn 1"));

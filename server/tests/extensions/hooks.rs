@@ -101,7 +101,8 @@ fn a_handler_that_fails_is_told_and_its_event_goes_on() {
     }
     let failures: Vec<_> =
         agent.failures().into_iter().map(|frame| frame["event"].as_str().unwrap()).collect();
-    let counts = [("session_start", 1), ("input", 1), ("before_agent_start", 1), ("context", 2), ("agent_start", 1)];
+    let counts =
+        [("session_start", 1), ("input", 1), ("before_agent_start", 1), ("context", 2), ("agent_start", 1)];
     for (event, count) in counts.into_iter().chain([("turn_end", 2), ("tool_call", 0), ("tool_result", 0)]) {
         assert_eq!(failures.iter().filter(|name| **name == event).count(), count, "{event}: {failures:?}");
     }

@@ -37,35 +37,47 @@ impl Language {
         Agent::start(command)
     }
 
+    /// The folder of the extension.
     fn install(self, place: &Place, example: &str) -> PathBuf {
         let put = |name: &str, text: String| place.put(&format!("installed/{example}/{name}"), text);
-        let manifest = match self {
-            Self::Python => {
-                let file = root().join("extensions/examples/python").join(format!("{example}.py"));
-                put("extension.json", json!({"runtime": "python3", "entry": file}).to_string())
-            }
-            Self::TypeScript => {
-                let manifest = put("extension.json", source(example, "extension.json"));
-                compile(example, manifest.parent().unwrap());
-                manifest
-            }
+        let (main, manifest) = match self {
+            Self::Python => ("main.py", json!({"runtime": "python3", "entry": "main.py"})),
+            Self::TypeScript => ("main.ts", json!({"runtime": "node", "entry": "main.js"})),
             Self::PlainTypeScript => {
-                put("main.ts", source(example, "main.ts"));
                 let runtime = ["node", "--experimental-strip-types", "--no-warnings"];
-                let manifest =
-                    put("extension.json", json!({"runtime": runtime, "entry": "main.ts"}).to_string());
-                compile(example, manifest.parent().unwrap());
-                std::fs::remove_file(manifest.with_file_name("main.js")).unwrap();
-                manifest
+                ("main.ts", json!({"runtime": runtime, "entry": "main.ts"}))
             }
         };
-        let folder = manifest.parent().unwrap();
-        if self != Self::Python {
-            std::fs::write(folder.join("package.json"), r#"{"type": "module"}"#).unwrap();
-            let package = root().join("sdk-ts/package.json");
-            std::fs::copy(package, folder.join("node_modules/agentese/package.json")).unwrap();
+        let code = if example == "hello" { self.documented() } else { self.code(example) };
+        let folder = put(main, code).parent().unwrap().to_owned();
+        put("extension.json", manifest.to_string());
+        if self == Self::Python {
+            return folder;
         }
-        folder.to_owned()
+        put("package.json", r#"{"type": "module"}"#.to_owned());
+        put("node_modules/agentese/package.json", read(&root().join("sdk-ts/package.json")));
+        compile(&root().join("sdk-ts/src/extension.ts"), &folder.join("node_modules/agentese/dist"));
+        if self == Self::TypeScript {
+            compile(&folder.join(main), &folder);
+            std::fs::remove_file(folder.join(main)).unwrap();
+        }
+        folder
+    }
+
+    fn code(self, example: &str) -> String {
+        let examples = root().join("extensions/examples");
+        match self {
+            Self::Python => read(&examples.join(format!("python/{example}.py"))),
+            _ => read(&examples.join(format!("typescript/{example}/main.ts"))),
+        }
+    }
+
+    /// The first extension of the documentation.
+    fn documented(self) -> String {
+        let fence = if self == Self::Python { "```python\n" } else { "```typescript\n" };
+        let page = read(&root().join("docs/extensions.md"));
+        let (_, rest) = page.split_once(fence).unwrap();
+        rest.split_once("```").unwrap().0.to_owned()
     }
 }
 
@@ -73,20 +85,16 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn source(example: &str, name: &str) -> String {
-    let file = root().join("extensions/examples/typescript").join(example).join(name);
-    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Compiles an example, and beside it the library as the npm package has it. Types are checked by the tests of
-/// `sdk-ts`.
-fn compile(example: &str, folder: &Path) {
+/// Leaves types out, as a compiler does. The tests of `sdk-ts` check them, and the manifests of the examples.
+fn compile(file: &Path, folder: &Path) {
     let compiler = root().join("sdk-ts/node_modules/.bin/esbuild");
     assert!(compiler.exists(), "the tools of sdk-ts are missing: run `npm ci` in sdk-ts");
-    let entry = |from: &str, to: &str| format!("{to}={}", root().join(from).display());
     let made = Command::new(compiler)
-        .arg(entry(&format!("extensions/examples/typescript/{example}/main.ts"), "main"))
-        .arg(entry("sdk-ts/src/extension.ts", "node_modules/agentese/dist/extension"))
+        .arg(file)
         .args(["--format=esm", "--platform=node", "--target=node20", "--log-level=warning"])
         .arg(format!("--outdir={}", folder.display()))
         .output()
@@ -98,6 +106,7 @@ fn compile(example: &str, folder: &Path) {
 fn strips_types() -> bool {
     let said = Command::new("node").arg("--version").output().expect("these tests need Node");
     let version = String::from_utf8(said.stdout).unwrap();
-    let mut parts = version.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap());
+    let mut parts =
+        version.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap());
     (parts.next().unwrap(), parts.next().unwrap()) >= (22, 6)
 }

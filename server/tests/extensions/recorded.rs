@@ -18,7 +18,8 @@ fn one_that_fails_while_it_loads_is_told_on_stderr_and_the_agent_starts() {
     let place = Place::new();
     let mut agent = agent(&place, &["bad", "ui"], plain());
     let listed = agent.ask(json!({"type": "get_commands"}));
-    let names: Vec<_> = listed["data"]["commands"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
+    let names: Vec<_> =
+        listed["data"]["commands"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
     assert!(names.contains(&&json!("ask-select")) && !names.contains(&&json!("never")), "{names:?}");
     assert_eq!(agent.seen.len(), 1, "{:#?}", agent.seen);
     let (status, rest, stderr) = agent.finish();
@@ -52,17 +53,17 @@ fn fm_f22_what_one_prints_comes_between_no_frames() {
 #[test]
 fn a_compaction_that_comes_by_itself_can_be_stopped() {
     let place = Place::new();
-    let settings = json!({"compaction": {"reserveTokens": 1000, "keepRecentTokens": 1}});
+    let settings = json!({"compaction": {"reserveTokens": 100_000, "keepRecentTokens": 1}});
     place.put("home/.pi/agent/settings.json", settings.to_string());
-    // More than any window holds.
-    let much = json!({"text": "two", "usage": {"input": 100_000_000, "output": 1}});
+    // Less than the window holds, and more than it is to hold.
+    let much = json!({"text": "two", "usage": {"input": 150_000, "output": 1}});
     let script = json!({"responses": [{"text": "one"}, much, {"text": "three"}], "default": {"text": "ok"}});
     let mut agent = agent(&place, &["cancel"], script);
     for question in ["first", "second"] {
         agent.prompt(question);
         agent.until_event("agent_end");
     }
-    let stopped = json!({"type": "auto_compaction_end", "aborted": true, "willRetry": false});
+    let stopped = json!({"type": "auto_compaction_end", "result": null, "aborted": true, "willRetry": false});
     let frames = agent.until_event("auto_compaction_end");
     assert!(frames.contains(&json!({"type": "auto_compaction_start", "reason": "threshold"})), "{frames:#?}");
     assert_eq!(*frames.last().unwrap(), stopped);
