@@ -26,7 +26,8 @@ pub fn file(dialects: &[Index]) -> String {
     shared.extend(["JsonObject", "JsonValue"]);
     shared.sort_unstable();
     shared.dedup();
-    let mut exported: Vec<&str> = others.iter().map(|def| def.name).chain(["JsonObject", "JsonValue"]).collect();
+    let mut exported: Vec<&str> =
+        others.iter().map(|def| def.name).chain(["JsonObject", "JsonValue"]).collect();
     exported.sort_unstable();
     let mut out = banner("What an agent and its extensions say to each other.");
     for (word, names) in [("import", shared), ("export", exported)] {

@@ -19,6 +19,32 @@ fn words_can_be_taken_and_changed() {
 }
 
 #[test]
+fn of_several_handlers_the_last_answer_counts_and_one_that_deals_with_it_is_the_last() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["order"], plain());
+    for (text, becomes) in [("both", "second"), ("one", "first")] {
+        agent.prompt(text);
+        let frames = agent.until_event("agent_end");
+        assert!(frames.iter().any(|frame| frame["message"] == "second"));
+        assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], becomes);
+    }
+    agent.prompt("mine");
+    let frames = agent.until("the answer", |frame| frame["id"] == "mine");
+    assert_eq!((frames.len(), &frames[0]["success"]), (1, &json!(true)), "{frames:#?}");
+}
+
+#[test]
+fn a_context_that_outlives_its_handler_can_still_ask() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["order"], plain());
+    agent.prompt("remembered");
+    let asked = agent.shown();
+    assert_eq!(asked["title"], "Remembered?");
+    agent.answer(&asked, "confirmed", true);
+    assert_eq!(agent.noticed(), "True");
+}
+
+#[test]
 fn switches_forks_and_compactions_can_be_stopped() {
     let place = Place::new();
     let mut agent = agent(&place, &["cancel"], plain());
