@@ -133,7 +133,8 @@ for (const module of ["nodenext", "node20"]) {
 
 test("the example extensions compile", () => {
   const folder = join(scratch, "extensions");
-  cpSync(join(REPOSITORY, "extensions", "examples", "typescript"), folder, { recursive: true });
+  const own = (name: string): boolean => !/node_modules|\.js$/.test(name);
+  cpSync(join(REPOSITORY, "extensions", "examples", "typescript"), folder, { recursive: true, filter: own });
   tool("tsc", ["-p", folder]);
   for (const name of readdirSync(folder).filter((name) => !name.includes(".") && name !== "node_modules")) {
     const { runtime, entry } = JSON.parse(readFileSync(join(folder, name, "extension.json"), "utf8")) as Record<string, string>;
