@@ -21,11 +21,33 @@ import sys
 import threading
 
 PROTOCOL = 1
-DIALOGS = ("select", "confirm", "input", "editor")
 
 
 class Cancelled(Exception):
     """Nobody waits for the handler any more: the run was aborted, or the time is up."""
+
+
+class Withdrawal:
+    """Takes back the dialogs that were given it, at once or as soon as they are asked: withdraw()."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._asked = []
+        self.is_withdrawn = False
+
+    def withdraw(self):
+        """Takes them back; they return as if nobody had answered."""
+        with self._lock:
+            self.is_withdrawn, asked, self._asked = True, self._asked, []
+        for take_back in asked:
+            take_back()
+
+    def _add(self, take_back):
+        with self._lock:
+            if not self.is_withdrawn:
+                self._asked.append(take_back)
+                return
+        take_back()
 
 
 class Context:
@@ -46,27 +68,25 @@ class Context:
         """Whether somebody can answer dialogs."""
         return self._extension.hello.get("hasUI", False)
 
-    # Dialogs. Each returns what the user answered, or None (False for confirm) where nobody did.
+    # Dialogs. Each returns what the user answered, or None (False for confirm) where nobody did: within the
+    # timeout (milliseconds), before the Withdrawal. One that is withdrawn already is not shown.
 
-    def select(self, title, options, timeout=None):
-        """Asks to choose one of the options; timeout is in milliseconds."""
-        return self._ask("select", title=title, options=list(options), timeout=timeout).get("value")
+    def select(self, title, options, timeout=None, withdrawal=None):
+        """Asks to choose one of the options."""
+        return self._ask("select", withdrawal, title=title, options=list(options), timeout=timeout).get("value")
 
-    def confirm(self, title, message, timeout=None):
-        """Asks for yes or no; timeout is in milliseconds."""
-        return self._ask("confirm", title=title, message=message, timeout=timeout).get("confirmed", False)
+    def confirm(self, title, message, timeout=None, withdrawal=None):
+        """Asks for yes or no."""
+        said = self._ask("confirm", withdrawal, title=title, message=message, timeout=timeout)
+        return said.get("confirmed", False)
 
-    def input(self, title, placeholder=None, timeout=None):
-        """Asks for a line of text; timeout is in milliseconds."""
-        return self._ask("input", title=title, placeholder=placeholder, timeout=timeout).get("value")
+    def input(self, title, placeholder=None, timeout=None, withdrawal=None):
+        """Asks for a line of text."""
+        return self._ask("input", withdrawal, title=title, placeholder=placeholder, timeout=timeout).get("value")
 
-    def editor(self, title, prefill=None):
+    def editor(self, title, prefill=None, withdrawal=None):
         """Opens an editor."""
-        return self._ask("editor", title=title, prefill=prefill).get("value")
-
-    def withdraw_all(self):
-        """Takes back the dialogs that are open; they return as if nobody had answered."""
-        self._extension._withdraw_all()
+        return self._ask("editor", withdrawal, title=title, prefill=prefill).get("value")
 
     # Notices.
 
@@ -176,11 +196,14 @@ class Context:
     def _call(self, kind, **members):
         return self._extension._question({"type": kind, **_given(members)})
 
-    def _ask(self, kind, **members):
+    def _ask(self, kind, withdrawal, **members):
+        if withdrawal is not None and withdrawal.is_withdrawn:
+            return {}
         owner = {"extension": self._extension.path}
-        if self._during is not None:
+        # What outlives its handler asks for itself.
+        if self._during in self._extension._running:
             owner["during"] = self._during
-        return self._extension._question({"type": kind, **owner, **_given(members)})
+        return self._extension._question({"type": kind, **owner, **_given(members)}, withdrawal)
 
 
 def _given(members):
@@ -205,6 +228,8 @@ class Extension:
         self._answers = {}
         self._last = 0
         self._running = {}
+        self._broken = None
+        sys.excepthook = self._fails_to_load
 
     def command(self, name, description=None):
         """Decorates the handler of a slash command: handler(args, context)."""
@@ -227,8 +252,13 @@ class Extension:
 
         return add
 
+    def flag(self, name, kind, description=None, default=None):
+        """Adds a flag of the command line; kind is boolean or string. state() has what was given."""
+        self._flags.append(_given({"name": name, "kind": kind, "description": description, "default": default}))
+
     def on(self, event):
-        """Decorates the handler of an event: handler(event, context). What it returns is the answer."""
+        """Decorates the handler of an event: handler(event, context). What it returns is the answer. Several are
+        called in their order: the last answer counts, and one that blocks, cancels or has dealt with it is the last."""
 
         def add(handler):
             self._handlers.setdefault(event, []).append(handler)
@@ -247,6 +277,13 @@ class Extension:
             waiting, self._answers = self._answers, {}
         for answer in waiting.values():
             answer.set_exception()
+
+    def _fails_to_load(self, kind, problem, traceback):
+        sys.__excepthook__(kind, problem, traceback)
+        # The agent is told, and nothing else is offered.
+        if not self.hello and issubclass(kind, Exception):
+            self._broken = str(problem) or kind.__name__
+            self.run()
 
     def _frame(self, frame):
         kind = frame.get("type")
@@ -275,6 +312,9 @@ class Extension:
             _given({"name": name, "description": description}) for name, (description, _) in self._commands.items()
         ]
         offer["tools"] = [offer for offer, _ in self._tools.values()]
+        offer["flags"] = self._flags
+        if self._broken is not None:
+            offer = {"path": self.path, "error": self._broken}
         return {"protocol": PROTOCOL, "extensions": [_given(offer)]}
 
     def _handle(self, frame, context):
@@ -297,6 +337,8 @@ class Extension:
         for handler in self._handlers.get(frame["event"]["type"], []):
             said = handler(frame["event"], context)
             result = said if said is not None else result
+            if isinstance(said, dict) and (said.get("block") or said.get("cancel") or said.get("action") == "handled"):
+                break
         return result
 
     def _handle_command(self, frame, context):
@@ -315,19 +357,15 @@ class Extension:
     def _answer(self, id, result=None, error=None):
         self._send({"type": "response", "id": id, **_given({"result": result, "error": error})})
 
-    def _withdraw_all(self):
-        with self._lock:
-            asked = [id for id, answer in self._answers.items() if answer.is_dialog]
-        for id in asked:
-            self._send({"type": "withdraw", "question": id})
-
-    def _question(self, frame):
-        answer = _Answer(frame["type"] in DIALOGS)
+    def _question(self, frame, withdrawal=None):
+        answer = _Answer()
         with self._lock:
             self._last += 1
             frame["id"] = f"q{self._last}"
             self._answers[frame["id"]] = answer
         self._send(frame)
+        if withdrawal is not None:
+            withdrawal._add(lambda: self._send({"type": "withdraw", "question": frame["id"]}))
         said = answer.get()
         if said.get("error") is not None:
             raise RuntimeError(said["error"])
@@ -344,8 +382,7 @@ class Extension:
 
 
 class _Answer:
-    def __init__(self, is_dialog):
-        self.is_dialog = is_dialog
+    def __init__(self):
         self._ready = threading.Event()
         self._frame = None
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 
-import { PACKAGE, readText } from "./support/files.js";
+import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
 
 /** How large a client may be, minified and compressed, in bytes. */
 const BUDGET = 12 * 1024;
@@ -69,18 +69,21 @@ test(`Node ${process.version} imports every entry`, () => {
     "esm.mjs",
     `import { pi, TimedOutError } from "agentese"; import { spawn } from "agentese/stdio";
      import { serve } from "agentese/serve"; import { replay } from "agentese/testing"; import { check } from "agentese/check";
-     console.log([pi.Client, TimedOutError, spawn, serve, replay, check].map((each) => typeof each).join());`,
+     import { Extension } from "agentese/extension";
+     console.log([pi.Client, TimedOutError, spawn, serve, replay, check, Extension].map((each) => typeof each).join());`,
   );
-  assert.equal(run(process.execPath, [script]).trim(), Array(6).fill("function").join());
+  assert.equal(run(process.execPath, [script]).trim(), Array(7).fill("function").join());
 });
 
 test(`Node ${process.version} requires every entry`, () => {
   const script = write(
     "cjs.cjs",
     `const { pi } = require("agentese"); const { spawn } = require("agentese/stdio"); const { serve } = require("agentese/serve");
-     console.log([pi.Client, spawn, serve, require("agentese/testing").replay, require("agentese/check").check].map((each) => typeof each).join());`,
+     const { replay } = require("agentese/testing"); const { check } = require("agentese/check");
+     const { Extension } = require("agentese/extension");
+     console.log([pi.Client, spawn, serve, replay, check, Extension].map((each) => typeof each).join());`,
   );
-  assert.equal(run(process.execPath, [script]).trim(), Array(5).fill("function").join());
+  assert.equal(run(process.execPath, [script]).trim(), Array(6).fill("function").join());
 });
 
 const CONSUMER = `
@@ -110,6 +113,42 @@ for (const [name, options, source] of [
     tool("tsc", ["--strict", "--noEmit", "--target", "es2023", "--exactOptionalPropertyTypes", ...options, file]);
   });
 }
+
+/** An extension as a stranger writes it. */
+const EXTENSION = `
+  import { Extension, type JsonObject, type ToolCallAnswer } from "agentese/extension";
+  const extension = new Extension();
+  const guard = (input: JsonObject): ToolCallAnswer => ({ block: input["command"] === "rm" });
+  extension.on("tool_call", ({ input }) => guard(input));
+  await extension.run();
+`;
+
+for (const module of ["nodenext", "node20"]) {
+  test(`TypeScript takes the types of extensions: ${module}`, () => {
+    const file = write(`extension-${module}.mts`, EXTENSION);
+    const options = ["--module", module, "--types", "node", "--lib", "es2023", "--exactOptionalPropertyTypes"];
+    tool("tsc", ["--strict", "--noEmit", "--target", "es2023", ...options, file]);
+  });
+}
+
+test("the example extensions compile", () => {
+  const folder = join(scratch, "extensions");
+  const own = (name: string): boolean => !/node_modules|\.js$/.test(name);
+  cpSync(join(REPOSITORY, "extensions", "examples", "typescript"), folder, { recursive: true, filter: own });
+  tool("tsc", ["-p", folder]);
+  for (const name of readdirSync(folder).filter((name) => !name.includes(".") && name !== "node_modules")) {
+    const { runtime, entry } = JSON.parse(readFileSync(join(folder, name, "extension.json"), "utf8")) as Record<string, string>;
+    assert.equal(runtime, "node");
+    assert.match(readFileSync(join(folder, name, entry ?? ""), "utf8"), /new Extension\(/);
+  }
+});
+
+test("the library for extensions is one file that needs Node alone", async () => {
+  const { bytes, inputs } = await bundle(`import { Extension } from "agentese/extension"; new Extension();`, "node");
+  const others = inputs.filter((path) => !path.startsWith("node:")).map((path) => path.replace(/.*node_modules/, ""));
+  assert.deepEqual(others, ["/agentese/dist/extension.js"]);
+  console.log(`extension: ${bytes.length} bytes minified`);
+});
 
 async function bundle(contents: string, platform: "browser" | "node"): Promise<{ bytes: Uint8Array; inputs: string[] }> {
   const result = await build({

@@ -63,7 +63,7 @@ before(() => {
 });
 
 test("all examples compile", () => {
-  assert.equal(examples.length, 6);
+  assert.equal(examples.length, 7);
   execFileSync(join(PACKAGE, "node_modules", ".bin", "tsc"), ["-p", scratch], { stdio: ["ignore", "inherit", "inherit"] });
 });
 
@@ -75,6 +75,7 @@ const PRINTS: [title: string, output: RegExp][] = [
   ["Questions of the agent", /^confirmed: true\n$/],
   ["In a browser", /^$/],
   ["Be an agent", /^$/],
+  ["Extend an agent", /^$/],
 ];
 
 /** What a compiled example prints. */

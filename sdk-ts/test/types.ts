@@ -1,5 +1,6 @@
 // Compiled, never run: what the types accept and refuse.
 
+import type { Extension, JsonValue } from "../src/extension.js";
 import type { omp, operator } from "../src/index.js";
 import { UNKNOWN, match, opal, pi } from "../src/index.js";
 import * as served from "../src/serve.js";
@@ -175,4 +176,37 @@ export class Agent extends served.pi.Service {
   override getState(): string {
     return "";
   }
+}
+
+/** Answers of extensions are those that the event has. */
+export function extend(extension: Extension): void {
+  extension.on("tool_call", async (event) => (event.toolName === "bash" ? { block: true, reason: "no" } : undefined));
+  extension.on("tool_result", ({ content }) => ({ content, isError: false }));
+  extension.on("input", ({ source }) => (source === "rpc" ? { action: "handled" } : { action: "transform", text: "" }));
+  extension.on("context", ({ messages }) => ({ messages: messages.slice(1) }));
+  extension.on("agent_end", () => undefined);
+  // @ts-expect-error: a tool call is blocked, not cancelled.
+  extension.on("tool_call", () => ({ cancel: true }));
+  // @ts-expect-error: nobody waits for it.
+  extension.on("agent_end", () => ({ block: true }));
+  // @ts-expect-error: there is no such event.
+  extension.on("tool_called", () => undefined);
+  // @ts-expect-error: a turn has no tool.
+  extension.on("turn_start", (event) => void event.toolName);
+  // @ts-expect-error: only a command can wait for what follows.
+  extension.on("input", async (_event, context) => context.waitForIdle());
+  extension.command({ name: "x" }, async (args, context) => {
+    await context.waitForIdle();
+    const chosen: "a" | "b" | undefined = await context.select(args, ["a", "b"], { signal: context.signal });
+    context.notify(chosen ?? "", "warning");
+    // @ts-expect-error: an entry is JSON.
+    await context.appendEntry("x", () => undefined);
+  });
+  extension.tool<{ sides: number }>({ name: "x", description: "", parameters: {} }, ({ sides }) => sides.toFixed());
+  extension.tool({ name: "x", description: "", parameters: {} }, (params): string => {
+    const value: JsonValue | undefined = params["any"];
+    return JSON.stringify(value);
+  });
+  // @ts-expect-error: a number is no result.
+  extension.tool({ name: "x", description: "", parameters: {} }, () => 7);
 }

@@ -15,9 +15,13 @@ mod faults;
 mod hooks;
 #[path = "extensions/host.rs"]
 mod host;
+#[path = "extensions/languages.rs"]
+mod languages;
 #[path = "extensions/life.rs"]
 mod life;
 #[path = "extensions/pi.rs"]
 mod pi;
+#[path = "extensions/recorded.rs"]
+mod recorded;
 #[path = "support/mod.rs"]
 mod support;

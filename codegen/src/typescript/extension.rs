@@ -11,22 +11,30 @@ use agentese_protocol::model::TypeDef;
 use super::banner;
 use super::types::{declared, type_def};
 
-/// The module: types only. What the dialects have is imported.
+/// The module: types only. What the dialects have is imported, and exported again: authors find all of it here.
 pub fn file(dialects: &[Index]) -> String {
     let there = declared(dialects);
     let mut defs: BTreeMap<&str, &TypeDef> = BTreeMap::new();
     for root in extension::ROOTS {
         defs.extend(format_types(root));
     }
-    let own: Vec<&TypeDef> = defs.into_values().filter(|def| !there.contains_key(def.name)).collect();
+    let (others, own): (Vec<&TypeDef>, Vec<&TypeDef>) =
+        defs.into_values().partition(|def| there.contains_key(def.name));
     // What is not named is not imported: the compiler of the package minds that.
     let mut shared: Vec<&str> = own.iter().flat_map(|def| references(def)).collect();
     shared.retain(|name| there.contains_key(name));
     shared.extend(["JsonObject", "JsonValue"]);
     shared.sort_unstable();
     shared.dedup();
+    let mut exported: Vec<&str> =
+        others.iter().map(|def| def.name).chain(["JsonObject", "JsonValue"]).collect();
+    exported.sort_unstable();
     let mut out = banner("What an agent and its extensions say to each other.");
-    let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";", shared.join(",\n  "));
+    for (word, names) in [("import", shared), ("export", exported)] {
+        let _ = writeln!(out, "{word} type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
+    }
+    let version = extension::VERSION;
+    let _ = writeln!(out, "/** The version of this protocol. */\nexport type ProtocolVersion = {version};");
     for def in own {
         out.push('\n');
         type_def(&mut out, def, &[]);

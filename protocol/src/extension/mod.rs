@@ -26,6 +26,9 @@ pub mod state;
 
 use crate::model::Row;
 
+/// The version of this protocol.
+pub const VERSION: u64 = 1;
+
 /// All rows of the host's protocol.
 pub const ROWS: &[&[Row]] = &[
     registration::ROWS,

@@ -28,11 +28,14 @@ fn notices_are_shown_in_order_before_the_answer() {
         shown,
         [
             r#"{"method":"notify","message":"plain"}"#,
+            r#"{"method":"notify","message":"know","notifyType":"info"}"#,
             r#"{"method":"notify","message":"warn","notifyType":"warning"}"#,
+            r#"{"method":"notify","message":"err","notifyType":"error"}"#,
             r#"{"method":"setStatus","statusKey":"k","statusText":"text"}"#,
             r#"{"method":"setStatus","statusKey":"k"}"#,
             r#"{"method":"setWidget","widgetKey":"w","widgetLines":["l1","l2"]}"#,
             r#"{"method":"setWidget","widgetKey":"w","widgetLines":["b"],"widgetPlacement":"belowEditor"}"#,
+            r#"{"method":"setWidget","widgetKey":"w","widgetLines":["a"],"widgetPlacement":"aboveEditor"}"#,
             r#"{"method":"setWidget","widgetKey":"w"}"#,
             r#"{"method":"setTitle","title":"title"}"#,
             r#"{"method":"set_editor_text","text":"editor text"}"#,
@@ -89,6 +92,30 @@ fn they_are_listed_and_those_of_terminals_are_not() {
 }
 
 #[test]
+fn extensions_come_before_templates_and_skills() {
+    let place = Place::new();
+    place.put("home/.pi/agent/prompts/review.md", "---\ndescription: Review something\n---\nReview $1.\n");
+    place.put(
+        "home/.pi/agent/skills/search/SKILL.md",
+        "---\nname: search\ndescription: Searches\n---\nSearch.\n",
+    );
+    let mut agent = agent(&place, &["ui", "misc"], plain());
+    let listed = agent.ask(json!({"type": "get_commands"}));
+    let commands = listed["data"]["commands"].as_array().unwrap();
+    let mut sources: Vec<_> = commands.iter().map(|command| command["source"].as_str().unwrap()).collect();
+    sources.dedup();
+    assert_eq!(sources, ["extension", "prompt", "skill"], "{commands:#?}");
+    let names: Vec<_> = commands.iter().map(|command| command["name"].as_str().unwrap()).collect();
+    let position = |name: &str| names.iter().position(|other| *other == name).unwrap();
+    // Those of one extension stand in the order in which it brings them, behind those of the one before.
+    assert!(
+        position("ask-select") < position("ask-confirm") && position("slow") < position("say-custom"),
+        "{names:?}"
+    );
+    assert_eq!(names[names.len() - 2..], ["review", "skill:search"]);
+}
+
+#[test]
 fn a_command_that_fails_is_told_and_accepted() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui", "misc"], plain());
@@ -99,6 +126,9 @@ fn a_command_that_fails_is_told_and_accepted() {
         r#"{"type":"extension_error","extensionPath":"command:boom","event":"command","error":"boom from command"}"#
     );
     assert_eq!(frames[1]["success"], true);
+    agent.prompt("/boom-bare");
+    let frames = agent.until("the answer", |frame| frame["id"] == "/boom-bare");
+    assert_eq!((&frames[0]["error"], &frames[1]["success"]), (&json!("LookupError"), &json!(true)));
     agent.prompt("/wrong");
     let frames = agent.until("the answer", |frame| frame["id"] == "/wrong");
     assert_eq!(frames[0]["error"], "there is no entry nowhere");

@@ -62,6 +62,13 @@ fn what_the_user_answers_reaches_the_extension() {
             json!("new\ntext"),
             r#"editor="new\ntext""#,
         ),
+        (
+            "/ask-editor-bare",
+            r#"{"type":"extension_ui_request","method":"editor","title":"Empty editor"}"#,
+            "value",
+            json!("x"),
+            r#"editor="x""#,
+        ),
     ];
     for (command, question, member, answer, notice) in cases {
         agent.prompt(command);
@@ -91,6 +98,11 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
         agent.answer(&asked, "cancelled", true);
         assert_eq!(agent.noticed(), notice);
     }
+    // One that says that it was not dismissed is an answer.
+    agent.prompt("/ask-select");
+    let id = agent.shown()["id"].clone();
+    agent.send(json!({"type": "extension_ui_response", "id": id, "cancelled": false, "value": "red"}));
+    assert_eq!(agent.noticed(), r#"select="red""#);
 }
 
 #[test]
@@ -186,7 +198,17 @@ fn a_question_can_be_taken_back() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-withdrawn");
+    let asked = agent.shown();
+    agent.prompt("/withdraw");
     assert_eq!(agent.noticed(), "select=null");
+    // One that is withdrawn already is not shown.
+    assert_eq!(agent.noticed(), "confirm=false");
+    agent.answer(&asked, "value", "a");
+    agent.ask(json!({"type": "get_state"}));
+    let shown: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "extension_ui_request").collect();
+    let methods: Vec<_> = shown.iter().map(|frame| &frame["method"]).collect();
+    assert_eq!(methods, ["select", "notify", "notify"]);
+    assert_eq!(agent.failures(), Vec::<&Value>::new());
 }
 
 #[test]
@@ -197,6 +219,8 @@ fn two_questions_at_once_are_told_apart() {
     let mut asked = [agent.shown(), agent.shown()];
     asked.sort_by_key(|question| question["title"].to_string());
     let [first, second] = asked;
+    // Whoever answers may ask something himself meanwhile.
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     agent.answer(&second, "confirmed", true);
     agent.answer(&first, "value", "b");
     assert_eq!(agent.noticed(), r#"both=["b", true]"#);
@@ -231,6 +255,7 @@ fn a_guard_lets_through_and_blocks() {
         {"blocks": [
             {"tool": {"id": "a", "name": "bash", "args": {"command": "echo one"}}},
             {"tool": {"id": "b", "name": "bash", "args": {"command": "touch two"}}},
+            {"tool": {"id": "c", "name": "bash", "args": {"command": "touch three"}}},
         ]},
     ], "default": {"text": "done"}});
     let mut agent = agent(&place, &["guard"], script);
@@ -241,17 +266,21 @@ fn a_guard_lets_through_and_blocks() {
     let asked = agent.shown();
     assert_eq!(asked["title"], "Allow: touch two");
     agent.answer(&asked, "value", "Block");
+    let asked = agent.shown();
+    assert_eq!(asked["title"], "Allow: touch three");
+    agent.answer(&asked, "cancelled", true);
     agent.until_event("agent_end");
     let ends: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
     assert_eq!(
         (&ends[0]["isError"], &ends[0]["result"]["content"][0]["text"]),
         (&json!(false), &json!("one\n"))
     );
-    assert_eq!(
-        (&ends[1]["isError"], &ends[1]["result"]),
-        (&json!(true), &json!({"content": [{"type": "text", "text": "Blocked by user"}], "details": {}}))
-    );
-    assert!(!place.work().join("two").exists());
+    for blocked in &ends[1..] {
+        let result = json!({"content": [{"type": "text", "text": "Blocked by user"}], "details": {}});
+        assert_eq!((&blocked["isError"], &blocked["result"]), (&json!(true), &result));
+    }
+    assert_eq!(ends.len(), 3);
+    assert!(!place.work().join("two").exists() && !place.work().join("three").exists());
     super::host::check_runs(&agent.seen);
 }
 

@@ -19,6 +19,32 @@ fn words_can_be_taken_and_changed() {
 }
 
 #[test]
+fn of_several_handlers_the_last_answer_counts_and_one_that_deals_with_it_is_the_last() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["order"], plain());
+    for (text, becomes) in [("both", "second"), ("one", "first")] {
+        agent.prompt(text);
+        let frames = agent.until_event("agent_end");
+        assert!(frames.iter().any(|frame| frame["message"] == "second"));
+        assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], becomes);
+    }
+    agent.prompt("mine");
+    let frames = agent.until("the answer", |frame| frame["id"] == "mine");
+    assert_eq!((frames.len(), &frames[0]["success"]), (1, &json!(true)), "{frames:#?}");
+}
+
+#[test]
+fn a_context_that_outlives_its_handler_can_still_ask() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["order"], plain());
+    agent.prompt("remembered");
+    let asked = agent.shown();
+    assert_eq!(asked["title"], "Remembered?");
+    agent.answer(&asked, "confirmed", true);
+    assert_eq!(agent.noticed(), "True");
+}
+
+#[test]
 fn switches_forks_and_compactions_can_be_stopped() {
     let place = Place::new();
     let mut agent = agent(&place, &["cancel"], plain());
@@ -96,15 +122,16 @@ fn a_handler_that_fails_is_told_and_its_event_goes_on() {
     agent.prompt("go");
     agent.until_event("agent_end");
     // Those that were only told may fail a moment later.
-    agent.ask(json!({"type": "get_state"}));
+    while agent.failures().iter().filter(|frame| frame["event"] == "turn_end").count() < 2 {
+        agent.until_event("extension_error");
+    }
     let failures: Vec<_> =
         agent.failures().into_iter().map(|frame| frame["event"].as_str().unwrap()).collect();
-    for (event, count) in
-        [("session_start", 1), ("input", 1), ("before_agent_start", 1), ("context", 2), ("tool_call", 0)]
-    {
+    let counts =
+        [("session_start", 1), ("input", 1), ("before_agent_start", 1), ("context", 2), ("agent_start", 1)];
+    for (event, count) in counts.into_iter().chain([("turn_end", 2), ("tool_call", 0), ("tool_result", 0)]) {
         assert_eq!(failures.iter().filter(|name| **name == event).count(), count, "{event}: {failures:?}");
     }
-    assert!(failures.contains(&"agent_start"), "{failures:?}");
     let errors: Vec<&Value> = agent.failures().into_iter().map(|frame| &frame["error"]).collect();
     assert!(errors.contains(&&json!("before_agent_start failed")), "{errors:?}");
     // A guard that fails lets nothing through.

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use crate::support::process::{Agent, Place};
 use crate::support::trace::check_run;
 
-/// The file of a test extension, or of one of the documentation's: `examples/NAME`.
+/// The file of a test extension.
 pub fn file(name: &str) -> PathBuf {
-    let folder = if name.starts_with("examples/") { "../extensions" } else { "tests/extensions" };
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{name}.py"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/extensions").join(format!("{name}.py"))
 }
 
 /// The command line of an agent with those extensions, which plays a script.

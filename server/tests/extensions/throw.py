@@ -11,7 +11,8 @@ def fails(name):
         raise RuntimeError(f"{name} failed")
 
 
-for event in ["session_start", "input", "before_agent_start", "context", "agent_start", "tool_call", "turn_end"]:
+before = ["session_start", "input", "before_agent_start", "context", "tool_call", "tool_result"]
+for event in [*before, "agent_start", "turn_end"]:
     fails(event)
 
 extension.run()

@@ -3,9 +3,12 @@
 import json
 import threading
 
-from agentese_extension import Extension
+from agentese_extension import Extension, Withdrawal
 
 extension = Extension("ui")
+
+
+withdrawal = Withdrawal()
 
 
 def say(context, name, value):
@@ -37,6 +40,11 @@ def ask_editor(args, context):
     say(context, "editor", context.editor("Edit this", "line 1\nline 2"))
 
 
+@extension.command("ask-editor-bare")
+def ask_editor_bare(args, context):
+    say(context, "editor", context.editor("Empty editor"))
+
+
 @extension.command("ask-timeout", "Dialogs with a timeout")
 def ask_timeout(args, context):
     limit = int(args or 300)
@@ -47,13 +55,13 @@ def ask_timeout(args, context):
 
 @extension.command("ask-withdrawn")
 def ask_withdrawn(args, context):
-    asked = []
-    thread = threading.Thread(target=lambda: asked.append(context.select("Withdrawn select", ["a"])))
-    thread.start()
-    while thread.is_alive():
-        context.withdraw_all()
-        thread.join(0.02)
-    say(context, "select", asked[0])
+    say(context, "select", context.select("Withdrawn select", ["a"], withdrawal=withdrawal))
+    say(context, "confirm", context.confirm("Never shown", "x", withdrawal=withdrawal))
+
+
+@extension.command("withdraw", "Takes that one back")
+def withdraw(args, context):
+    withdrawal.withdraw()
 
 
 @extension.command("ask-two")
@@ -69,11 +77,14 @@ def ask_two(args, context):
 @extension.command("show-all", "All notices")
 def show_all(args, context):
     context.notify("plain")
+    context.notify("know", "info")
     context.notify("warn", "warning")
+    context.notify("err", "error")
     context.set_status("k", "text")
     context.set_status("k")
     context.set_widget("w", ["l1", "l2"])
     context.set_widget("w", ["b"], "belowEditor")
+    context.set_widget("w", ["a"], "aboveEditor")
     context.set_widget("w")
     context.set_title("title")
     context.set_editor_text("editor text")
@@ -84,6 +95,11 @@ def show_all(args, context):
 @extension.command("boom", "Throws")
 def boom(args, context):
     raise RuntimeError("boom from command")
+
+
+@extension.command("boom-bare", "Throws without a word")
+def boom_bare(args, context):
+    raise LookupError
 
 
 @extension.command("slow")

@@ -12,7 +12,7 @@ def dialogs(args, context):
     name = context.input("What is it called?", "a name")
     text = context.editor("Describe it", "line 1\nline 2")
     context.set_status("dialogs", "asked")
-    context.set_widget("dialogs", [f"colour: {colour}", f"sure: {sure}", f"name: {name}"], "belowEditor")
+    context.set_widget("dialogs", [f"colour: {colour}", f"sure: {'yes' if sure else 'no'}", f"name: {name}"], "belowEditor")
     context.set_title("dialogs")
     context.set_editor_text(text or "")
     context.notify("That is all.", "info")

@@ -1,0 +1,521 @@
+/**
+ * Extensions for agents: a program that the agent starts, with commands, tools and a say in what happens.
+ *
+ *     const extension = new Extension("hello");
+ *     extension.command({ name: "hello", description: "Says hello" }, async (_args, context) => {
+ *       const name = await context.input("Your name");
+ *       context.notify(`Hello, ${name ?? "whoever you are"}!`);
+ *     });
+ *     await extension.run();
+ *
+ * Handlers run side by side, so that one may wait for the user while others work. The protocol is documented in
+ * docs/reference/extensions.md; this one file needs Node.js and nothing else.
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+
+import type {
+  CancelAnswer, CompactionResult, DeliverAs, ExtensionFrame, ExtensionMessage, HookAnswers, HookEvent, HostAnswers,
+  HostCommand, HostEvent, HostFrame, HostInitialize, HostState, HostTool, InputAnswer, InputContent, JsonObject,
+  JsonValue, LogLevel, NotifyType, OfferedCommand, OfferedExtension, OfferedFlag, OfferedTool, ProtocolVersion,
+  SessionEntries, ThinkingLevel, ToolCallAnswer, ToolProgress, ToolResult, WidgetPlacement,
+} from "./generated/extension.js";
+
+export type * from "./generated/extension.js";
+
+const PROTOCOL: ProtocolVersion = 1;
+/** How long what is going on may keep the process after the agent has closed the connection. */
+const FAREWELL_MS = 500;
+
+/** The name of an event. */
+export type EventType = HookEvent["type"];
+/** An event by its name. */
+export type EventOf<T extends EventType> = Extract<HookEvent, { type: T }>;
+/** What a handler of that event may answer. */
+export type AnswerOf<T extends EventType> = T extends keyof HookAnswers ? HookAnswers[T] : undefined;
+
+type Awaitable<T> = T | Promise<T>;
+/** Hears of an event. What it returns is the answer. */
+export type EventHandler<T extends EventType> = (event: EventOf<T>, context: Context) => Awaitable<AnswerOf<T> | void>;
+/** Carries a command out; `args` is what stands behind its name. */
+export type CommandHandler = (args: string, context: CommandContext) => Awaitable<void>;
+/** Shows what a tool has so far, in place of what it showed before. */
+export type ToolUpdate = (content: string | ToolProgress["content"], details?: JsonValue) => void;
+/** Does what a tool does, and returns a text or a whole result. */
+export type ToolHandler<P> = (params: P, context: Context, update: ToolUpdate) => Awaitable<ToolResult | string | void>;
+
+/** What a dialog may be given. */
+export interface DialogOptions {
+  /** After how many milliseconds nobody answers; never where it is missing. */
+  timeout?: number;
+  /** Takes the dialog back, as if nobody had answered. One that is aborted already shows nothing. */
+  signal?: AbortSignal;
+}
+
+/** The agent refused; the message has its words. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+}
+
+/** The agent has closed the connection: nobody answers any more. */
+export class EndedError extends Error {
+  override readonly name = "EndedError";
+  override readonly message = "the agent has closed the connection";
+}
+
+/** A question of the agent, while it is worked at; without an id nobody waits for the answer. */
+interface Handling {
+  readonly id?: string;
+  readonly controller: AbortController;
+  open: boolean;
+}
+
+type FrameType = ExtensionFrame["type"];
+/** What a frame says, but for who asks. Members that are missing may be undefined: JSON leaves those out. */
+type Members<T extends FrameType> = Loose<Omit<Extract<ExtensionFrame, { type: T }>, "type" | "extension">>;
+type Asking<T extends FrameType> = Omit<Members<T>, "id">;
+type Loose<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
+type ResultOf<T> = T extends keyof HostAnswers ? NonNullable<HostAnswers[T]> : undefined;
+
+/** Frames out, and which answer belongs to which question. */
+class Link {
+  readonly handlings = new AsyncLocalStorage<Handling>();
+  hello: HostInitialize | undefined;
+  #waiting = new Map<string, { resolve(result: never): void; reject(error: Error): void }>();
+  #last = 0;
+  #ended = false;
+  readonly #write: (line: string) => void;
+
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  tell<T extends FrameType>(type: T, members: Members<T>): void {
+    this.#write(`${JSON.stringify({ type, ...members })}\n`);
+  }
+
+  ask<T extends FrameType>(type: T, members: Asking<T>, id = this.nextId()): Promise<ResultOf<T>> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) return reject(new EndedError());
+      this.#waiting.set(id, { resolve, reject });
+      this.tell(type, { ...members, id } as unknown as Members<T>);
+    });
+  }
+
+  nextId(): string {
+    return `q${++this.#last}`;
+  }
+
+  answered({ id, result, error }: Extract<HostFrame, { type: "response" }>): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error === undefined) waiting?.resolve(result as never);
+    else waiting?.reject(new RefusedError(error));
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#waiting.forEach(({ reject }) => reject(new EndedError()));
+    this.#waiting.clear();
+  }
+}
+
+/** The agent, as one handler sees it. Dialogs end with the handler that asks them. */
+export class Context {
+  /** Aborted when nobody waits for the handler any more: the run was aborted, or the time is up. */
+  readonly signal: AbortSignal;
+  /** @internal */
+  protected readonly link: Link;
+  readonly #handling: Handling;
+
+  /** @internal */
+  constructor(link: Link, handling: Handling) {
+    this.signal = handling.controller.signal;
+    this.link = link;
+    this.#handling = handling;
+  }
+
+  /** The working directory. */
+  get cwd(): string {
+    return this.link.hello?.cwd ?? process.cwd();
+  }
+  /** Whether somebody can answer dialogs. */
+  get hasUI(): boolean {
+    return this.link.hello?.hasUI ?? false;
+  }
+
+  /** Asks to choose one of the options; undefined where nobody does. */
+  async select<T extends string>(title: string, options: readonly T[], how?: DialogOptions): Promise<T | undefined> {
+    const answer = await this.#dialog("select", { title, options: [...options], timeout: limit(how) }, how);
+    return answer?.value as T | undefined;
+  }
+  /** Asks for yes or no; false where nobody answers. */
+  async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
+    return (await this.#dialog("confirm", { title, message, timeout: limit(how) }, how))?.confirmed ?? false;
+  }
+  /** Asks for a line of text; undefined where nobody answers. */
+  async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
+    return (await this.#dialog("input", { title, placeholder, timeout: limit(how) }, how))?.value;
+  }
+  /** Opens an editor; undefined where nobody answers. */
+  async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
+    // The agent knows no limit for editors: after it, the question is taken back.
+    return (await this.#dialog("editor", { title, prefill }, how, limit(how)))?.value;
+  }
+
+  /** Shows a notice. */
+  notify(message: string, notifyType?: NotifyType): void {
+    this.link.tell("notify", { message, notifyType });
+  }
+  /** Sets an entry of the status bar, or clears it. */
+  setStatus(key: string, text?: string): void {
+    this.link.tell("set_status", { key, text });
+  }
+  /** Sets a block of lines beside the editor, or clears it. */
+  setWidget(key: string, lines?: readonly string[], placement?: WidgetPlacement): void {
+    this.link.tell("set_widget", { key, lines: lines && [...lines], placement });
+  }
+  /** Sets the title of the window. */
+  setTitle(title: string): void {
+    this.link.tell("set_title", { title });
+  }
+  /** Puts text into the input editor. */
+  setEditorText(text: string): void {
+    this.link.tell("set_editor_text", { text });
+  }
+  /** Writes a line into the agent's log. */
+  log(level: LogLevel, message: string): void {
+    this.link.tell("log", { level, message });
+  }
+
+  /** Puts a message of its own kind into the conversation; it is shown unless `display` is false. */
+  async sendMessage(
+    message: Omit<ExtensionMessage, "display"> & { display?: boolean },
+    how: { triggerTurn?: boolean; deliverAs?: DeliverAs } = {},
+  ): Promise<void> {
+    await this.link.ask("send_message", { message: { display: true, ...message }, ...how });
+  }
+  /** Says something in the user's place. What comes of it is told to the client. */
+  sendUserMessage(content: InputContent, deliverAs?: "steer" | "followUp"): void {
+    this.link.tell("send_user_message", { content, deliverAs });
+  }
+  /** Keeps something in the session that the model does not see. */
+  async appendEntry(customType: string, data?: JsonValue): Promise<void> {
+    await this.link.ask("append_entry", { customType, data });
+  }
+  /** Names the session. */
+  async setSessionName(name: string): Promise<void> {
+    await this.link.ask("set_session_name", { name });
+  }
+  /** Labels an entry of the session, or takes its label away. */
+  async setLabel(entryId: string, label?: string): Promise<void> {
+    await this.link.ask("set_label", { entryId, label });
+  }
+  /** Says which tools the model can call. */
+  async setActiveTools(tools: readonly string[]): Promise<void> {
+    await this.link.ask("set_active_tools", { tools: [...tools] });
+  }
+  /** Switches to another model; false where there is none of that name. */
+  async setModel(provider: string, modelId: string): Promise<boolean> {
+    return (await this.link.ask("set_model", { provider, modelId })).found;
+  }
+  /** Says how hard the model thinks. */
+  async setThinkingLevel(level: ThinkingLevel): Promise<void> {
+    await this.link.ask("set_thinking_level", { level });
+  }
+  /** Stops what the agent does. */
+  async abort(): Promise<void> {
+    await this.link.ask("abort", {});
+  }
+  /** Ends the agent as soon as it is idle. */
+  async shutdown(): Promise<void> {
+    await this.link.ask("shutdown", {});
+  }
+  /** Compacts the conversation; gives what came of it. */
+  compact(customInstructions?: string): Promise<CompactionResult> {
+    return this.link.ask("compact", { customInstructions });
+  }
+  /** What the agent is and does. */
+  state(): Promise<HostState> {
+    return this.link.ask("get_state", {});
+  }
+  /** The session's entries. */
+  entries(): Promise<SessionEntries> {
+    return this.link.ask("get_entries", {});
+  }
+
+  async #dialog<T extends "select" | "confirm" | "input" | "editor">(
+    type: T,
+    members: Omit<Asking<T>, "during">,
+    how: DialogOptions | undefined,
+    patience?: number,
+  ): Promise<ResultOf<T> | undefined> {
+    if (how?.signal?.aborted === true) return undefined;
+    const question = this.link.nextId();
+    const withdraw = (): void => this.link.tell("withdraw", { question });
+    const timer = patience === undefined ? undefined : setTimeout(withdraw, patience);
+    how?.signal?.addEventListener("abort", withdraw, { once: true });
+    try {
+      return await this.link.ask(type, { ...members, during: this.#during() } as unknown as Asking<T>, question);
+    } finally {
+      clearTimeout(timer);
+      how?.signal?.removeEventListener("abort", withdraw);
+    }
+  }
+
+  /** The question that a dialog belongs to: a context that outlives its own serves the one that is worked at. */
+  #during(): string | undefined {
+    return [this.#handling, this.link.handlings.getStore()].find((each) => each?.open)?.id;
+  }
+}
+
+/** The agent, as the handler of a command sees it. Only a command can wait for what follows: an event is part of it. */
+export class CommandContext extends Context {
+  /** Waits until no run is going on. */
+  async waitForIdle(): Promise<void> {
+    await this.link.ask("wait_for_idle", {});
+  }
+  /** Begins a fresh session; false where an extension stopped it. */
+  async newSession(parentSession?: string): Promise<boolean> {
+    return !(await this.link.ask("new_session", { parentSession })).cancelled;
+  }
+  /** Forks the session before a message of the user; false where an extension stopped it. */
+  async fork(entryId: string): Promise<boolean> {
+    return !(await this.link.ask("fork", { entryId })).cancelled;
+  }
+  /** Goes on with another session; false where an extension stopped it. */
+  async switchSession(path: string): Promise<boolean> {
+    return !(await this.link.ask("switch_session", { path })).cancelled;
+  }
+}
+
+/** What an extension brings. Fill it, then run it. A process is one extension. */
+export class Extension {
+  static #taken = false;
+  readonly #link: Link;
+  readonly #name: string | undefined;
+  readonly #commands = new Map<string, { offer: OfferedCommand; handler: CommandHandler }>();
+  readonly #tools = new Map<string, { offer: OfferedTool; handler: ToolHandler<never> }>();
+  readonly #flags = new Map<string, OfferedFlag>();
+  readonly #handlers = new Map<string, ((event: never, context: Context) => unknown)[]>();
+  readonly #running = new Map<string, Handling>();
+  #speaking = false;
+  #broken: string | undefined;
+
+  /** Takes stdout for its frames: what is printed from now on goes to stderr. */
+  constructor(name?: string) {
+    if (Extension.#taken) throw new Error("there is an extension in this process already");
+    Extension.#taken = true;
+    this.#name = name;
+    for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
+      process.on(fault, (error: unknown) => this.#uncaught(error));
+    }
+    // The agent may be gone before an answer is written.
+    process.stdout.on("error", () => undefined);
+    this.#link = new Link(process.stdout.write.bind(process.stdout));
+    // What is printed by mistake shall not stand between frames.
+    process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  }
+
+  /** The agent, for what is no handler: helpers, timers. Within a handler its dialogs belong to that handler. */
+  get context(): Context {
+    return new Context(this.#link, this.#link.handlings.getStore() ?? { controller: new AbortController(), open: false });
+  }
+
+  /** Adds a slash command. */
+  command(offer: OfferedCommand, handler: CommandHandler): void {
+    this.#add(this.#commands, "command", offer.name, { offer, handler });
+  }
+
+  /** Adds a tool for the model. The agent checks arguments against `parameters`; `P` is what that says. */
+  tool<P = JsonObject>(offer: OfferedTool, handler: ToolHandler<P>): void {
+    this.#add(this.#tools, "tool", offer.name, { offer, handler });
+  }
+
+  /** Adds a flag of the command line. */
+  flag(offer: OfferedFlag): void {
+    this.#add(this.#flags, "flag", offer.name, offer);
+  }
+
+  /** What the command line said for a flag, else its default. */
+  async flagValue(name: string): Promise<JsonValue | undefined> {
+    return (await this.context.state()).flags?.[name] ?? this.#flags.get(name)?.default;
+  }
+
+  /**
+   * Hears of an event. Several handlers of one event are called in their order: the last answer counts, and one that
+   * blocks, cancels or has dealt with it is the last.
+   */
+  on<T extends EventType>(type: T, handler: EventHandler<T>): void {
+    this.#handlers.set(type, [...(this.#handlers.get(type) ?? []), handler]);
+    this.#changed();
+  }
+
+  /**
+   * Speaks with the agent until it closes the connection. After that nothing keeps the process for more than half a
+   * second.
+   */
+  async run(): Promise<void> {
+    if (process.stdin.isTTY) {
+      throw new Error("this is an extension: an agent starts it, and speaks with it on stdin and stdout");
+    }
+    this.#speaking = true;
+    let rest = "";
+    process.stdin.setEncoding("utf8");
+    try {
+      for await (const chunk of process.stdin) {
+        // LF alone ends a line.
+        const [first = "", ...lines] = (chunk as string).split("\n");
+        rest += first;
+        for (const line of lines) {
+          if (rest !== "") this.#line(rest);
+          rest = line;
+        }
+      }
+    } catch {
+      // A connection that broke has ended too.
+    }
+    this.#running.forEach((handling) => handling.controller.abort(new EndedError()));
+    this.#link.end();
+    setTimeout(() => process.exit(), FAREWELL_MS).unref();
+  }
+
+  #add<T>(offers: Map<string, T>, kind: string, name: string, offer: T): void {
+    if (offers.has(name)) throw new Error(`there is a ${kind} ${name} already`);
+    offers.set(name, offer);
+    this.#changed();
+  }
+
+  /** What is added later is said anew. */
+  #changed(): void {
+    if (this.#link.hello !== undefined) void this.#link.ask("register", { offered: this.#offered(this.#link.hello) });
+  }
+
+  #offered(hello: HostInitialize): OfferedExtension {
+    const path = hello.extensions[0] ?? "";
+    if (this.#broken !== undefined) return { path, error: this.#broken };
+    return {
+      path,
+      ...(this.#name === undefined ? {} : { name: this.#name }),
+      commands: [...this.#commands.values()].map(({ offer }) => offer),
+      tools: [...this.#tools.values()].map(({ offer }) => offer),
+      flags: [...this.#flags.values()],
+      events: [...this.#handlers.keys()],
+    };
+  }
+
+  #line(line: string): void {
+    try {
+      this.#frame(JSON.parse(line) as HostFrame);
+    } catch (error) {
+      this.#link.tell("log", { level: "error", message: `a frame was lost: ${messageOf(error)}` });
+    }
+  }
+
+  #frame(frame: HostFrame): void {
+    switch (frame.type) {
+      case "initialize":
+        this.#link.hello = frame;
+        return this.#answer(frame.id, { protocol: PROTOCOL, extensions: [this.#offered(frame)] });
+      case "response":
+        return this.#link.answered(frame);
+      case "cancel":
+        return this.#running.get(frame.id)?.controller.abort();
+      case "event":
+      case "command":
+      case "tool":
+        return void this.#handle(frame);
+    }
+  }
+
+  async #handle(frame: HostEvent | HostCommand | HostTool): Promise<void> {
+    const { id } = frame;
+    const handling: Handling = { ...(id === undefined ? {} : { id }), controller: new AbortController(), open: true };
+    if (id !== undefined) this.#running.set(id, handling);
+    try {
+      const result = await this.#link.handlings.run(handling, () => this.#work(frame, handling));
+      this.#end(handling);
+      if (id !== undefined) this.#answer(id, result);
+    } catch (error) {
+      this.#end(handling);
+      if (id === undefined) return this.#failed(frame.type === "event" ? frame.event.type : frame.type, error);
+      this.#explain(error);
+      this.#link.tell("response", { id, error: messageOf(error) });
+    }
+  }
+
+  #end(handling: Handling): void {
+    handling.open = false;
+    if (handling.id !== undefined) this.#running.delete(handling.id);
+  }
+
+  async #work(frame: HostEvent | HostCommand | HostTool, handling: Handling): Promise<unknown> {
+    if (frame.type === "event") return this.#event(frame.event, new Context(this.#link, handling));
+    if (frame.type === "command") {
+      const command = this.#commands.get(frame.name);
+      if (command === undefined) throw new Error(`there is no command ${frame.name}`);
+      // Its result is not looked at.
+      return void (await command.handler(frame.args, new CommandContext(this.#link, handling)));
+    }
+    const tool = this.#tools.get(frame.name);
+    if (tool === undefined) throw new Error(`there is no tool ${frame.name}`);
+    const update: ToolUpdate = (shown, details) => {
+      this.#link.tell("tool_update", { id: frame.id, content: contentOf(shown), details });
+    };
+    const result = (await tool.handler(frame.params as never, new Context(this.#link, handling), update)) ?? "";
+    return typeof result === "string" ? { content: contentOf(result) } : result;
+  }
+
+  async #event(event: HookEvent, context: Context): Promise<unknown> {
+    let answer: unknown;
+    for (const handler of this.#handlers.get(event.type) ?? []) {
+      answer = (await handler(event as never, context)) ?? answer;
+      if (ends(answer)) break;
+    }
+    return answer;
+  }
+
+  #answer(id: string, result: unknown): void {
+    this.#link.tell("response", { id, result: result as JsonValue | undefined });
+  }
+
+  /** Something that nobody waits for failed. Before the extension is run, that is why it cannot be loaded. */
+  #uncaught(error: unknown): void {
+    if (this.#speaking) return this.#failed("uncaught", error);
+    console.error(error);
+    this.#broken = messageOf(error);
+    if (process.stdin.isTTY) process.exitCode = 1;
+    else void this.run();
+  }
+
+  #failed(event: string, failure: unknown): void {
+    this.#explain(failure);
+    this.#link.tell("failed", { event, error: messageOf(failure) });
+  }
+
+  /** Where it went wrong, for those who look into the log. */
+  #explain(failure: unknown): void {
+    const stack = failure instanceof Error ? failure.stack : undefined;
+    if (stack !== undefined) this.#link.tell("log", { level: "debug", message: stack });
+  }
+}
+
+function contentOf(shown: string | ToolProgress["content"]): ToolProgress["content"] {
+  return typeof shown === "string" ? [{ type: "text", text: shown }] : shown;
+}
+
+/** Whether no handler behind the one that answered so is asked. */
+function ends(answer: unknown): boolean {
+  const { block, cancel, action } = (answer ?? {}) as ToolCallAnswer & CancelAnswer & Partial<InputAnswer>;
+  return block === true || cancel === true || action === "handled";
+}
+
+function limit(how: DialogOptions | undefined): number | undefined {
+  const timeout = how?.timeout;
+  if (timeout === undefined || (timeout > 0 && Number.isFinite(timeout))) return timeout && Math.ceil(timeout);
+  throw new RangeError(`a timeout is a number of milliseconds above 0, not ${timeout}`);
+}
+
+function messageOf(failure: unknown): string {
+  return failure instanceof Error && failure.message !== "" ? failure.message : String(failure);
+}

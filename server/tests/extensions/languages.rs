@@ -1,0 +1,112 @@
+//! The example extensions of the documentation, in each language and each way in which they are started.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::host::command;
+use crate::support::process::{Agent, Place};
+
+/// How an example is written and started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// With the interpreter.
+    Python,
+    /// Compiled, with Node.
+    TypeScript,
+    /// As it is, with a Node that leaves types out.
+    PlainTypeScript,
+}
+
+impl Language {
+    /// All that this machine can start.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::Python, Self::TypeScript];
+        match strips_types() {
+            true => all.push(Self::PlainTypeScript),
+            false => eprintln!("this Node does not run TypeScript as it is: it needs 22.6"),
+        }
+        all
+    }
+
+    /// An agent with that example alone.
+    pub fn agent(self, place: &Place, example: &str, script: Value) -> Agent {
+        let mut command = command(place, &[], script);
+        command.arg("-e").arg(self.install(place, example));
+        Agent::start(command)
+    }
+
+    /// The folder of the extension.
+    fn install(self, place: &Place, example: &str) -> PathBuf {
+        let put = |name: &str, text: String| place.put(&format!("installed/{example}/{name}"), text);
+        let (main, manifest) = match self {
+            Self::Python => ("main.py", json!({"runtime": "python3", "entry": "main.py"})),
+            Self::TypeScript => ("main.ts", json!({"runtime": "node", "entry": "main.js"})),
+            Self::PlainTypeScript => {
+                let runtime = ["node", "--experimental-strip-types", "--no-warnings"];
+                ("main.ts", json!({"runtime": runtime, "entry": "main.ts"}))
+            }
+        };
+        let code = if example == "hello" { self.documented() } else { self.code(example) };
+        let folder = put(main, code).parent().unwrap().to_owned();
+        put("extension.json", manifest.to_string());
+        if self == Self::Python {
+            return folder;
+        }
+        put("package.json", r#"{"type": "module"}"#.to_owned());
+        put("node_modules/agentese/package.json", read(&root().join("sdk-ts/package.json")));
+        compile(&root().join("sdk-ts/src/extension.ts"), &folder.join("node_modules/agentese/dist"));
+        if self == Self::TypeScript {
+            compile(&folder.join(main), &folder);
+            std::fs::remove_file(folder.join(main)).unwrap();
+        }
+        folder
+    }
+
+    fn code(self, example: &str) -> String {
+        let examples = root().join("extensions/examples");
+        match self {
+            Self::Python => read(&examples.join(format!("python/{example}.py"))),
+            _ => read(&examples.join(format!("typescript/{example}/main.ts"))),
+        }
+    }
+
+    /// The first extension of the documentation.
+    fn documented(self) -> String {
+        let fence = if self == Self::Python { "```python\n" } else { "```typescript\n" };
+        let page = read(&root().join("docs/extensions.md"));
+        let (_, rest) = page.split_once(fence).unwrap();
+        rest.split_once("```").unwrap().0.to_owned()
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Leaves types out, as a compiler does. The tests of `sdk-ts` check them, and the manifests of the examples.
+fn compile(file: &Path, folder: &Path) {
+    let compiler = root().join("sdk-ts/node_modules/.bin/esbuild");
+    assert!(compiler.exists(), "the tools of sdk-ts are missing: run `npm ci` in sdk-ts");
+    let made = Command::new(compiler)
+        .arg(file)
+        .args(["--format=esm", "--platform=node", "--target=node20", "--log-level=warning"])
+        .arg(format!("--outdir={}", folder.display()))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+/// Whether `node` leaves types out.
+fn strips_types() -> bool {
+    let said = Command::new("node").arg("--version").output().expect("these tests need Node");
+    let version = String::from_utf8(said.stdout).unwrap();
+    let mut parts =
+        version.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap());
+    (parts.next().unwrap(), parts.next().unwrap()) >= (22, 6)
+}

@@ -1,0 +1,23 @@
+"""Prints whatever it likes."""
+
+import sys
+
+from agentese_extension import Extension
+
+extension = Extension("noise")
+print("loading noise")
+
+
+@extension.on("turn_start")
+def turn(event, context):
+    print("noise in turn", {"a": 1})
+    print("to stderr", file=sys.stderr)
+
+
+@extension.command("noise")
+def noise(args, context):
+    sys.stdout.write("no newline ")
+    context.notify("said")
+
+
+extension.run()
