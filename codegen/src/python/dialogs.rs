@@ -27,7 +27,7 @@ const WITHDRAWN: [&str; 2] = [
 ];
 
 /// What handlers are called for: what takes a question back is the connection's to obey.
-fn handled<'a>(index: &'a Index) -> impl Iterator<Item = &'static Dialog> + 'a {
+fn handled(index: &Index) -> impl Iterator<Item = &'static Dialog> {
     index.dialogs.iter().copied().filter(|dialog| dialog.withdraws.is_none())
 }
 

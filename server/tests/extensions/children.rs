@@ -63,6 +63,17 @@ impl Agent {
         assert_eq!(began, None);
     }
 
+    /// So many failures are told, each at its own time.
+    #[track_caller]
+    fn fails(&mut self, count: usize) {
+        let since = Instant::now();
+        while self.failures().len() < count {
+            assert!(since.elapsed() < LONG, "the failure is not told");
+            self.ask(json!({"type": "get_state"}));
+        }
+        assert_eq!(self.failures().len(), count);
+    }
+
     /// Another prompt is answered as if nothing had been.
     #[track_caller]
     fn goes_on(&mut self) {
@@ -89,12 +100,7 @@ fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() 
         let frames = agent.until_event("agent_end");
         assert_eq!(the_end(&frames), (error.is_some(), error.unwrap_or("child says so")), "{how}");
         agent.goes_on();
-        let since = Instant::now();
-        while agent.failures().len() < failures {
-            assert!(since.elapsed() < LONG, "the failure is not told");
-            agent.ask(json!({"type": "get_state"}));
-        }
-        assert_eq!(agent.failures().len(), failures, "{how}");
+        agent.fails(failures);
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
         children(&place).into_iter().for_each(assert_gone);
     }
@@ -161,7 +167,7 @@ fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
     let frames = agent.until_event("agent_end");
     assert_eq!(the_end(&frames), (true, "The tool long is gone: its extension has ended"));
     agent.goes_on();
-    assert_eq!(agent.failures().len(), 1);
+    agent.fails(1);
     assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it floods the agent"));
 }
 
@@ -214,6 +220,11 @@ fn fm_f131_an_abort_ends_children_that_were_idle_already_and_nothing_begins_agai
     assert_gone(pid);
     agent.stays_idle();
     assert_eq!(check_runs(&agent.seen), 1);
-    agent.goes_on();
+    // What the child had reported waits, as all that is queued, for the next words of the user.
+    agent.prompt("and on");
+    let frames = agent.until_event("agent_end");
+    let messages = frames.last().unwrap()["messages"].as_array().unwrap();
+    let reports = messages.iter().filter(|message| message["content"] == "child says so").count();
+    assert_eq!((reports, &messages.last().unwrap()["content"][0]["text"]), (1, &json!("done")));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
