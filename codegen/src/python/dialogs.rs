@@ -37,7 +37,9 @@ pub fn module(out: &mut String, index: &Index) {
         out.push_str("\nDIALOGS = {}\n");
         return;
     }
-    for ((class, marker), withdrawn) in [("Dialogs", ""), ("AsyncDialogs", "async ")].into_iter().zip(WITHDRAWN) {
+    for ((class, marker), withdrawn) in
+        [("Dialogs", ""), ("AsyncDialogs", "async ")].into_iter().zip(WITHDRAWN)
+    {
         let _ = writeln!(
             out,
             "\n\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""
@@ -69,7 +71,9 @@ pub fn stub(out: &mut String, index: &Index) {
     if index.dialogs.is_empty() {
         return;
     }
-    for ((class, marker), withdrawn) in [("Dialogs", ""), ("AsyncDialogs", "async ")].into_iter().zip(WITHDRAWN) {
+    for ((class, marker), withdrawn) in
+        [("Dialogs", ""), ("AsyncDialogs", "async ")].into_iter().zip(WITHDRAWN)
+    {
         let _ = writeln!(
             out,
             "\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""

@@ -19,9 +19,7 @@ pub fn file(index: &Index) -> String {
         "The {} dialect, revision {}. Source: {}.",
         dialect.name, dialect.revision, dialect.document
     ));
-    out.push_str(
-        "import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n",
-    );
+    out.push_str("import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n");
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
         out.push_str("import type { OpenDialog } from \"../dialog.js\";\n");
     }
