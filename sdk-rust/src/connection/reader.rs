@@ -77,10 +77,10 @@ pub(super) async fn run(
         shared.keep_pace(&mut pace).await;
     };
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
-    if let Some(exited) = exited {
-        if tokio::time::timeout(EXIT_WITHIN, exited).await.is_ok() {
-            return;
-        }
+    if let Some(exited) = exited
+        && tokio::time::timeout(EXIT_WITHIN, exited).await.is_ok()
+    {
+        return;
     }
     shared.settle(Termination::new(cause));
 }
