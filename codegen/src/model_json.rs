@@ -253,7 +253,7 @@ fn dialect_json(index: &Index) -> Value {
         "dialogs": index.dialogs.iter().map(|row| json!({
             "name": row.name, "wire": row.wire, "doc": doc(row.doc), "params": row.params.name,
             "answer": row.answer.map(|value| ty(&value)), "fallback": row.fallback.map(parse),
-            "example": parse(row.example),
+            "withdraws": row.withdraws, "undocumented": row.undocumented, "example": parse(row.example),
         })).collect::<Vec<_>>(),
         "settings": index.settings.iter().map(|row| json!({
             "key": row.key, "type": ty(&row.ty), "default": row.default.map(parse), "doc": row.doc,

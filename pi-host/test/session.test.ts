@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 
 import type { Model } from "../src/protocol.js";
@@ -26,6 +27,22 @@ async function value(agent: Agent, expression: string): Promise<unknown> {
   const { message } = await agent.next("notify");
   await agent.response(id);
   return message === "undefined" ? undefined : (JSON.parse(message) as unknown);
+}
+
+/** Waits until a process has ended. */
+async function gone(pid: number): Promise<void> {
+  const deadline = Date.now() + 5000;
+  for (;;) {
+    let stat: string;
+    try {
+      stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    } catch {
+      return;
+    }
+    if (stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z")) return;
+    assert.ok(Date.now() < deadline, "it lives on");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 test("getters see what the agent told", async (t) => {
@@ -148,6 +165,26 @@ test("programs are run, and what they do is the result", async (t) => {
   assert.deepEqual(await run("'sleep', ['60'], { timeout: 20 }"), { stdout: "", stderr: "", code: 0, killed: true });
   assert.deepEqual(await run("'sleep', ['60'], { signal: AbortSignal.abort() }"), { stdout: "", stderr: "", code: 0, killed: true });
   assert.deepEqual(await run("'pwd', [], { cwd: '/' }"), { stdout: "/\n", stderr: "", code: 0, killed: false });
+});
+
+test("fm_f94 a program that hangs, flees or floods ends with its time, and with all that it started", async (t) => {
+  const agent = await start(t);
+  const run = (script: string): Promise<unknown> =>
+    value(agent, `pi.exec('sh', ['-c', ${JSON.stringify(script)}], { timeout: 1000 })
+      .then(({ killed, stdout }) => ({ killed, length: stdout.length, end: stdout.slice(-2) }))`);
+  for (const script of [
+    // It waits for its child, it ignores the signal, it has ended but for a child that holds its pipes.
+    "sleep 1000 & echo $! > child; wait",
+    "(trap '' TERM; sleep 1000 & echo $! > child; while :; do wait; done) & wait",
+    "sleep 1000 & echo $! > child",
+  ]) {
+    assert.deepEqual(await run(script), { killed: true, length: 0, end: "" }, script);
+    const child = Number(readFileSync(`${agent.folder}/child`, "utf8"));
+    // The last one's child is nobody's any more: it ends with the agent.
+    if (script.endsWith("child")) process.kill(child, "SIGKILL");
+    await gone(child);
+  }
+  assert.deepEqual(await run("yes"), { killed: true, length: 4 * 1024 * 1024, end: "y\n" });
 });
 
 test("extensions of one process talk to each other", async (t) => {

@@ -22,6 +22,18 @@ const fn documented(doc: &str) -> bool {
     !doc.as_bytes().trim_ascii().is_empty()
 }
 
+const fn has_member(def: &TypeDef, name: &str) -> bool {
+    let Shape::Record { fields, .. } = def.shape else { return false };
+    let mut at = 0;
+    while at < fields.len() {
+        if same(fields[at].name, name) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 const fn fields(constants: &[Constant], fields: &[Field]) {
     let mut i = 0;
     while i < fields.len() {
@@ -135,6 +147,10 @@ const fn key(row: &Row) -> (u8, &'static str) {
         Row::Dialog(dialog) => {
             assert!(documented(dialog.doc), "a dialog has no doc comment");
             assert!(documented(dialog.example), "a dialog has no example");
+            if let Some(member) = dialog.withdraws {
+                assert!(dialog.answer.is_none(), "what takes a dialog back is not answered");
+                assert!(has_member(dialog.params, member), "what takes a dialog back has no such member");
+            }
             (3, dialog.wire)
         }
     }

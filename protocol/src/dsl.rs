@@ -265,6 +265,8 @@ macro_rules! row {
     (dialog $name:ident [$doc:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
         $(wire: $wire:literal;)?
         $(fallback $fallback:tt;)?
+        $(withdraws: $withdraws:literal;)?
+        $(undocumented: $undocumented:literal;)?
         example $example:tt;
     ) => {
         $crate::dsl::record! { $params [$doc] [] $($fields)* }
@@ -281,6 +283,8 @@ macro_rules! row {
                 params: &<$params as $crate::typed::Declared>::DEF,
                 answer: $crate::dsl::optional!($( <$answer as $crate::typed::Typed>::TY )?),
                 fallback: $crate::dsl::optional!($( stringify!($fallback) )?),
+                withdraws: $crate::dsl::optional!($($withdraws)?),
+                undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
                 example: stringify!($example),
             };
         }

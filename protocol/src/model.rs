@@ -285,6 +285,10 @@ pub struct Dialog {
     pub answer: Option<Ty>,
     /// The answer that means "no answer", as JSON (a result, or the answer frame without its id).
     pub fallback: Option<&'static str>,
+    /// The member that names an open question, by its id, which this one takes back: nobody answers either of them.
+    pub withdraws: Option<&'static str>,
+    /// True where no document names it: it is obeyed when it comes and never sent by ours.
+    pub undocumented: bool,
     /// Example parameters as a JSON object.
     pub example: &'static str,
 }

@@ -65,7 +65,7 @@ impl Connection {
         let diagnostics = Arc::<Diagnostics>::default();
         options.tap = Some(Arc::new(Keeper { diagnostics: diagnostics.clone(), frames: frames.clone() }));
         if wanted.dialogs.is_some() {
-            options.dialogs = Some(Arc::new(Sink(questions.clone())));
+            options.dialogs = Some(Arc::new(Sink { spec, questions: questions.clone() }));
         }
         let _runtime = runtime::handle().enter();
         let transport = open()?.map_err(|error| errors::from_core(py, &error))?;

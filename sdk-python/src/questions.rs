@@ -1,11 +1,13 @@
 //! Dialogs on their way to a Python handler, and the answers on their way back.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::dialog::Members;
 use agentese::dynamic::Dialogs;
 use agentese::framing::FrameText;
+use agentese::spec::Spec;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use pyo3::exceptions::PyValueError;
@@ -16,19 +18,52 @@ use tokio::sync::oneshot;
 use crate::home::Home;
 use crate::mailbox::Ticket;
 use crate::record::Record;
-use crate::wait::Bell;
+use crate::wait::{Bell, deadline};
 
 /// A question before Python sees it.
 pub struct Asked {
     method: String,
     params: FrameText,
+    notice: bool,
     answer: oneshot::Sender<Option<Members>>,
+    end: Arc<End>,
+}
+
+/// Whether a question is none any more: the agent has taken it back, or the connection is over.
+#[derive(Default)]
+struct End {
+    withdrawn: AtomicBool,
+    bell: Bell,
+}
+
+/// Held by the connection as long as it waits for the answer. Dropped before that, it says that the question is
+/// withdrawn.
+struct Waits {
+    questions: Arc<Questions>,
+    end: Option<Arc<End>>,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            end.withdrawn.store(true, Ordering::Release);
+            end.bell.ring();
+            self.questions.wake();
+        }
+    }
 }
 
 #[derive(Default)]
 struct State {
     asked: VecDeque<Asked>,
     over: bool,
+}
+
+impl State {
+    /// Nobody is asked what the agent does not want to know any more. Notices ask nothing, and are told.
+    fn forget_withdrawn(&mut self) {
+        self.asked.retain(|asked| asked.notice || !asked.end.withdrawn.load(Ordering::Acquire));
+    }
 }
 
 /// The questions that nobody has looked at.
@@ -67,6 +102,7 @@ impl Questions {
             let heard = self.bell.rings();
             {
                 let mut state = self.state();
+                state.forget_withdrawn();
                 if let Some(asked) = state.asked.pop_front() {
                     return Ok(Some(Question::new(asked)));
                 }
@@ -80,20 +116,34 @@ impl Questions {
 
     /// Those that are there.
     pub fn take(&self) -> Vec<Question> {
-        self.state().asked.drain(..).map(Question::new).collect()
+        let mut state = self.state();
+        state.forget_withdrawn();
+        state.asked.drain(..).map(Question::new).collect()
     }
 }
 
 /// What the connection core calls.
-pub struct Sink(pub Arc<Questions>);
+pub struct Sink {
+    pub spec: &'static Spec,
+    pub questions: Arc<Questions>,
+}
 
 impl Dialogs for Sink {
     fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>> {
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { method: method.to_owned(), params: FrameText::from(params), answer };
-        self.0.state().asked.push_back(asked);
-        self.0.wake();
-        async move { answered.await.ok().flatten() }.boxed()
+        let end = Arc::new(End::default());
+        let notice = self.spec.dialog(method).is_some_and(|dialog| !dialog.answered);
+        let (params, waiting) = (FrameText::from(params), end.clone());
+        let asked = Asked { method: method.to_owned(), params, notice, answer, end };
+        self.questions.state().asked.push_back(asked);
+        self.questions.wake();
+        let mut waits = Waits { questions: self.questions.clone(), end: Some(waiting) };
+        async move {
+            let answer = answered.await.ok().flatten();
+            waits.end = None;
+            answer
+        }
+        .boxed()
     }
 }
 
@@ -101,6 +151,7 @@ struct Open {
     method: String,
     params: FrameText,
     answer: Mutex<Option<oneshot::Sender<Option<Members>>>>,
+    end: Arc<End>,
 }
 
 /// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
@@ -111,8 +162,8 @@ pub struct Question {
 
 impl Question {
     fn new(asked: Asked) -> Self {
-        let Asked { method, params, answer } = asked;
-        Question { open: Home::new(Open { method, params, answer: Mutex::new(Some(answer)) }) }
+        let Asked { method, params, answer, end, .. } = asked;
+        Question { open: Home::new(Open { method, params, answer: Mutex::new(Some(answer)), end }) }
     }
 }
 
@@ -127,6 +178,22 @@ impl Question {
     /// The parameters as an instance of that class.
     fn record<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
         Record::make(class, self.open.get(class.py())?.params.clone())
+    }
+
+    /// Whether the agent has taken it back, or the connection is over; waits for that so many seconds.
+    #[pyo3(signature = (timeout=0.0))]
+    fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        let end = self.open.get(py)?.end.clone();
+        let deadline = deadline(timeout);
+        loop {
+            let heard = end.bell.rings();
+            if end.withdrawn.load(Ordering::Acquire) {
+                return Ok(true);
+            }
+            if !end.bell.wait(py, heard, deadline)? {
+                return Ok(false);
+            }
+        }
     }
 
     /// Answers with the members of a JSON object; nothing leaves it to the declared policy. The first answer

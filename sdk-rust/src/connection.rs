@@ -3,6 +3,7 @@
 //! The reader looks at each line once, settles calls, feeds the runs and hands events to their
 //! queues. Nothing here is generic over the dialect; the tables say what differs.
 
+mod dialogs;
 mod events;
 mod reader;
 mod runs;
@@ -82,8 +83,7 @@ pub(crate) struct Shared {
     reader_blocked: AtomicBool,
     /// The process behind the connection has ended; what it wrote last is being read.
     exited: AtomicBool,
-    /// Questions of the agent whose handlers work.
-    open_dialogs: AtomicUsize,
+    dialogs: dialogs::OpenDialogs,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
     /// Bytes of lines that wait for an agent that does not read.
@@ -124,7 +124,7 @@ impl Connection {
             ended,
             reader_blocked: AtomicBool::new(false),
             exited: AtomicBool::new(false),
-            open_dialogs: AtomicUsize::new(0),
+            dialogs: dialogs::OpenDialogs::default(),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),

@@ -19,6 +19,8 @@ pub fn member(name: &str, value: impl Into<Value>) -> Members {
 /// Takes dialogs of one dialect. Implemented by everything that implements the dialect's `Dialogs`.
 pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
     /// Answers a question; `None` dismisses it. Notices give `None` too, and nothing is sent.
+    ///
+    /// The future is dropped when the agent takes its question back or the connection ends.
     fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>>;
 }
 

@@ -49,7 +49,7 @@ pub fn spec(name: &str) -> Result<&'static Spec, Error> {
 /// Answers the agent's dialogs from their raw parameters.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks for an answer; `None` in the end dismisses the question. Called on the connection's own tasks:
-    /// it must not block.
+    /// it must not block. The future is dropped when the agent takes its question back or the connection ends.
     fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>>;
 }
 

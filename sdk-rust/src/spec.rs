@@ -186,6 +186,8 @@ pub struct DialogSpec {
     pub answered: bool,
     /// The answer that means "no answer", as JSON members; none where an error says so.
     pub fallback: Option<&'static str>,
+    /// The member that names an open question, by its id, which this one takes back.
+    pub withdraws: Option<&'static str>,
 }
 
 /// Types of the frames that carry dialogs in flat dialects.

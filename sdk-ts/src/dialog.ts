@@ -4,6 +4,15 @@ import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
 
+/** A question that a handler is asked. */
+export interface OpenDialog {
+  /**
+   * Aborted when the agent takes the question back, and when the connection ends, with its `Termination`: what the
+   * handler gives then is not sent.
+   */
+  readonly signal: AbortSignal;
+}
+
 /** The line that answers a question. `id` is raw JSON. */
 export function answerLine(spec: Spec<AnyTypes>, id: string, members: Readonly<Record<string, unknown>>): string {
   const body = stringify(members);

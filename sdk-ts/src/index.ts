@@ -18,6 +18,7 @@ export {
   TimedOutError,
   UsageError,
 } from "./error.js";
+export type { OpenDialog } from "./dialog.js";
 export { type RawEvent, UNKNOWN, type UnknownEvent } from "./event.js";
 export { DEFAULT_MAX_LINE, Framer, type FramerOptions, FramingError, type LineSink } from "./framing.js";
 export { type Arms, match } from "./match.js";

@@ -32,6 +32,8 @@ export interface DialogSpec {
   readonly member?: string;
   /** The answer that means "no answer". */
   readonly fallback?: Readonly<Record<string, unknown>>;
+  /** The member that names an open question, by its id, which this one takes back. */
+  readonly withdraws?: string;
 }
 
 /** How a client knows that a run is over. */

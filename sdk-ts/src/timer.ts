@@ -4,6 +4,12 @@
 export const LAST_WORDS = 40;
 
 /**
+ * How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more, in
+ * milliseconds. On a busy machine the one is heard of well after the other.
+ */
+export const EXIT_WITHIN = 2000;
+
+/**
  * Calls back after that many milliseconds, and never where that is 0 or more than a timer can count: 24 days, after
  * which `setTimeout` would call at once.
  */

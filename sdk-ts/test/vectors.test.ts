@@ -5,10 +5,10 @@ import { describe, test } from "node:test";
 import type { RpcClient } from "../src/client.js";
 import { AgentError, RefusedError } from "../src/error.js";
 import { UNKNOWN, type UnknownEvent } from "../src/event.js";
-import { type Diagnostic, omp, opal, operator, pi, pisces } from "../src/index.js";
+import { type Diagnostic, type OpenDialog, omp, opal, operator, pi, pisces } from "../src/index.js";
 import type { Events, Run } from "../src/run.js";
 import type { AnyTypes } from "../src/spec.js";
-import { spawn } from "../src/stdio.js";
+import { respawn, spawn } from "../src/stdio.js";
 import { Termination } from "../src/termination.js";
 import type { Transport } from "../src/transport.js";
 import { FakeAgent, failure, settle, soon } from "./support/agent.js";
@@ -36,7 +36,19 @@ type Step =
   | { heard: object }
   | { let_go: true }
   | { gone: true }
+  | { again: true }
+  | { asked: number }
+  | { withdrawn: number }
+  | { answer_held: number; members: Record<string, unknown> }
+  | { unheard: true }
+  | { over: number }
   | { diagnostics: string[] };
+
+/** A question that a handler holds: it answers when a step says so, whether or not anyone waits any more. */
+interface Held {
+  readonly signal: AbortSignal;
+  answer(value: unknown): void;
+}
 
 interface Failure {
   kind: string;
@@ -51,7 +63,7 @@ interface Case {
   name: string;
   row: string;
   dialect: string;
-  options?: { max_line?: number; tap?: "fails"; dialogs?: "fails" | "never"; eof_grace_ms?: number; term_grace_ms?: number };
+  options?: { max_line?: number; tap?: "fails"; dialogs?: "fails" | "never" | "held"; eof_grace_ms?: number; term_grace_ms?: number };
   spawn?: string[];
   spawn_fails?: string;
   repeat?: number;
@@ -64,12 +76,15 @@ const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operato
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
 
 /** The options of a case, for a client and its process. */
-function optionsOf({ options }: Case, told: string[]): object {
+function optionsOf({ options }: Case, told: string[], held: Held[]): object {
   const fail = (): never => {
     throw new Error("on purpose");
   };
   const diagnostic = ({ kind }: Diagnostic): void => void told.push(kind);
-  const confirm = options?.dialogs === "fails" ? fail : (): Promise<never> => new Promise(() => undefined);
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const hold = (_: unknown, { signal }: OpenDialog): Promise<unknown> =>
+    new Promise((answer) => held.push({ signal, answer }));
+  const confirm = { fails: fail, never, held: hold }[options?.dialogs ?? "never"];
   return {
     tap: options?.tap === "fails" ? { frame: fail } : { diagnostic },
     dialogs: options?.dialogs === undefined ? undefined : { confirm },
@@ -81,9 +96,10 @@ function optionsOf({ options }: Case, told: string[]): object {
 
 /** One case that is being played. */
 class Stage {
-  readonly agent: FakeAgent;
+  agent: FakeAgent;
   readonly told: string[];
-  readonly client: RpcClient<AnyTypes>;
+  client: RpcClient<AnyTypes>;
+  readonly #held: Held[];
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #runs = new Map<string, Promise<Run<AnyTypes>>>();
   readonly #ids = new Map<string, string>();
@@ -92,17 +108,42 @@ class Stage {
   /** An agent in memory, where there is no process. */
   static async open(vector: Case): Promise<Stage> {
     const told: string[] = [];
+    const held: Held[] = [];
     const make = clients[vector.dialect as keyof typeof clients] as unknown as Make;
     const agent = new FakeAgent(1 << 22);
-    const options = optionsOf(vector, told);
+    const options = optionsOf(vector, told, held);
     const client = vector.spawn ? await spawn(make, vector.spawn, options) : new make(agent.transport, options);
-    return new Stage(agent, client, told);
+    return new Stage(agent, client, told, held, (next) => new make(next.transport, options));
   }
 
-  private constructor(agent: FakeAgent, client: RpcClient<AnyTypes>, told: string[]) {
+  readonly #connect: (agent: FakeAgent) => RpcClient<AnyTypes>;
+
+  private constructor(
+    agent: FakeAgent,
+    client: RpcClient<AnyTypes>,
+    told: string[],
+    held: Held[],
+    connect: (agent: FakeAgent) => RpcClient<AnyTypes>,
+  ) {
     this.agent = agent;
     this.client = client;
     this.told = told;
+    this.#held = held;
+    this.#connect = connect;
+  }
+
+  /** The question with that number, which was asked. */
+  #question(number: number): Held {
+    return this.#held[number] ?? assert.fail("nobody asked that");
+  }
+
+  /** A call that is answered: everything said before has been looked at then, and the client said nothing else. */
+  async #roundTrip(): Promise<void> {
+    const call = this.client.request("are_you_there", {});
+    const { id, ...line } = await soon(this.agent.expect("are_you_there"));
+    if ("jsonrpc" in line) await this.agent.say({ jsonrpc: "2.0", id, result: {} });
+    else await this.agent.answer({ id: id ?? null, ...line });
+    await soon(call);
   }
 
   async play(step: Step): Promise<void> {
@@ -169,15 +210,24 @@ class Stage {
       assert.equal((await soon(run.result())).endedBy, step.by);
     } else if ("heard" in step) {
       assert.deepEqual(await soon(this.agent.hear()), step.heard);
+    } else if ("again" in step) {
+      this.agent = new FakeAgent(1 << 22);
+      this.client = this.client.processId === undefined ? this.#connect(this.agent) : await respawn(this.client);
+    } else if ("asked" in step) {
+      await eventually(() => this.#held.length >= step.asked, "a question");
+    } else if ("withdrawn" in step) {
+      await eventually(() => this.#question(step.withdrawn).signal.aborted, "the end of the question");
+    } else if ("answer_held" in step) {
+      this.#question(step.answer_held).answer(Object.values(step.members)[0]);
+    } else if ("unheard" in step) {
+      await this.#roundTrip();
+    } else if ("over" in step) {
+      assert.equal((await soon(this.client.terminated)).exit?.code, step.over);
     } else if ("let_go" in step) {
       await soon(this.client.close());
     } else if ("gone" in step) {
       const group = this.client.processId ?? assert.fail("the agent is no process");
-      const deadline = Date.now() + 5000;
-      while (aliveInGroup(group)) {
-        assert.ok(Date.now() < deadline, "a process is left");
-        await new Promise((resolve) => setTimeout(resolve, 2));
-      }
+      await eventually(() => !aliveInGroup(group), "the end of its processes");
     } else {
       await settle();
       assert.deepEqual(this.told, step.diagnostics);
@@ -186,6 +236,14 @@ class Stage {
 
   #withIds(text: string): string {
     return text.replace(/\$([a-z])\b/g, (whole, name: string) => this.#ids.get(name) ?? whole);
+  }
+}
+
+async function eventually(holds: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, `waited for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 

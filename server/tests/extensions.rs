@@ -3,6 +3,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "extensions/children.rs"]
+mod children;
 #[path = "extensions/commands.rs"]
 mod commands;
 #[path = "extensions/dialogs.rs"]

@@ -136,10 +136,11 @@ fn spec(out: &mut String, index: &Index) {
         let fallback = dialog.fallback.map(compact);
         let _ = writeln!(
             out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?} }},",
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, withdraws: {:?} }},",
             dialog.name,
             dialog.wire,
-            dialog.answer.is_some()
+            dialog.answer.is_some(),
+            dialog.withdraws
         );
     }
     out.push_str("    ],\n};\n\n");

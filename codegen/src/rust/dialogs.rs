@@ -16,10 +16,13 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     }
     out.push_str(
         "/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.\n\
-         ///\n/// Handlers run beside the connection: a slow one holds up nothing but its own question.\n\
+         ///\n/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question\n\
+         /// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.\n\
          pub trait Dialogs: Send + Sync + 'static {\n",
     );
-    for (position, dialog) in index.dialogs.iter().enumerate() {
+    // What takes a question back is the connection's to obey.
+    let handled = index.dialogs.iter().filter(|dialog| dialog.withdraws.is_none());
+    for (position, dialog) in handled.enumerate() {
         if position > 0 {
             out.push('\n');
         }
@@ -52,6 +55,10 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     );
     for dialog in &index.dialogs {
         let variant = pascal(dialog.name);
+        if dialog.withdraws.is_some() {
+            let _ = writeln!(out, "                Dialog::{variant}(_) => None,");
+            continue;
+        }
         match reply(index, dialog) {
             Some(member) => {
                 let _ = writeln!(

@@ -19,9 +19,12 @@ pub fn file(index: &Index) -> String {
         "The {} dialect, revision {}. Source: {}.",
         dialect.name, dialect.revision, dialect.document
     ));
+    out.push_str("import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n");
+    if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
+        out.push_str("import type { OpenDialog } from \"../dialog.js\";\n");
+    }
     out.push_str(
-        "import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n\
-         import { Run as AnyRun } from \"../run.js\";\n\
+        "import { Run as AnyRun } from \"../run.js\";\n\
          import type { Spec } from \"../spec.js\";\n\
          import type { Transport } from \"../transport.js\";\n",
     );
@@ -178,9 +181,11 @@ fn json_rpc_frames(out: &mut String, notification: &str) {
 fn dialogs(out: &mut String, index: &Index) {
     out.push_str(
         "/**\n * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the\n \
-         * declared policy: questions are dismissed, notices ignored.\n */\nexport interface Dialogs {\n",
+         * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent\n \
+         * takes it back or the connection ends: what is answered then is not sent.\n */\nexport interface Dialogs {\n",
     );
-    for dialog in &index.dialogs {
+    // What takes a question back is the connection's to obey.
+    for dialog in index.dialogs.iter().filter(|dialog| dialog.withdraws.is_none()) {
         docs(out, "  ", dialog.doc, &[]);
         let name = crate::names::camel(dialog.name);
         let _ = match reply(index, dialog) {
@@ -188,7 +193,7 @@ fn dialogs(out: &mut String, index: &Index) {
                 let answer = type_name(&member.ty);
                 writeln!(
                     out,
-                    "  {name}?(dialog: {}): {answer} | undefined | Promise<{answer} | undefined>;",
+                    "  {name}?(dialog: {}, open: OpenDialog): {answer} | undefined | Promise<{answer} | undefined>;",
                     dialog.params.name
                 )
             }
@@ -293,5 +298,6 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
         let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
         members.push(format!("fallback: {value}"));
     }
+    members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
     object(&members)
 }

@@ -73,6 +73,8 @@ pub(super) struct Asked {
     pub(super) params: Value,
     /// Whether it wants an answer.
     pub(super) answered: bool,
+    /// Whether the agent has taken it back.
+    pub(super) withdrawn: bool,
     /// The driver's name for it, once it was reported.
     pub(super) reported: Option<String>,
 }
@@ -140,7 +142,7 @@ impl Ledger {
 
     /// The first question that has to be reported and was not.
     pub(super) fn dialog_owed(&self) -> Option<&Asked> {
-        self.asked.iter().find(|asked| asked.answered && asked.reported.is_none())
+        self.asked.iter().find(|asked| asked.answered && !asked.withdrawn && asked.reported.is_none())
     }
 
     /// The first notice that has to be reported and was not.

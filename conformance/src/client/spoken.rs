@@ -68,8 +68,15 @@ impl Stage<'_> {
         if let Some(members) = params.as_object_mut().filter(|_| self.spec.framing_is_flat()) {
             ENVELOPE.iter().for_each(|name| drop(members.shift_remove(*name)));
         }
+        if let Some(member) = dialog.withdraws {
+            // The library obeys by itself. Whether its handler has heard of the question is its own affair now.
+            let taken_back = self.ledger.asked.iter_mut().filter(|asked| asked.id == params[member]);
+            taken_back.for_each(|asked| asked.withdrawn = true);
+            return;
+        }
         let id = agentese::wire::decode(id.as_str()).unwrap_or_default();
-        self.ledger.asked.push(Asked { said, id, method, params, answered: dialog.answered, reported: None });
+        let (answered, withdrawn) = (dialog.answered, false);
+        self.ledger.asked.push(Asked { said, id, method, params, answered, withdrawn, reported: None });
     }
 
     fn answered(&mut self, call: Option<usize>, anonymous: Option<String>, answered: Answered) {

@@ -74,6 +74,7 @@ pub static TABLES: Tables = Tables {
         ("setWidget", "SetWidgetNotice"),
         ("setTitle", "SetTitleNotice"),
         ("set_editor_text", "SetEditorTextNotice"),
+        ("cancel", "CancelNotice"),
     ],
     errors: &[(None, "Unknown command: {command}"), (None, "Failed to parse command: {reason}")],
     matching: Matching {

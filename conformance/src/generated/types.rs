@@ -121,6 +121,8 @@ pub static TYPES: &[TypeDef] = &[
     TypeDef { name: "BudgetWarning", shape: Shape::Record { constants: &[("type", Constant::String("budget_warning"))], fields: &[
         Field { name: "scope", required: true, nullable: false, ty: Ty::Named("BudgetScope") },
         Field { name: "snapshot", required: true, nullable: false, ty: Ty::Named("BudgetSnapshot") }] } },
+    TypeDef { name: "CancelNotice", shape: Shape::Record { constants: &[], fields: &[
+        Field { name: "targetId", required: true, nullable: false, ty: Ty::String }] } },
     TypeDef { name: "Cancellation", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "cancelled", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "CancelledAnswer", shape: Shape::Record { constants: &[("type", Constant::String("extension_ui_response")), ("cancelled", Constant::Boolean(true))], fields: &[

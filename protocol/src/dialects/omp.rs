@@ -201,6 +201,17 @@ protocol! {
             "attempt": 1, "maxAttempts": 3
         };
     }
+
+    /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+    /// an editor, and lets the other dialogs go without a word.
+    dialog cancel(CancelNotice {
+        /// The id of the dialog.
+        targetId: Str,
+    }) {
+        withdraws: "targetId";
+        undocumented: true;
+        example {"targetId": "15d73ebd288b611e"};
+    }
 }
 
 /// The rules at the edges of omp, which pisces shares.

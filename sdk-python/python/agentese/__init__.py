@@ -11,6 +11,7 @@ from agentese import pi as pi
 from agentese import pisces as pisces
 from agentese import shapes as shapes
 from agentese._native import Record as Record
+from agentese.dialogs import withdrawn as withdrawn
 from agentese.errors import AgenteseError as AgenteseError
 from agentese.errors import DecodeError as DecodeError
 from agentese.errors import DetachedError as DetachedError

@@ -117,6 +117,8 @@ class Question:
         """The method on the wire."""
     def record(self, class_: type[Record], /) -> Any:
         """The parameters as an instance of that class."""
+    def withdrawn(self, timeout: float | None = 0.0) -> bool:
+        """Whether the agent has taken it back, or the connection is over; waits for that so many seconds."""
     def answer(self, members: str | None = None) -> None:
         """Answers with the members of a JSON object; nothing leaves it to the declared policy."""
 

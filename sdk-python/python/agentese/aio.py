@@ -144,7 +144,7 @@ class AsyncClientBase(Generic[E, D]):
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
         self._on_frame: tap.OnFrame | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Question] = {}
 
     @classmethod
     def _make(cls, connect: Any, target: Any, dialogs: D | None, given: Any) -> Self:
@@ -245,6 +245,10 @@ class AsyncClientBase(Generic[E, D]):
                 tap.show(self._connection, self._connection.frames(), self._on_frame)
         finally:
             self._reactor.close()
+            # Nobody waits for answers any more.
+            for task, question in list(self._tasks.items()):
+                if self._dialogs[question.method][2] is not None and task is not asyncio.current_task():
+                    task.cancel()
         return end
 
     async def __aenter__(self) -> Self:
@@ -291,13 +295,16 @@ def _answer_all(
     connection: Connection,
     table: dialoging.Table,
     handler: object,
-    tasks: "set[asyncio.Task[None]]",
+    tasks: "dict[asyncio.Task[None], Question]",
     loop: asyncio.AbstractEventLoop,
 ) -> None:
+    for task, asked in list(tasks.items()):
+        if table[asked.method][2] is not None and asked.withdrawn():
+            task.cancel()
     for question in connection.questions():
         task = loop.create_task(_answer(question, table, handler))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        tasks[task] = question
+        task.add_done_callback(lambda done: tasks.pop(done, None))
 
 
 async def _answer(question: Question, table: dialoging.Table, handler: object) -> None:

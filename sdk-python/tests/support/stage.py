@@ -16,12 +16,52 @@ from typing import Any
 
 from support.driver import DIALECTS
 
-from agentese import AgenteseError, RefusedError, SpawnError, TerminatedError, TimedOutError
+from agentese import AgenteseError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
 LIMIT = 15.0
 KINDS = {RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn"}
 OPTIONS = {"max_line": ("max_line", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
+
+
+class Held:
+    """A question that a handler holds: it answers when a step says so, whether or not anyone waits any more."""
+
+    def __init__(self) -> None:
+        self.answered = threading.Event()
+        self.withdrawn = threading.Event()
+        self.value: Any = None
+
+
+class Holds:
+    """The questions that a handler holds."""
+
+    def __init__(self) -> None:
+        self.all: list[Held] = []
+
+    def new(self) -> Held:
+        held = Held()
+        self.all.append(held)
+        return held
+
+    def wait(self) -> Any:
+        """For threads."""
+        held = self.new()
+        end = time.monotonic() + LIMIT
+        while not held.answered.wait(0.005) and time.monotonic() < end:
+            if withdrawn():
+                held.withdrawn.set()
+        return held.value
+
+    async def wait_async(self) -> Any:
+        """For asyncio, where a handler is cancelled."""
+        held = self.new()
+        try:
+            await asyncio.to_thread(held.answered.wait, LIMIT)
+        except asyncio.CancelledError:
+            held.withdrawn.set()
+            await asyncio.to_thread(held.answered.wait, LIMIT)
+        return held.value
 
 
 class Threads:
@@ -33,10 +73,10 @@ class Threads:
     def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
         return getattr(dialect.Client, how)(target, **options)
 
-    def dialogs(self, dialect: Any, answer: Callable[[], None]) -> Any:
+    def dialogs(self, dialect: Any, answer: "Callable[[], None] | Holds") -> Any:
         class Handler(dialect.Dialogs):  # type: ignore[misc]
-            def confirm(self, dialog: Any) -> None:
-                answer()
+            def confirm(self, dialog: Any) -> Any:
+                return answer.wait() if isinstance(answer, Holds) else answer()
 
         return Handler()
 
@@ -67,10 +107,10 @@ class Loop:
     def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
         return self.now(lambda: getattr(dialect.AsyncClient, how)(target, **options))
 
-    def dialogs(self, dialect: Any, answer: Callable[[], None]) -> Any:
+    def dialogs(self, dialect: Any, answer: "Callable[[], None] | Holds") -> Any:
         class Handler(dialect.AsyncDialogs):  # type: ignore[misc]
-            async def confirm(self, dialog: Any) -> None:
-                await asyncio.to_thread(answer)
+            async def confirm(self, dialog: Any) -> Any:
+                return await (answer.wait_async() if isinstance(answer, Holds) else asyncio.to_thread(answer))
 
         return Handler()
 
@@ -127,12 +167,16 @@ class Stage:
         self.runs: dict[str, Any] = {}
         self.gone = False
         self.never = threading.Event()
+        self.holds = Holds()
+        self.earlier: list[Any] = []
 
     def play(self) -> None:
         with ExitStack() as stack:
+            self.stack = stack
             self.driver = self.kind()
             stack.callback(self.driver.close)
             stack.callback(self.never.set)
+            stack.callback(lambda: [held.answered.set() for held in self.holds.all])
             options = {OPTIONS[name][0]: value / OPTIONS[name][1] if OPTIONS[name][1] > 1 else value
                        for name, value in self.case.get("options", {}).items() if name in OPTIONS}
             options |= self.odd_options()
@@ -142,17 +186,21 @@ class Stage:
                     return fits(error, {"kind": self.case["spawn_fails"]})
                 self.client = self.driver.make(self.dialect, "spawn", self.case["spawn"], options)
             else:
-                ours, theirs = socket.socketpair()
-                self.agent = stack.enter_context(theirs)
-                stack.enter_context(ours)
-                self.agent.settimeout(LIMIT)
-                self.lines = stack.enter_context(self.agent.makefile("rb"))
-                self.client = self.driver.make(self.dialect, "connect", ours, options)
+                self.connect(options)
+            self.options = options
             self.process = self.client.process_id
             stack.callback(self.let_go)
             for step in self.case["steps"]:
                 what, given = next(iter(step.items()))
                 getattr(self, f"do_{what}")(given, step)
+
+    def connect(self, options: dict[str, Any]) -> None:
+        ours, theirs = socket.socketpair()
+        self.agent = self.stack.enter_context(theirs)
+        self.stack.enter_context(ours)
+        self.agent.settimeout(LIMIT)
+        self.lines = self.stack.enter_context(self.agent.makefile("rb"))
+        self.client = self.driver.make(self.dialect, "connect", ours, options)
 
     def odd_options(self) -> dict[str, Any]:
         """A tap and a handler as the case describes them."""
@@ -164,14 +212,15 @@ class Stage:
         if given.get("tap") == "fails":
             odd["on_frame"] = fail
         if "dialogs" in given:
-            answer = fail if given["dialogs"] == "fails" else self.never.wait
+            answer = {"fails": fail, "never": self.never.wait, "held": self.holds}[given["dialogs"]]
             odd["dialogs"] = self.driver.dialogs(self.dialect, answer)
         return odd
 
     def let_go(self) -> None:
         if not self.gone:
             self.gone = True
-            self.driver.start(self.client.close).result(LIMIT)
+            for client in [self.client, *self.earlier]:
+                self.driver.start(client.close).result(LIMIT)
 
     # The client's side.
 
@@ -227,7 +276,39 @@ class Stage:
         assert [event.type for event in self.driver.all(run).result(LIMIT)] == step["events"]
         assert self.driver.start(run.result).result(LIMIT).ended_by == step["by"]
 
+    def do_again(self, _: Any, step: dict[str, Any]) -> None:
+        self.earlier.append(self.client)
+        self.heard.clear()
+        if "spawn" in self.case:
+            self.client = self.driver.now(self.client.respawn)
+        else:
+            self.connect(self.options)
+        self.process = self.client.process_id
+
+    def do_asked(self, count: int, step: dict[str, Any]) -> None:
+        eventually(lambda: len(self.holds.all) >= count, "a question")
+
+    def do_withdrawn(self, number: int, step: dict[str, Any]) -> None:
+        assert self.holds.all[number].withdrawn.wait(LIMIT), "the handler was not told"
+
+    def do_answer_held(self, number: int, step: dict[str, Any]) -> None:
+        held = self.holds.all[number]
+        [held.value] = step["members"].values()
+        held.answered.set()
+
+    def do_unheard(self, _: Any, step: dict[str, Any]) -> None:
+        self.round_trip()
+        assert self.heard == []
+
+    def do_over(self, code: int, step: dict[str, Any]) -> None:
+        eventually(lambda: self.client.termination is not None, "the end")
+        assert self.client.termination.exit_code == code
+
     def do_diagnostics(self, kinds: list[str], step: dict[str, Any]) -> None:
+        self.round_trip()
+        assert [kind for kind, _ in self.client.diagnostics()] == kinds
+
+    def round_trip(self) -> None:
         # A call that is answered: everything said before has been looked at then.
         call = self.driver.start(lambda: self.client.request("are_you_there"))
         line = self.hear(lambda line: line[self.name] == "are_you_there")
@@ -236,16 +317,12 @@ class Stage:
         else:
             self.say(json.dumps({"id": line["id"], "type": "response", "command": "are_you_there", "success": True}))
         call.result(LIMIT)
-        assert [kind for kind, _ in self.client.diagnostics()] == kinds
 
     def do_let_go(self, _: Any, step: dict[str, Any]) -> None:
         self.let_go()
 
     def do_gone(self, _: Any, step: dict[str, Any]) -> None:
-        end = time.monotonic() + LIMIT
-        while alive_in_group(self.process):
-            assert time.monotonic() < end, "a process is left"
-            time.sleep(0.002)
+        eventually(lambda: not alive_in_group(self.process), "the end of its processes")
 
     # The agent's side.
 
@@ -301,6 +378,13 @@ class Stage:
 
     def do_close(self, _: Any, step: dict[str, Any]) -> None:
         self.agent.shutdown(socket.SHUT_WR)
+
+
+def eventually(holds: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + LIMIT
+    while not holds():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.002)
 
 
 def raised(call: Callable[[], Any]) -> AgenteseError:

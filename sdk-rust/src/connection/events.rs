@@ -171,7 +171,7 @@ impl Shared {
     pub(super) async fn keep_pace(&self, pace: &mut Pace) {
         let behind = {
             let state = self.state();
-            let in_hurry = !state.pending.is_empty() || self.open_dialogs.load(Ordering::Relaxed) > 0;
+            let in_hurry = !state.pending.is_empty() || self.dialogs.any();
             if in_hurry || self.settings.overflow != Overflow::Block || self.exited.load(Ordering::Relaxed) {
                 return;
             }

@@ -5,12 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::FutureExt as _;
-use tokio::time::Instant;
-
 use super::events::Pace;
 use super::{EventFrame, RawAnswer, Shared, Waiter};
-use crate::dialog::{Misfit, answer_frame, policy_frame};
 use crate::error::{Error, Refused};
 use crate::framing::{FrameReader, FrameText, Incoming};
 use crate::route::{Routed, route};
@@ -24,7 +20,11 @@ use crate::transport::Exit;
 
 /// How long the last lines of a process that has ended are waited for. Its children may hold the
 /// pipe open for ever.
-pub(super) const LAST_WORDS: Duration = Duration::from_millis(40);
+const LAST_WORDS: Duration = Duration::from_millis(40);
+
+/// How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more. On a
+/// busy machine the one is heard of well after the other.
+pub(super) const EXIT_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(
     shared: Arc<Shared>,
@@ -77,11 +77,10 @@ pub(super) async fn run(
         shared.keep_pace(&mut pace).await;
     };
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
-    if let Some(exited) = exited {
-        let deadline = Instant::now() + LAST_WORDS * 2;
-        if tokio::time::timeout_at(deadline, exited).await.is_ok() {
-            return;
-        }
+    if let Some(exited) = exited
+        && tokio::time::timeout(EXIT_WITHIN, exited).await.is_ok()
+    {
+        return;
     }
     shared.settle(Termination::new(cause));
 }
@@ -205,72 +204,6 @@ impl Shared {
             _ => false,
         };
         excepted || matches!(waiter, Waiter::Run { .. })
-    }
-
-    /// Gives a dialog to its handler, or answers it by the declared policy. Never waits.
-    fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
-        let asked = match &self.settings.dialogs {
-            None => Err(Misfit::Unknown),
-            Some(sink) => {
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sink.ask(&method, params.as_str())))
-                    .unwrap_or_else(|_| Err(Misfit::Malformed("the handler panicked".to_owned())))
-            }
-        };
-        let answer = match asked {
-            Ok(answer) => answer,
-            Err(misfit) => {
-                match misfit {
-                    Misfit::Malformed(reason) => {
-                        self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
-                    }
-                    Misfit::Unknown => {}
-                }
-                if let Some(line) = policy_frame(self.spec, id.as_str(), &method) {
-                    self.diagnose(Diagnostic::DialogByPolicy { method });
-                    let _ = self.send_line(line);
-                }
-                return;
-            }
-        };
-        // A handler that panics has not answered: the policy does.
-        let mut answer = std::panic::AssertUnwindSafe(answer).catch_unwind();
-        let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
-        // Notices are told in the order in which they came: the newer status is the one that counts.
-        if notice && (&mut answer).now_or_never().is_some() {
-            return;
-        }
-        let shared = self.clone();
-        let open = (!notice).then(|| OpenDialog::new(self.clone()));
-        tokio::spawn(async move {
-            let _open = open;
-            let answer = tokio::select! {
-                answer = answer => answer.ok().flatten(),
-                () = shared.stop.cancelled() => return,
-            };
-            let line = match answer {
-                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &members)),
-                None => policy_frame(shared.spec, id.as_str(), &method),
-            };
-            if let Some(line) = line {
-                let _ = shared.send_line(line);
-            }
-        });
-    }
-}
-
-/// Counts a question as open as long as its handler works.
-struct OpenDialog(Arc<Shared>);
-
-impl OpenDialog {
-    fn new(shared: Arc<Shared>) -> Self {
-        shared.open_dialogs.fetch_add(1, Ordering::Relaxed);
-        Self(shared)
-    }
-}
-
-impl Drop for OpenDialog {
-    fn drop(&mut self) {
-        self.0.open_dialogs.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) async fn run(
                 // A peer that is gone says so at its other end, with its exit code: that comes
                 // first, and this cause only counts where nothing else does.
                 let cause = Cause::Io { kind: error.kind(), text: error.to_string() };
-                let pause = tokio::time::sleep(super::reader::LAST_WORDS * 4);
+                let pause = tokio::time::sleep(super::reader::EXIT_WITHIN);
                 tokio::select! {
                     () = pause => {}
                     () = shared.stop.cancelled() => return,

@@ -112,9 +112,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "unknown", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}") },
-        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None },
-        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None },
+        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}"), withdraws: None },
+        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None, withdraws: None },
     ],
 };
 
@@ -571,7 +571,8 @@ impl crate::Run<Opal> {
 
 /// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question.
+/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
+/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks for permission for an action of a tool.
     ///

@@ -115,15 +115,15 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, withdraws: None },
     ],
 };
 
@@ -667,7 +667,8 @@ impl crate::Run<Pi> {
 
 /// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question.
+/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
+/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks to choose from a list. Resolves to nothing when the time is up.
     ///

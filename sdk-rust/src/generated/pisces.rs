@@ -13,14 +13,14 @@ pub use super::types::{
     AssistantMessageEvent, Attachment, AttemptOutcome, AttemptStatus, AutoCompactionEnd,
     AutoCompactionStart, AutoRetryEnd, AutoRetryStart, AvailableModels, BashExecutionMessage, BashParams,
     BashResult, BranchParams, BranchSummaryMessage, BudgetExceeded, BudgetScope, BudgetSnapshot,
-    BudgetStatus, BudgetViolationReason, BudgetWarning, Cancellation, CancelledAnswer, CompactParams,
-    CompactionReason, CompactionResult, CompactionSummaryMessage, ConfirmDialog, ConfirmedAnswer, Cost,
-    CustomMessage, CycledModel, CycledThinkingLevel, DialogAnswer, DoneReason, EditorDialog, ErrorReason,
-    ExportHtmlParams, ExtensionError, FailurePolicy, FollowUpParams, ForkPoint, ForkPoints, ForkResult,
-    ImageContent, InputBlock, InputContent, InputDialog, InputKind, InterruptMode, LastAssistantText,
-    MessageEnd, MessageStart, MessageUpdate, Messages, Model, ModelCost, NewSessionParams, NotifyNotice,
-    NotifyType, OmpSessionState, PromptParams, QueueMode, SelectDialog, SessionStats,
-    SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams,
+    BudgetStatus, BudgetViolationReason, BudgetWarning, CancelNotice, Cancellation, CancelledAnswer,
+    CompactParams, CompactionReason, CompactionResult, CompactionSummaryMessage, ConfirmDialog,
+    ConfirmedAnswer, Cost, CustomMessage, CycledModel, CycledThinkingLevel, DialogAnswer, DoneReason,
+    EditorDialog, ErrorReason, ExportHtmlParams, ExtensionError, FailurePolicy, FollowUpParams, ForkPoint,
+    ForkPoints, ForkResult, ImageContent, InputBlock, InputContent, InputDialog, InputKind, InterruptMode,
+    LastAssistantText, MessageEnd, MessageStart, MessageUpdate, Messages, Model, ModelCost,
+    NewSessionParams, NotifyNotice, NotifyType, OmpSessionState, PromptParams, QueueMode, SelectDialog,
+    SessionStats, SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams,
     SetInterruptModeParams, SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams,
     SetThinkingLevelParams, SetTitleNotice, SetWidgetNotice, SteerParams, StopReason, StreamDone,
     StreamError, StreamRule, StreamStart, StreamingBehavior, SubagentEnd, SubagentStart,
@@ -131,15 +131,16 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "budget_exceeded", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}") },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None },
-        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), withdraws: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, withdraws: None },
+        spec::DialogSpec { name: "cancel", wire: "cancel", answered: false, fallback: None, withdraws: Some("targetId") },
     ],
 };
 
@@ -367,6 +368,9 @@ named! {
         SetTitle(SetTitleNotice) = "setTitle",
         /// Puts text into the input editor. No answer is expected.
         SetEditorText(SetEditorTextNotice) = "set_editor_text",
+        /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+        /// an editor, and lets the other dialogs go without a word.
+        Cancel(CancelNotice) = "cancel",
     }
 }
 
@@ -722,7 +726,8 @@ impl crate::Run<Pisces> {
 
 /// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question.
+/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
+/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks to choose from a list. Resolves to nothing when the time is up.
     ///
@@ -810,6 +815,7 @@ impl<T: Dialogs> crate::dialog::DialogSink<Pisces> for T {
                     self.set_editor_text(notice);
                     None
                 }
+                Dialog::Cancel(_) => None,
             }
         })
     }

@@ -1085,6 +1085,25 @@ impl Default for CancelAnswer {
 }
 
 record! {
+    /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+    /// an editor, and lets the other dialogs go without a word.
+    pub struct CancelNotice() {
+        /// The id of the dialog.
+        required target_id: String = "targetId",
+    }
+}
+
+impl CancelNotice {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(target_id: impl Into<String>) -> Self {
+        Self {
+            target_id: target_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Whether an extension stopped what was asked for.
     pub struct Cancellation() {
         /// True where an extension stopped it.

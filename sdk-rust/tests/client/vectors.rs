@@ -21,6 +21,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
+use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::peer::{Peer, within};
@@ -57,23 +58,60 @@ impl Tap for Told {
     }
 }
 
-/// A handler as `options.dialogs` describes it.
+/// A handler as `options.dialogs` describes it. Questions that it holds are answered when a step says so.
+#[derive(Clone)]
 struct Handler {
-    fails: bool,
+    how: String,
+    held: watch::Sender<Vec<Option<oneshot::Sender<Members>>>>,
 }
 
 impl Dialogs for Handler {
     fn ask(&self, _: &str, _: &str) -> BoxFuture<'static, Option<Members>> {
-        match self.fails {
-            true => async { panic!("a handler that fails") }.boxed(),
-            false => std::future::pending().boxed(),
+        match self.how.as_str() {
+            "fails" => async { panic!("a handler that fails") }.boxed(),
+            "never" => std::future::pending().boxed(),
+            "held" => {
+                let (answer, answered) = oneshot::channel();
+                self.held.send_modify(|held| held.push(Some(answer)));
+                async move { answered.await.ok() }.boxed()
+            }
+            other => panic!("no such handler: {other}"),
         }
+    }
+}
+
+impl Handler {
+    fn new(how: &str) -> Self {
+        Self { how: how.to_owned(), held: watch::Sender::new(Vec::new()) }
+    }
+
+    /// Waits until it was asked so many questions.
+    async fn asked(&self, count: usize) {
+        let mut held = self.held.subscribe();
+        within("a question", held.wait_for(|held| held.len() >= count)).await.unwrap();
+    }
+
+    /// Takes a question that is held.
+    fn take(&self, number: usize) -> oneshot::Sender<Members> {
+        let mut taken = None;
+        self.held.send_modify(|held| taken = held[number].take());
+        taken.expect("it is held")
+    }
+
+    /// Waits until a question is none any more; it stays held.
+    async fn withdrawn(&self, number: usize) {
+        let mut answer = self.take(number);
+        within("the end of the question", answer.closed()).await;
+        self.held.send_modify(|held| held[number] = Some(answer));
     }
 }
 
 /// One case that is being played.
 struct Stage {
     client: Option<Client>,
+    /// Those that came before it, with their agents.
+    earlier: Vec<(Option<Client>, Option<Peer>)>,
+    handler: Handler,
     process: Option<u32>,
     peer: Option<Peer>,
     told: Told,
@@ -89,15 +127,36 @@ impl Stage {
     fn open(case: &Value) -> Result<Self, Error> {
         let given = &case["options"];
         let told = Told { fails: given["tap"] == "fails", ..Told::default() };
+        let handler = Handler::new(given["dialogs"].as_str().unwrap_or_default());
+        let (client, peer) = Self::connect(case, &told, &handler)?;
+        Ok(Stage {
+            json_rpc: case["dialect"] == "opal",
+            process: client.process_id(),
+            client: Some(client),
+            earlier: Vec::new(),
+            handler,
+            peer,
+            told,
+            heard: Vec::new(),
+            ids: HashMap::new(),
+            calls: HashMap::new(),
+            runs: HashMap::new(),
+            events: None,
+        })
+    }
+
+    /// A client of the case's agent, and the agent where it is no process.
+    fn connect(case: &Value, told: &Told, handler: &Handler) -> Result<(Client, Option<Peer>), Error> {
+        let given = &case["options"];
         let mut options = Options { tap: Some(Arc::new(told.clone())), ..Options::default() };
         if let Some(bytes) = given["max_line"].as_u64() {
             options.max_line = bytes as usize;
         }
-        if let Some(how) = given["dialogs"].as_str() {
-            options.dialogs = Some(Arc::new(Handler { fails: how == "fails" }));
+        if !given["dialogs"].is_null() {
+            options.dialogs = Some(Arc::new(handler.clone()));
         }
         let spec = spec(text(&case["dialect"])).unwrap();
-        let (client, peer) = match case["spawn"].as_array() {
+        Ok(match case["spawn"].as_array() {
             Some(words) => {
                 let grace = |name: &str| Duration::from_millis(given[name].as_u64().unwrap_or(2000));
                 let child = ChildOptions::new(text(&words[0]))
@@ -109,20 +168,16 @@ impl Stage {
                 let (ours, theirs) = memory_pair(1 << 22);
                 (Client::connect(spec, options, ours), Some(Peer::new(theirs)))
             }
-        };
-        let process = client.process_id();
-        Ok(Stage {
-            json_rpc: spec.name == "opal",
-            client: Some(client),
-            process,
-            peer,
-            told,
-            heard: Vec::new(),
-            ids: HashMap::new(),
-            calls: HashMap::new(),
-            runs: HashMap::new(),
-            events: None,
         })
+    }
+
+    /// Starts the case's agent anew, with a client and the handler that was there before.
+    fn again(&mut self, case: &Value) {
+        let (client, peer) = Self::connect(case, &self.told, &self.handler).unwrap();
+        self.process = client.process_id();
+        let before = (self.client.replace(client), std::mem::replace(&mut self.peer, peer));
+        self.earlier.push(before);
+        self.heard.clear();
     }
 
     fn client(&self) -> &Client {
@@ -187,7 +242,7 @@ impl Stage {
         within("an event", next(events)).await.expect("an event and not the end")
     }
 
-    async fn play(&mut self, step: &Value) {
+    async fn play(&mut self, case: &Value, step: &Value) {
         let (what, given) = step.as_object().unwrap().iter().next().unwrap();
         let name = || text(&step["as"]).to_owned();
         match what.as_str() {
@@ -315,6 +370,21 @@ impl Stage {
             "heard" => {
                 self.hear(|line| line == given).await;
             }
+            "unheard" => {
+                self.round_trip().await;
+                assert!(self.heard.is_empty(), "the client said {:?}", self.heard);
+            }
+            "asked" => self.handler.asked(number(given)).await,
+            "withdrawn" => self.handler.withdrawn(number(given)).await,
+            "answer_held" => {
+                // Who answers too late is not told.
+                let _ = self.handler.take(number(given)).send(step["members"].as_object().unwrap().clone());
+            }
+            "again" => self.again(case),
+            "over" => {
+                let end = within("the end", self.client().terminated()).await;
+                assert_eq!(json!(end.exit().unwrap().code), *given);
+            }
             "diagnostics" => {
                 self.round_trip().await;
                 assert_eq!(json!(*self.told.kinds.lock().unwrap()), *given);
@@ -406,7 +476,7 @@ async fn play(case: &Value) {
         (Err(error), None) => panic!("{error}"),
     };
     for step in case["steps"].as_array().unwrap() {
-        stage.play(step).await;
+        stage.play(case, step).await;
     }
     if let Some(client) = stage.client.take() {
         within("the end", client.close()).await;

@@ -14,6 +14,7 @@ import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { later, within } from "../timer.js";
 import type { Transport } from "../transport.js";
+import { Dialogs } from "./dialogs.js";
 import { read } from "./reader.js";
 import { Runs } from "./runs.js";
 import { Writer, commandLine } from "./writer.js";
@@ -46,6 +47,7 @@ const USUAL_TIMEOUT = 30_000;
 export class Connection {
   readonly pending = new Table<Waiter>();
   readonly runs: Runs;
+  readonly dialogs = new Dialogs(this);
   readonly recent = new RecentFrames();
   readonly tap: SafeTap;
   readonly writer: Writer;
@@ -212,6 +214,7 @@ export class Connection {
     this.ended = end;
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.runs.finishAll(end);
+    this.dialogs.settle(end);
     // Who closes the connection knows that it ends: a loop over its events ends without a failure.
     for (const { queue } of this.#listeners) queue.close(this.#closing === undefined ? end : undefined);
     this.#listeners = [];

@@ -1,6 +1,5 @@
 /** The reader: every line is looked at once and goes where it belongs. */
 
-import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import { DecodeError, type Refused, RefusedError } from "../error.js";
 import { EventFrame } from "../event.js";
 import { Framer, type FramingError } from "../framing.js";
@@ -11,7 +10,7 @@ import { redact } from "../redact.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type EventSpec, row } from "../spec.js";
-import { LAST_WORDS, pause, within } from "../timer.js";
+import { EXIT_WITHIN, LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
 
@@ -36,9 +35,8 @@ export async function read(connection: Connection, { readable, child }: Transpor
   } catch (error) {
     cause = error;
   }
-  // A process closes its stdout when it ends: its exit code says more than the end of the stream. On a busy machine
-  // the one is heard of well after the other.
-  if (exited !== undefined) await within(LAST_WORDS * 10, exited);
+  // A process closes its stdout when it ends: its exit code says more than the end of the stream.
+  if (exited !== undefined) await within(EXIT_WITHIN, exited);
   if (cause === undefined) connection.settle("end_of_stream");
   else connection.settle("io", { cause });
 }
@@ -93,7 +91,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
       case "answer":
         return void answer(connection, routed.id, routed.command, routed.success, routed.frame);
       case "dialog":
-        return void dialog(connection, rawMember(line, "id", routed.id), routed.method, routed.params);
+        return connection.dialogs.take(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -198,38 +196,4 @@ function refused(command: string | undefined, error: JsonValue | undefined, attr
     };
   }
   return { command, reason: typeof error === "string" ? error : "the agent gave no reason", attributed };
-}
-
-/** Gives a dialog to its handler, or answers it by the declared policy. Never waits. `id` is raw JSON. */
-function dialog(connection: Connection, id: string, method: string, params: JsonObject): void {
-  const { spec, tap } = connection;
-  const declared = row(spec.dialogs, method);
-  const handlers = (connection.settings.dialogs ?? {}) as Record<string, unknown>;
-  const handler = declared && handlers[declared.name];
-  // To an agent that asks and asks, and reads nothing, nothing more is said.
-  const reply = (line: string): void => {
-    try {
-      connection.writer.admit(method);
-    } catch (error) {
-      return tap.diagnostic({ kind: "dialog_by_policy", method, error });
-    }
-    connection.writer.write(line);
-  };
-  const byPolicy = (error?: unknown): void => {
-    const line = policyLine(spec, id, method);
-    if (line === undefined && error === undefined) return;
-    tap.diagnostic({ kind: "dialog_by_policy", method, ...(error === undefined ? {} : { error }) });
-    if (line !== undefined) reply(line);
-  };
-  if (declared === undefined || typeof handler !== "function") return byPolicy();
-  void (async () => {
-    try {
-      const value: unknown = await handler.call(handlers, dialogParams(spec, params));
-      if (declared.member === undefined) return;
-      if (value === undefined || value === null) return byPolicy();
-      reply(answerLine(spec, id, { [declared.member]: value }));
-    } catch (error) {
-      byPolicy(error);
-    }
-  })();
 }

@@ -5,11 +5,8 @@ import { stringify } from "../json.js";
 import { DEFAULT_QUEUE_BYTES } from "../queue.js";
 import type { AnyTypes, Spec } from "../spec.js";
 import type { Termination } from "../termination.js";
-import { LAST_WORDS, within } from "../timer.js";
+import { EXIT_WITHIN, within } from "../timer.js";
 import type { Connection } from "./connection.js";
-
-/** How long a broken pipe waits for a better reason, in milliseconds: a peer that is gone says so at its other end. */
-const BETTER_REASON = LAST_WORDS * 4;
 
 /** How long what is written may take when the connection is closed, in milliseconds. */
 const LAST_WRITE = 2000;
@@ -83,7 +80,8 @@ export class Writer {
   #broken(cause: unknown): void {
     this.#ending ??= Promise.resolve();
     if (this.#connection.ended !== undefined) return;
-    setTimeout(() => this.#connection.settle("io", { cause }), BETTER_REASON);
+    // A peer that is gone says so at its other end too, and better.
+    setTimeout(() => this.#connection.settle("io", { cause }), EXIT_WITHIN);
   }
 }
 

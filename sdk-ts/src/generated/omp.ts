@@ -2,6 +2,7 @@
 // The omp dialect, revision 12.7. Source: omp, docs/rpc.md (12.7.6).
 
 import { type CallOptions, type ClientOptions, RpcClient } from "../client.js";
+import type { OpenDialog } from "../dialog.js";
 import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
@@ -17,6 +18,7 @@ import type {
   BashParams,
   BashResult,
   BranchParams,
+  CancelNotice,
   Cancellation,
   CompactParams,
   CompactionResult,
@@ -89,6 +91,7 @@ export type {
   BashResult,
   BranchParams,
   BranchSummaryMessage,
+  CancelNotice,
   Cancellation,
   CancelledAnswer,
   CompactParams,
@@ -342,6 +345,11 @@ export interface DialogMap {
   setTitle: { params: SetTitleNotice; answer: undefined };
   /** Puts text into the input editor. No answer is expected. */
   set_editor_text: { params: SetEditorTextNotice; answer: undefined };
+  /**
+   * Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+   * an editor, and lets the other dialogs go without a word.
+   */
+  cancel: { params: CancelNotice; answer: undefined };
 }
 
 /** A command as it stands on the wire. */
@@ -384,17 +392,18 @@ export type ClientFrame = Command | DialogAnswer;
 
 /**
  * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the
- * declared policy: questions are dismissed, notices ignored.
+ * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent
+ * takes it back or the connection ends: what is answered then is not sent.
  */
 export interface Dialogs {
   /** Asks to choose from a list. Resolves to nothing when the time is up. */
-  select?(dialog: SelectDialog): string | undefined | Promise<string | undefined>;
+  select?(dialog: SelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Asks for yes or no. Resolves to no when the time is up. */
-  confirm?(dialog: ConfirmDialog): boolean | undefined | Promise<boolean | undefined>;
+  confirm?(dialog: ConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
   /** Asks for a line of text. Resolves to nothing when the time is up. */
-  input?(dialog: InputDialog): string | undefined | Promise<string | undefined>;
+  input?(dialog: InputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Opens an editor for several lines of text. */
-  editor?(dialog: EditorDialog): string | undefined | Promise<string | undefined>;
+  editor?(dialog: EditorDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Shows a notice. No answer is expected. */
   notify?(notice: NotifyNotice): void;
   /** Sets or clears an entry of the status bar. No answer is expected. */
@@ -485,6 +494,7 @@ export const spec: Spec<Types> = {
     setWidget: { name: "setWidget" },
     setTitle: { name: "setTitle" },
     set_editor_text: { name: "setEditorText" },
+    cancel: { name: "cancel", withdraws: "targetId" },
   },
 };
 

@@ -2,6 +2,7 @@
 // The opal dialect, revision 0.1. Source: Opal, docs/rpc.md (protocol 0.1.0).
 
 import { type CallOptions, type ClientOptions, RpcClient } from "../client.js";
+import type { OpenDialog } from "../dialog.js";
 import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
@@ -318,15 +319,16 @@ export type ClientFrame = Command | DialogResult | FailureResponse;
 
 /**
  * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the
- * declared policy: questions are dismissed, notices ignored.
+ * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent
+ * takes it back or the connection ends: what is answered then is not sent.
  */
 export interface Dialogs {
   /** Asks for permission for an action of a tool. */
-  confirm?(dialog: OpalConfirm): string | undefined | Promise<string | undefined>;
+  confirm?(dialog: OpalConfirm, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Asks for free text. */
-  input?(dialog: OpalInput): string | undefined | Promise<string | undefined>;
+  input?(dialog: OpalInput, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Asks a question, with or without choices. */
-  askUser?(dialog: OpalAskUser): string | undefined | Promise<string | undefined>;
+  askUser?(dialog: OpalAskUser, open: OpenDialog): string | undefined | Promise<string | undefined>;
 }
 
 /** Everything typed that the dialect has. */

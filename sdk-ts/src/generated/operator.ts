@@ -143,7 +143,8 @@ export type ClientFrame = Command;
 
 /**
  * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the
- * declared policy: questions are dismissed, notices ignored.
+ * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent
+ * takes it back or the connection ends: what is answered then is not sent.
  */
 export interface Dialogs {
 }

@@ -2,6 +2,7 @@
 // The pi dialect, revision 0.55. Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
 
 import { type CallOptions, type ClientOptions, RpcClient } from "../client.js";
+import type { OpenDialog } from "../dialog.js";
 import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
@@ -366,17 +367,18 @@ export type ClientFrame = Command | DialogAnswer;
 
 /**
  * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the
- * declared policy: questions are dismissed, notices ignored.
+ * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent
+ * takes it back or the connection ends: what is answered then is not sent.
  */
 export interface Dialogs {
   /** Asks to choose from a list. Resolves to nothing when the time is up. */
-  select?(dialog: SelectDialog): string | undefined | Promise<string | undefined>;
+  select?(dialog: SelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Asks for yes or no. Resolves to no when the time is up. */
-  confirm?(dialog: ConfirmDialog): boolean | undefined | Promise<boolean | undefined>;
+  confirm?(dialog: ConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
   /** Asks for a line of text. Resolves to nothing when the time is up. */
-  input?(dialog: InputDialog): string | undefined | Promise<string | undefined>;
+  input?(dialog: InputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Opens an editor for several lines of text. */
-  editor?(dialog: EditorDialog): string | undefined | Promise<string | undefined>;
+  editor?(dialog: EditorDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Shows a notice. No answer is expected. */
   notify?(notice: NotifyNotice): void;
   /** Sets or clears an entry of the status bar. No answer is expected. */

@@ -40,6 +40,7 @@ export const shapes: Shapes = {
   BudgetStatus: { open: false, strings: ["ok", "warning", "exceeded"] },
   BudgetViolationReason: { open: true, strings: ["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"] },
   BudgetWarning: { members: { type: { value: "budget_warning" }, scope: { type: { is: "BudgetScope" } }, snapshot: { type: { is: "BudgetSnapshot" } } } },
+  CancelNotice: { members: { targetId: { type: "string" } } },
   Cancellation: { members: { cancelled: { type: "boolean" } } },
   CancelledAnswer: { members: { type: { value: "extension_ui_response" }, cancelled: { value: true }, id: { type: "string" } } },
   Chunks: { choice: ["string", { list: "string" }] },

@@ -386,6 +386,15 @@ export interface BudgetWarning {
   snapshot: BudgetSnapshot;
 }
 
+/**
+ * Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+ * an editor, and lets the other dialogs go without a word.
+ */
+export interface CancelNotice {
+  /** The id of the dialog. */
+  targetId: string;
+}
+
 /** Whether an extension stopped what was asked for. */
 export interface Cancellation {
   /** True where an extension stopped it. */

@@ -120,7 +120,7 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
 fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options {
     extensions::Options {
         found,
-        limits: Limits::of(&plan.settings.other),
+        limits: Limits::of(&plan.settings.other, &|name: &str| std::env::var_os(name)),
         node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
         agent_dir: plan.surroundings.agent_dir.clone(),
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::config::Environment;
+
 /// `extensionHost.*` of the settings files; times are in milliseconds there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -15,17 +17,32 @@ pub struct Limits {
     pub dialog: Option<Duration>,
     /// How often a process that ended by itself is started again (`restarts`).
     pub restarts: u32,
+    /// How many agents stand above this one, each started by an extension of the one before.
+    pub depth: u32,
+    /// At which depth an agent starts no extensions (`maxDepth`), so that agents that start agents come to an end.
+    pub max_depth: u32,
 }
+
+/// The variable in which an agent tells its extensions, and agents among them, how deep they are.
+pub const DEPTH: &str = "AGENTESE_DEPTH";
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { hook: Duration::from_secs(30), start: Duration::from_secs(10), dialog: None, restarts: 0 }
+        Self {
+            hook: Duration::from_secs(30),
+            start: Duration::from_secs(10),
+            dialog: None,
+            restarts: 0,
+            depth: 0,
+            max_depth: 5,
+        }
     }
 }
 
 impl Limits {
-    /// What the settings say; members that are missing or of another kind count as not given.
-    pub fn of(settings: &Map<String, Value>) -> Self {
+    /// What the settings say; members that are missing or of another kind count as not given. The depth is what the
+    /// environment says.
+    pub fn of(settings: &Map<String, Value>, environment: &dyn Environment) -> Self {
         let host = settings.get("extensionHost");
         let number = |name: &str| host.and_then(|host| host.get(name)).and_then(Value::as_u64);
         let time = |name: &str| number(name).map(Duration::from_millis);
@@ -34,10 +51,20 @@ impl Limits {
             hook: time("hookTimeoutMs").unwrap_or(usual.hook),
             start: time("startTimeoutMs").unwrap_or(usual.start),
             dialog: time("dialogTimeoutMs"),
-            restarts: number("restarts")
-                .map_or(usual.restarts, |count| u32::try_from(count).unwrap_or(u32::MAX)),
+            restarts: number("restarts").map_or(usual.restarts, small),
+            depth: environment.get(DEPTH).and_then(|depth| depth.to_str()?.parse().ok()).unwrap_or(0),
+            max_depth: number("maxDepth").map_or(usual.max_depth, small),
         }
     }
+
+    /// Whether an agent at this depth starts extensions.
+    pub fn are_too_deep(&self) -> bool {
+        self.depth >= self.max_depth
+    }
+}
+
+fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -48,11 +75,23 @@ mod tests {
 
     #[test]
     fn what_is_given_counts() {
-        let of = |value: Value| Limits::of(value.as_object().unwrap());
+        let of = |value: Value| Limits::of(value.as_object().unwrap(), &|_: &str| None);
         assert_eq!(of(json!({})), Limits::default());
         assert_eq!(of(json!({"extensionHost": {"hookTimeoutMs": "x", "restarts": -1}})), Limits::default());
         let given = of(json!({"extensionHost": {"hookTimeoutMs": 100, "dialogTimeoutMs": 5, "restarts": 2}}));
         assert_eq!((given.hook.as_millis(), given.restarts), (100, 2));
         assert_eq!((given.dialog, given.start), (Some(Duration::from_millis(5)), Limits::default().start));
+    }
+
+    #[test]
+    fn fm_f93_the_environment_says_how_deep_an_agent_is() {
+        for (text, depth, too_deep) in
+            [(None, 0, false), (Some("1"), 1, false), (Some("2"), 2, true), (Some("x"), 0, false)]
+        {
+            let settings = json!({"extensionHost": {"maxDepth": 2}});
+            let environment = |name: &str| text.filter(|_| name == DEPTH).map(Into::into);
+            let limits = Limits::of(settings.as_object().unwrap(), &environment);
+            assert_eq!((limits.depth, limits.are_too_deep()), (depth, too_deep), "{text:?}");
+        }
     }
 }

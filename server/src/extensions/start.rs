@@ -12,7 +12,8 @@ use futures::future::join_all;
 use super::calls::{Asked, Failed};
 use super::host::{Around, Host, Member};
 use super::process::Process;
-use super::{Found, Start, type_of};
+use super::settings::DEPTH;
+use super::{Found, Limits, Start, type_of};
 use crate::tools::CommandLine;
 
 /// The version of the protocol.
@@ -22,6 +23,14 @@ impl Host {
     /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
     pub async fn load(&self, found: &[Found]) {
         let path = |found: &Found| found.path.to_string_lossy().into_owned();
+        let Limits { depth, .. } = self.options.limits;
+        if self.options.limits.are_too_deep() && !found.is_empty() {
+            let count = found.len();
+            tracing::error!(
+                "{count} extensions are not loaded: {depth} agents stand above this one, each started by an extension"
+            );
+            return;
+        }
         let for_node: Vec<String> = found.iter().filter(|one| one.start == Start::Node).map(path).collect();
         let programs = found.iter().filter_map(|found| match &found.start {
             Start::Program(words) => Some((words.clone(), vec![path(found)])),
@@ -69,7 +78,7 @@ impl Host {
             program: words.next().unwrap_or_default(),
             arguments: words.collect(),
             cwd: self.around.cwd.clone(),
-            environment: Vec::new(),
+            environment: vec![(DEPTH.into(), self.options.limits.depth.saturating_add(1).to_string().into())],
             hidden: self.around.hidden.clone(),
         };
         let listener = Arc::new(super::requests::Ears(self.me.clone()));

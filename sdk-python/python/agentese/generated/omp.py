@@ -24,6 +24,7 @@ from agentese.generated.types import (
     BashResult as BashResult,
     BranchParams as BranchParams,
     BranchSummaryMessage as BranchSummaryMessage,
+    CancelNotice as CancelNotice,
     Cancellation as Cancellation,
     CancelledAnswer as CancelledAnswer,
     CompactParams as CompactParams,
@@ -144,6 +145,7 @@ __all__ = [
     "BashResult",
     "BranchParams",
     "BranchSummaryMessage",
+    "CancelNotice",
     "Cancellation",
     "CancelledAnswer",
     "Client",
@@ -333,6 +335,9 @@ class Dialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    A question that the agent takes back, or whose connection ends, is answered no more:
+    `agentese.withdrawn` tells a handler so.
     """
 
     def select(self, dialog):
@@ -376,6 +381,9 @@ class AsyncDialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
+    nothing is sent.
     """
 
     async def select(self, dialog):

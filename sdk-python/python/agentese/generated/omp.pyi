@@ -28,6 +28,7 @@ from agentese.generated.types import (
     BashResult as BashResult,
     BranchParams as BranchParams,
     BranchSummaryMessage as BranchSummaryMessage,
+    CancelNotice as CancelNotice,
     Cancellation as Cancellation,
     CancelledAnswer as CancelledAnswer,
     CompactParams as CompactParams,
@@ -149,6 +150,7 @@ __all__ = [
     "BashResult",
     "BranchParams",
     "BranchSummaryMessage",
+    "CancelNotice",
     "Cancellation",
     "CancelledAnswer",
     "Client",
@@ -282,6 +284,9 @@ class Dialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    A question that the agent takes back, or whose connection ends, is answered no more:
+    `agentese.withdrawn` tells a handler so.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -306,6 +311,9 @@ class AsyncDialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
+    nothing is sent.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""

@@ -267,6 +267,9 @@ class Dialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    A question that the agent takes back, or whose connection ends, is answered no more:
+    `agentese.withdrawn` tells a handler so.
     """
 
     def confirm(self, dialog):
@@ -286,6 +289,9 @@ class AsyncDialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
+    nothing is sent.
     """
 
     async def confirm(self, dialog):

@@ -322,6 +322,9 @@ class Dialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    A question that the agent takes back, or whose connection ends, is answered no more:
+    `agentese.withdrawn` tells a handler so.
     """
 
     def select(self, dialog):
@@ -365,6 +368,9 @@ class AsyncDialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
+    nothing is sent.
     """
 
     async def select(self, dialog):

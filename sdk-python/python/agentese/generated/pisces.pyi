@@ -36,6 +36,7 @@ from agentese.generated.types import (
     BudgetStatus as BudgetStatus,
     BudgetViolationReason as BudgetViolationReason,
     BudgetWarning as BudgetWarning,
+    CancelNotice as CancelNotice,
     Cancellation as Cancellation,
     CancelledAnswer as CancelledAnswer,
     CompactParams as CompactParams,
@@ -179,6 +180,7 @@ __all__ = [
     "BudgetStatus",
     "BudgetViolationReason",
     "BudgetWarning",
+    "CancelNotice",
     "Cancellation",
     "CancelledAnswer",
     "Client",
@@ -334,6 +336,9 @@ class Dialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    A question that the agent takes back, or whose connection ends, is answered no more:
+    `agentese.withdrawn` tells a handler so.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -358,6 +363,9 @@ class AsyncDialogs:
     """Answers the agent's dialogs.
 
     Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+
+    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
+    nothing is sent.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""

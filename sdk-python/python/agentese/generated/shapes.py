@@ -332,6 +332,14 @@ class BudgetWarning(TypedDict):
     """What has been used."""
 
 
+class CancelNotice(TypedDict):
+    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+    an editor, and lets the other dialogs go without a word.
+    """
+    targetId: "str"
+    """The id of the dialog."""
+
+
 class Cancellation(TypedDict):
     """Whether an extension stopped what was asked for."""
     cancelled: "bool"

@@ -288,6 +288,15 @@ class BudgetWarning(Record):
     snapshot = Member("snapshot", "BudgetSnapshot", "What has been used.")
 
 
+class CancelNotice(Record):
+    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+    an editor, and lets the other dialogs go without a word.
+    """
+    __slots__ = ()
+    __match_args__ = ("target_id",)
+    target_id = Member("targetId", "str", "The id of the dialog.")
+
+
 class Cancellation(Record):
     """Whether an extension stopped what was asked for."""
     __slots__ = ()

@@ -505,6 +505,19 @@ class BudgetWarning(Record):
     @classmethod
     def from_dict(cls, members: shapes.BudgetWarning) -> BudgetWarning: ...
 
+class CancelNotice(Record):
+    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
+    an editor, and lets the other dialogs go without a word.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
+    @property
+    def target_id(self) -> str:
+        """The id of the dialog."""
+    def to_dict(self) -> shapes.CancelNotice: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CancelNotice) -> CancelNotice: ...
+
 class Cancellation(Record):
     """Whether an extension stopped what was asked for."""
     __slots__ = ()

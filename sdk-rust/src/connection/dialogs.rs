@@ -1,0 +1,151 @@
+//! What the agent asks: given to the handler, answered on this connection and no other, taken back by the agent.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::Shared;
+use crate::dialog::{Misfit, answer_frame, policy_frame};
+use crate::framing::FrameText;
+use crate::scan;
+use crate::tap::Diagnostic;
+
+/// The questions whose handlers work. Each connection has its own: what an agent that is gone has asked is in no table of
+/// the one that comes after it, whatever ids that one chooses.
+#[derive(Default)]
+pub(super) struct OpenDialogs {
+    questions: Mutex<Vec<Question>>,
+    asked: AtomicU64,
+}
+
+struct Question {
+    number: u64,
+    id: String,
+    withdrawn: CancellationToken,
+}
+
+impl OpenDialogs {
+    fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
+        // A panic while the lock is held cannot leave the list half changed: each change is one call.
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a question is open.
+    pub fn any(&self) -> bool {
+        !self.questions().is_empty()
+    }
+
+    /// Takes back what has that id. What is answered, or was never asked, is nobody's any more.
+    fn withdraw(&self, id: &str) {
+        for question in self.questions().iter().filter(|question| question.id == id) {
+            question.withdrawn.cancel();
+        }
+    }
+}
+
+/// A question is open as long as this lives.
+struct Open {
+    shared: Arc<Shared>,
+    number: u64,
+    withdrawn: CancellationToken,
+}
+
+impl Open {
+    fn new(shared: Arc<Shared>, id: &FrameText) -> Self {
+        let number = shared.dialogs.asked.fetch_add(1, Ordering::Relaxed);
+        let withdrawn = CancellationToken::new();
+        let id = plain(id.as_str());
+        shared.dialogs.questions().push(Question { number, id, withdrawn: withdrawn.clone() });
+        Self { shared, number, withdrawn }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.dialogs.questions().retain(|question| question.number != self.number);
+    }
+}
+
+/// An id as text, whatever escapes it is written with.
+fn plain(raw: &str) -> String {
+    scan::string(raw).map_or_else(|| raw.to_owned(), |text| text.into_owned())
+}
+
+impl Shared {
+    /// Gives a dialog to its handler, or answers it by the declared policy. Never waits.
+    pub(super) fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
+        if let Some(member) = self.spec.dialog(&method).and_then(|dialog| dialog.withdraws) {
+            return self.take_back(method, member, &params);
+        }
+        let asked = match &self.settings.dialogs {
+            None => Err(Misfit::Unknown),
+            Some(sink) => catch_unwind(AssertUnwindSafe(|| sink.ask(&method, params.as_str())))
+                .unwrap_or_else(|_| Err(Misfit::Malformed("the handler panicked".to_owned()))),
+        };
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(misfit) => return self.answer_by_policy(&id, method, misfit),
+        };
+        // A handler that panics has not answered: the policy does.
+        let mut answer = AssertUnwindSafe(answer).catch_unwind();
+        let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
+        // Notices are told in the order in which they came: the newer status is the one that counts.
+        if notice && (&mut answer).now_or_never().is_some() {
+            return;
+        }
+        let shared = self.clone();
+        let open = (!notice).then(|| Open::new(self.clone(), &id));
+        tokio::spawn(async move {
+            let withdrawn = async {
+                match &open {
+                    Some(open) => open.withdrawn.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            // The handler's future is dropped with the end of the question, and of the connection.
+            let answer = tokio::select! {
+                biased;
+                () = shared.stop.cancelled() => return,
+                () = withdrawn => return,
+                answer = answer => answer.ok().flatten(),
+            };
+            let line = match answer {
+                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &members)),
+                None => policy_frame(shared.spec, id.as_str(), &method),
+            };
+            if let Some(line) = line {
+                let _ = shared.send_line(line);
+            }
+        });
+    }
+
+    fn answer_by_policy(&self, id: &FrameText, method: String, misfit: Misfit) {
+        if let Misfit::Malformed(reason) = misfit {
+            self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
+        }
+        if let Some(line) = policy_frame(self.spec, id.as_str(), &method) {
+            self.diagnose(Diagnostic::DialogByPolicy { method });
+            let _ = self.send_line(line);
+        }
+    }
+
+    /// The agent takes a question back: its handler is let go of, and nobody answers.
+    fn take_back(&self, method: String, member: &str, params: &FrameText) {
+        let mut target = None;
+        let scanned = scan::members(params.as_str(), |name, value| {
+            if scan::is_named(name, member) {
+                target = Some(value);
+            }
+        });
+        match (target, scanned) {
+            (Some(target), Ok(())) => self.dialogs.withdraw(&plain(target)),
+            _ => {
+                let reason = format!("no `{member}`");
+                self.diagnose(Diagnostic::DialogMalformed { method, reason });
+            }
+        }
+    }
+}

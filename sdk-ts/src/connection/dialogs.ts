@@ -1,0 +1,95 @@
+/** What the agent asks: given to the handler, answered on this connection and no other, taken back by the agent. */
+
+import { answerLine, dialogParams, policyLine } from "../dialog.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import { row } from "../spec.js";
+import type { Termination } from "../termination.js";
+import type { Connection } from "./connection.js";
+
+interface Open {
+  readonly id: JsonValue;
+  readonly controller: AbortController;
+}
+
+/**
+ * The questions whose handlers work. Each connection has its own: what an agent that is gone has asked is in no table
+ * of the one that comes after it, whatever ids that one chooses.
+ */
+export class Dialogs {
+  readonly #connection: Connection;
+  readonly #open = new Set<Open>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Gives a dialog to its handler, or answers it by the declared policy. Never waits. `rawId` is the id as it came. */
+  take(rawId: string, id: JsonValue, method: string, params: JsonObject): undefined {
+    const { spec, settings } = this.#connection;
+    const declared = row(spec.dialogs, method);
+    if (declared?.withdraws !== undefined) {
+      const target = params[declared.withdraws];
+      return this.#withdraw((open) => open.id === target, new DOMException("The agent took its question back", "AbortError"));
+    }
+    const handlers = (settings.dialogs ?? {}) as Record<string, unknown>;
+    const handler = declared && handlers[declared.name];
+    if (declared === undefined || typeof handler !== "function") return this.#byPolicy(rawId, method);
+    void this.#ask(rawId, id, method, declared.member, (open) => {
+      return (handler as (...given: unknown[]) => unknown).call(handlers, dialogParams(spec, params), open);
+    });
+  }
+
+  /** The connection is over: nobody waits for the answers. */
+  settle(end: Termination): void {
+    this.#withdraw(() => true, end);
+  }
+
+  #withdraw(fits: (open: Open) => boolean, reason: unknown): undefined {
+    for (const open of [...this.#open].filter(fits)) {
+      this.#open.delete(open);
+      open.controller.abort(reason);
+    }
+  }
+
+  async #ask(
+    rawId: string,
+    id: JsonValue,
+    method: string,
+    member: string | undefined,
+    handler: (open: { signal: AbortSignal }) => unknown,
+  ): Promise<void> {
+    const controller = new AbortController();
+    const open = { id, controller };
+    if (member !== undefined) this.#open.add(open);
+    try {
+      const value = await handler({ signal: controller.signal });
+      if (member === undefined || controller.signal.aborted) return;
+      if (value === undefined || value === null) return this.#byPolicy(rawId, method);
+      this.#reply(method, answerLine(this.#connection.spec, rawId, { [member]: value }));
+    } catch (error) {
+      // A handler that ends itself because nobody waits has not failed.
+      if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);
+    } finally {
+      this.#open.delete(open);
+    }
+  }
+
+  #byPolicy(rawId: string, method: string, error?: unknown): undefined {
+    const { spec, tap } = this.#connection;
+    const line = policyLine(spec, rawId, method);
+    if (line === undefined && error === undefined) return;
+    tap.diagnostic({ kind: "dialog_by_policy", method, ...(error === undefined ? {} : { error }) });
+    if (line !== undefined) this.#reply(method, line);
+  }
+
+  /** To an agent that asks and asks, and reads nothing, nothing more is said. */
+  #reply(method: string, line: string): void {
+    const { tap, writer } = this.#connection;
+    try {
+      writer.admit(method);
+    } catch (error) {
+      return tap.diagnostic({ kind: "dialog_by_policy", method, error });
+    }
+    writer.write(line);
+  }
+}

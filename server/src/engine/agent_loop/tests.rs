@@ -1,0 +1,210 @@
+use agentese::types::{InputContent, QueueMode, UserMessage};
+use serde_json::Map;
+
+use super::*;
+
+fn message(text: &str) -> UserMessage {
+    UserMessage::new(InputContent::Text(text.to_owned()), 0)
+}
+
+/// Plays a run and writes a line per step. Each answer is a stop reason and the ids of its
+/// calls (`!` after one that was cut); `at` runs before the step of that number.
+fn play(
+    queues: &mut Queues,
+    answers: &[(StopReason, &[&str])],
+    mut at: impl FnMut(usize, &mut Queues) -> bool,
+) -> Vec<String> {
+    let mut run = AgentLoop::new([message("p")]);
+    let mut answers = answers.iter();
+    let mut lines: Vec<String> = Vec::new();
+    loop {
+        assert!(lines.len() < 200, "it does not end: {lines:?}");
+        let aborted = at(lines.len(), queues);
+        let step = run.next(queues, aborted);
+        let line = match step {
+            Step::StartRun => "run".to_owned(),
+            Step::StartTurn => "turn".to_owned(),
+            Step::Inject(AgentMessage::User(UserMessage { content: InputContent::Text(text), .. })) => {
+                format!("+{text}")
+            }
+            Step::Inject(_) => unreachable!(),
+            Step::Ask => {
+                let (stop, ids) = answers.next().copied().unwrap_or((StopReason::Stop, &[]));
+                let call = |id: &&str| {
+                    let cut = id.ends_with('!');
+                    (ToolCall::new(id.trim_end_matches('!'), "tool", Map::new()), cut)
+                };
+                run.answered(stop, ids.iter().map(call));
+                "ask".to_owned()
+            }
+            Step::AskNobody => {
+                run.answered(StopReason::Aborted, []);
+                "closed".to_owned()
+            }
+            Step::Call(call, verdict) => format!("{} {verdict:?}", call.id),
+            Step::EndTurn => "/turn".to_owned(),
+            Step::EndRun => "/run".to_owned(),
+        };
+        let last = line == "/run";
+        lines.push(line);
+        if last {
+            return lines;
+        }
+    }
+}
+
+#[track_caller]
+fn check(lines: &[String], expected: &str) {
+    assert_eq!(lines.join(" | "), expected);
+}
+
+const NEVER: fn(usize, &mut Queues) -> bool = |_, _| false;
+
+#[test]
+fn a_plain_run() {
+    check(&play(&mut Queues::default(), &[], NEVER), "run | turn | +p | ask | /turn | /run");
+}
+
+#[test]
+fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
+    let answers: &[(StopReason, &[&str])] = &[(StopReason::ToolUse, &["a", "b"]), (StopReason::Stop, &[])];
+    check(
+        &play(&mut Queues::default(), answers, NEVER),
+        "run | turn | +p | ask | a Execute | b Execute | /turn | turn | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn what_waits_while_idle_comes_with_the_prompt_and_after_the_answer() {
+    let mut queues = Queues::default();
+    queues.steer(message("s"));
+    queues.follow_up(message("f"));
+    check(
+        &play(&mut queues, &[], NEVER),
+        "run | turn | +p | +s | ask | /turn | turn | +f | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn what_waits_can_begin_a_run() {
+    let begin = |queues: &mut Queues| {
+        let mut run = AgentLoop::with_what_waits();
+        let steps: Vec<_> = (0..4).map(|_| run.next(queues, false)).collect();
+        assert_eq!(steps[..2], [Step::StartRun, Step::StartTurn]);
+        (steps[2].clone(), steps[3].clone())
+    };
+    let mut queues = Queues::default();
+    queues.follow_up(message("f1"));
+    queues.follow_up(message("f2"));
+    assert_eq!(begin(&mut queues), (Step::Inject(message("f1").into()), Step::Ask));
+    queues.steer(message("s"));
+    assert_eq!(begin(&mut queues), (Step::Inject(message("s").into()), Step::Ask));
+    assert_eq!(queues.pending(), 1);
+}
+
+#[test]
+fn steering_skips_the_remaining_calls() {
+    let answers: &[(StopReason, &[&str])] = &[(StopReason::ToolUse, &["a", "b", "c"])];
+    let steer = |step: usize, queues: &mut Queues| {
+        // While the first tool runs.
+        if step == 5 {
+            queues.steer(message("s1"));
+            queues.steer(message("s2"));
+        }
+        false
+    };
+    check(
+        &play(&mut Queues::default(), answers, steer),
+        "run | turn | +p | ask | a Execute | b Skip | c Skip | /turn | turn | +s1 | ask | /turn | \
+         turn | +s2 | ask | /turn | /run",
+    );
+    let mut queues = Queues::default();
+    queues.set_steering_mode(QueueMode::All);
+    check(
+        &play(&mut queues, answers, steer),
+        "run | turn | +p | ask | a Execute | b Skip | c Skip | /turn | turn | +s1 | +s2 | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn steering_during_text_comes_before_follow_ups_and_the_run_does_not_end_between() {
+    let queue = |step: usize, queues: &mut Queues| {
+        if step == 4 {
+            queues.follow_up(message("f"));
+            queues.steer(message("s"));
+        }
+        false
+    };
+    check(
+        &play(&mut Queues::default(), &[], queue),
+        "run | turn | +p | ask | /turn | turn | +s | ask | /turn | turn | +f | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn a_cut_call_is_not_executed() {
+    let answers: &[(StopReason, &[&str])] = &[(StopReason::Length, &["a", "b!"])];
+    check(
+        &play(&mut Queues::default(), answers, NEVER),
+        "run | turn | +p | ask | a Execute | b Cut | /turn | turn | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn a_failed_answer_ends_the_run_and_keeps_the_queues() {
+    let mut queues = Queues::default();
+    queues.follow_up(message("f"));
+    let answers: &[(StopReason, &[&str])] = &[(StopReason::Error, &["a"])];
+    check(&play(&mut queues, answers, NEVER), "run | turn | +p | ask | /turn | /run");
+    assert_eq!(queues.pending(), 1);
+}
+
+#[test]
+fn an_abort_before_any_step_ends_well_and_loses_nothing() {
+    let answers: &[(StopReason, &[&str])] =
+        &[(StopReason::ToolUse, &["a", "b"]), (StopReason::ToolUse, &["c"]), (StopReason::Stop, &[])];
+    let fill = |step: usize, queues: &mut Queues| {
+        if step == 0 {
+            queues.steer(message("s1"));
+        }
+        if step == 5 {
+            queues.steer(message("s2"));
+            queues.follow_up(message("f"));
+        }
+    };
+    let whole = play(&mut Queues::default(), answers, |step, queues| {
+        fill(step, queues);
+        false
+    });
+    check(
+        &whole,
+        "run | turn | +p | +s1 | ask | a Execute | b Skip | /turn | turn | +s2 | ask | c Execute | /turn | \
+         turn | ask | /turn | turn | +f | ask | /turn | /run",
+    );
+    for abort in 0..whole.len() {
+        let mut queues = Queues::default();
+        let lines = play(&mut queues, answers, |step, queues| {
+            fill(step, queues);
+            step >= abort
+        });
+        let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
+        let at = format!("abort before step {abort}: {lines:?}");
+        assert_eq!((count("turn"), count("run"), count("/run")), (count("/turn"), 1, 1), "{at}");
+        assert!(
+            !lines[abort.min(lines.len())..].iter().any(|line| line == "ask" || line.ends_with("Execute")),
+            "{at}"
+        );
+        // Every call of every answer that was given is dealt with.
+        let calls = lines.iter().filter(|line| line.contains(' ')).count();
+        let expected = [0, 2, 3, 3][count("ask").min(3)];
+        assert_eq!(calls, expected, "{at}");
+        // Results are never the last word.
+        let last = lines.iter().rposition(|line| line.contains(' '));
+        let closing = lines.iter().rposition(|line| line == "ask" || line == "closed");
+        assert!(last <= closing, "{at}");
+        // What was not delivered waits still.
+        let delivered = lines.iter().filter(|line| matches!(line.as_str(), "+s1" | "+s2" | "+f")).count();
+        let queued = if lines.len() > 5 { 3 } else { 1 };
+        assert_eq!(queues.pending(), queued - delivered, "{at}");
+    }
+}

@@ -1,0 +1,131 @@
+use agentese::types::InputKind;
+use serde_json::json;
+
+use super::*;
+
+fn model() -> Model {
+    let free = || price::number(0.0);
+    let cost = ModelCost::new(free(), free(), free(), free());
+    Model::new("m", "M", "api", "p", "", true, vec![InputKind::Text], 1000, 100, cost)
+}
+
+fn call(assembler: &mut Assembler, text: &str) {
+    assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
+    assembler.apply(StreamEvent::ToolCallDelta(text.into()));
+    assembler.apply(StreamEvent::ToolCallEnd);
+}
+
+#[test]
+fn blocks_grow_one_after_the_other() {
+    let mut assembler = Assembler::new(&model(), 7);
+    assert_eq!(assembler.apply(StreamEvent::ThinkingStart), Some(Update::ThinkingStart { index: 0 }));
+    assembler.apply(StreamEvent::ThinkingDelta("hm".into()));
+    assembler.apply(StreamEvent::ThinkingEnd { signature: Some("sig".into()) });
+    assembler.apply(StreamEvent::TextStart);
+    assert_eq!(
+        assembler.apply(StreamEvent::TextDelta("hi".into())),
+        Some(Update::TextDelta { index: 1, delta: "hi".into() })
+    );
+    assembler.apply(StreamEvent::TextEnd);
+    call(&mut assembler, r#"{"command": "ls"}"#);
+    let answer = assembler.done(Done::ToolUse);
+    assert!(answer.cut.is_empty());
+    assert_eq!(
+        serde_json::to_value(&answer.message.content).unwrap(),
+        json!([
+            {"type": "thinking", "thinking": "hm", "thinkingSignature": "sig"},
+            {"type": "text", "text": "hi"},
+            {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "ls"}},
+        ])
+    );
+}
+
+#[test]
+fn a_call_is_cut_only_where_the_limit_cut_it() {
+    for (text, reason, cut) in [
+        (r#"{"command": "echo hel"#, Done::Length, true),
+        (r#"{"command": "echo hello"}"#, Done::Length, false),
+        (r#"{"command": "echo hel"#, Done::ToolUse, false),
+        ("", Done::Length, false),
+    ] {
+        let mut assembler = Assembler::new(&model(), 7);
+        call(&mut assembler, text);
+        assert_eq!(!assembler.done(reason).cut.is_empty(), cut, "{text}");
+    }
+}
+
+#[test]
+fn fm_f66_calls_stay_apart_and_their_arguments_are_objects() {
+    let mut assembler = Assembler::new(&model(), 7);
+    for (id, text) in
+        [("c", "{}"), ("c", "[1]"), ("", "nonsense"), ("", r#"{"a": "\ud800"}"#), ("c", "{\"b\": [1, 2")]
+    {
+        assembler.apply(StreamEvent::ToolCallStart { id: id.into(), name: "bash".into() });
+        assembler.apply(StreamEvent::ToolCallDelta(text.into()));
+        assembler.apply(StreamEvent::ToolCallEnd);
+    }
+    for _ in 0..1000 {
+        call(&mut assembler, "{}");
+    }
+    let message = assembler.done(Done::ToolUse).message;
+    let calls: Vec<_> = message
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => Some((call.id.as_str(), json!(call.arguments))),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        calls[..5],
+        [
+            ("c", json!({})),
+            ("c_2", json!({})),
+            ("call_3", json!({})),
+            ("call_4", json!({"a": "\u{fffd}"})),
+            ("c_5", json!({"b": [1, 2]})),
+        ]
+    );
+    let ids: std::collections::HashSet<_> = calls.iter().map(|(id, _)| id).collect();
+    assert_eq!(ids.len(), 1005);
+}
+
+#[test]
+fn marks_belong_to_the_block_that_is_open() {
+    let mut assembler = Assembler::new(&model(), 7);
+    assembler.apply(StreamEvent::Signature("lost".into()));
+    for event in [
+        StreamEvent::ThinkingStart,
+        StreamEvent::Signature("early".into()),
+        StreamEvent::Redacted,
+        StreamEvent::ThinkingEnd { signature: None },
+        StreamEvent::TextStart,
+        StreamEvent::Signature("text".into()),
+        StreamEvent::TextEnd,
+    ] {
+        assembler.apply(event);
+    }
+    assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
+    assembler.apply(StreamEvent::Signature("call".into()));
+    let message = assembler.done(Done::Stop).message;
+    assert_eq!(
+        serde_json::to_value(&message.content).unwrap(),
+        json!([
+            {"type": "thinking", "thinking": "", "thinkingSignature": "early", "redacted": true},
+            {"type": "text", "text": "", "textSignature": "text"},
+            {"type": "toolCall", "id": "c", "name": "bash", "arguments": {}, "thoughtSignature": "call"},
+        ])
+    );
+}
+
+#[test]
+fn deltas_without_their_block_change_nothing() {
+    let mut assembler = Assembler::new(&model(), 7);
+    assert_eq!(assembler.apply(StreamEvent::TextDelta("lost".into())), None);
+    assembler.apply(StreamEvent::TextStart);
+    assert_eq!(assembler.apply(StreamEvent::ThinkingDelta("lost".into())), None);
+    assert_eq!(assembler.apply(StreamEvent::ToolCallEnd), None);
+    let answer = assembler.aborted("Request was aborted.");
+    assert_eq!(answer.message.stop_reason, StopReason::Aborted);
+    assert_eq!(serde_json::to_value(&answer.message.content).unwrap(), json!([{"type": "text", "text": ""}]));
+}

@@ -1,0 +1,230 @@
+//! Extensions that do what subagents do: agents as children of a tool, commands, aborts from many sides.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+use serde_json::{Value, json};
+
+use super::host::{check_runs, command};
+use crate::support::LONG;
+use crate::support::process::{Agent, Place, assert_gone};
+
+/// A script whose first answer calls a tool, and that says `done` to everything else.
+fn calls(tool: &str, arguments: Value) -> Value {
+    json!({"responses": [{"blocks": [{"tool": {"id": "call", "name": tool, "args": arguments}}]}],
+        "default": {"text": "done"}})
+}
+
+/// The script of the children.
+fn child(place: &Place, script: Value) -> String {
+    place.file("child.json", script.to_string())
+}
+
+fn parent(place: &Place, script: Value) -> Command {
+    let mut command = command(place, &["children"], script);
+    command.env("AGENT", env!("CARGO_BIN_EXE_agentese"));
+    command
+}
+
+/// The processes of the children that were started.
+fn children(place: &Place) -> Vec<Pid> {
+    let noted = std::fs::read_to_string(place.work().join("children")).unwrap_or_default();
+    noted.lines().map(|line| Pid::from_raw(line.parse().unwrap()).unwrap()).collect()
+}
+
+/// How the one call of a run ended: whether as an error, and its text.
+#[track_caller]
+fn the_end(frames: &[Value]) -> (bool, &str) {
+    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    assert_eq!(ends.len(), 1, "{ends:#?}");
+    let text = ends[0]["result"]["content"][0]["text"].as_str().unwrap();
+    (ends[0]["isError"].as_bool().unwrap(), text)
+}
+
+impl Agent {
+    /// Waits for what a tool tells while it works.
+    #[track_caller]
+    fn until_update(&mut self, text: &str) {
+        self.until(text, |frame| {
+            frame["type"] == "tool_execution_update" && frame["partialResult"]["content"][0]["text"] == text
+        });
+    }
+
+    /// Nothing runs, and nothing begins to: asked again and again for a while.
+    #[track_caller]
+    fn stays_idle(&mut self) {
+        let from = self.seen.len();
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_millis(300) {
+            assert_eq!(self.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+        }
+        let began = self.seen[from..].iter().find(|frame| frame["type"] == "turn_start");
+        assert_eq!(began, None);
+    }
+
+    /// So many failures are told, each at its own time.
+    #[track_caller]
+    fn fails(&mut self, count: usize) {
+        let since = Instant::now();
+        while self.failures().len() < count {
+            assert!(since.elapsed() < LONG, "the failure is not told");
+            self.ask(json!({"type": "get_state"}));
+        }
+        assert_eq!(self.failures().len(), count);
+    }
+
+    /// Another prompt is answered as if nothing had been.
+    #[track_caller]
+    fn goes_on(&mut self) {
+        self.prompt("and on");
+        let frames = self.until_event("agent_end");
+        let messages = frames.last().unwrap()["messages"].as_array().unwrap();
+        assert_eq!(messages.last().unwrap()["content"][0]["text"], "done");
+        check_runs(&self.seen);
+    }
+}
+
+#[test]
+fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() {
+    for (how, error, failures) in [
+        ("plain", None, 0),
+        ("crash", Some("the child has ended: -9"), 0),
+        // The whole extension, in the middle of its tool.
+        ("die", Some("The tool child is gone: its extension has ended"), 1),
+    ] {
+        let place = Place::new();
+        let script = child(&place, json!({"responses": [], "default": {"text": "child says so"}}));
+        let mut agent = Agent::start(parent(&place, calls("child", json!({"how": how, "script": script}))));
+        agent.prompt("go");
+        let frames = agent.until_event("agent_end");
+        assert_eq!(the_end(&frames), (error.is_some(), error.unwrap_or("child says so")), "{how}");
+        agent.goes_on();
+        agent.fails(failures);
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+        children(&place).into_iter().for_each(assert_gone);
+    }
+}
+
+#[test]
+fn fm_f93_an_endless_child_ends_with_the_abort_of_its_parent() {
+    let place = Place::new();
+    // Each of its answers runs a command.
+    let endless = json!({"responses": [],
+        "default": {"blocks": [{"tool": {"id": "c", "name": "bash", "args": {"command": "true"}}}]}});
+    let script = child(&place, endless);
+    let mut agent = Agent::start(parent(&place, calls("child", json!({"how": "plain", "script": script}))));
+    agent.prompt("go");
+    for _ in 0..3 {
+        agent.until_update("turn_end");
+    }
+    agent.send(json!({"id": "stop", "type": "abort"}));
+    let frames = agent.until_event("agent_end");
+    assert_eq!(the_end(&frames), (true, "Operation aborted"));
+    let [pid] = children(&place)[..] else { panic!("one child") };
+    assert_gone(pid);
+    agent.goes_on();
+}
+
+#[test]
+fn fm_f93_a_tool_that_spins_for_ever_ends_with_the_abort_and_its_process_with_the_agent() {
+    let place = Place::new();
+    let mut agent = Agent::start(parent(&place, calls("child", json!({"how": "spin"}))));
+    agent.prompt("go");
+    agent.until_update("spinning");
+    agent.send(json!({"id": "stop", "type": "abort"}));
+    let frames = agent.until_event("agent_end");
+    assert_eq!(the_end(&frames), (true, "Operation aborted"));
+    agent.goes_on();
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f93_agents_that_start_agents_come_to_an_end() {
+    let place = Place::new();
+    place.put("home/.pi/agent/settings.json", json!({"extensionHost": {"maxDepth": 3}}).to_string());
+    // All play the same script: to call the tool that starts the next one.
+    let script = place.work().with_file_name("script.json");
+    let mut command = parent(&place, calls("child", json!({"how": "plain", "script": script})));
+    let installed = place.work().with_file_name("installed").join("children");
+    command.env("CHILD_EXTENSION", installed);
+    let mut agent = Agent::start(command);
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    // The innermost one has no such tool, and says so to its model, which ends its run.
+    assert_eq!(the_end(&frames), (false, "done"));
+    let children = children(&place);
+    assert_eq!(children.len(), 3);
+    children.into_iter().for_each(assert_gone);
+    agent.goes_on();
+}
+
+#[test]
+fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
+    let place = Place::new();
+    let mut agent = Agent::start(parent(&place, calls("long", json!({}))));
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    assert_eq!(the_end(&frames), (true, "The tool long is gone: its extension has ended"));
+    agent.goes_on();
+    agent.fails(1);
+    assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it floods the agent"));
+}
+
+/// The usage of all answers, as they were told.
+fn told(frames: &[Value]) -> [u64; 2] {
+    let answers = frames.iter().filter(|frame| frame["type"] == "message_end");
+    let usages = answers.filter(|frame| frame["message"]["role"] == "assistant");
+    usages.fold([0, 0], |[input, output], frame| {
+        let usage = &frame["message"]["usage"];
+        [input + usage["input"].as_u64().unwrap(), output + usage["output"].as_u64().unwrap()]
+    })
+}
+
+#[test]
+fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
+    let place = Place::new();
+    let call = json!({"tool": {"id": "call", "name": "stops", "args": {}}});
+    let script = json!({"responses": [], "default": {"blocks": [call], "usage": {"input": 7, "output": 3}}});
+    let mut agent = Agent::start(parent(&place, script));
+    for round in 1..=20 {
+        agent.prompt(&format!("round {round}"));
+        // The client joins the eight threads of the tool.
+        agent.until_update("stopping");
+        agent.send(json!({"id": "stop", "type": "abort"}));
+        agent.until("the answer", |frame| frame["id"] == "stop");
+        let stats = agent.ask(json!({"type": "get_session_stats"}));
+        let ends = agent.seen.iter().filter(|frame| frame["type"] == "agent_end").count();
+        assert_eq!(ends, round);
+        let tokens = &stats["data"]["tokens"];
+        assert_eq!(json!(told(&agent.seen)), json!([tokens["input"], tokens["output"]]));
+        assert!(told(&agent.seen)[0] >= 7 * round as u64);
+    }
+    agent.stays_idle();
+    assert_eq!(check_runs(&agent.seen), 20);
+    assert!(agent.failures().is_empty());
+}
+
+#[test]
+fn fm_f131_an_abort_ends_children_that_were_idle_already_and_nothing_begins_again() {
+    let place = Place::new();
+    let script = child(&place, json!({"responses": [], "default": {"text": "child says so"}}));
+    let mut agent = Agent::start(parent(&place, calls("child", json!({"how": "reports", "script": script}))));
+    agent.prompt("go");
+    agent.until_update("agent_end");
+    agent.until_update("reported");
+    agent.send(json!({"id": "stop", "type": "abort"}));
+    let frames = agent.until_event("agent_end");
+    assert_eq!(the_end(&frames), (true, "Operation aborted"));
+    let [pid] = children(&place)[..] else { panic!("one child") };
+    assert_gone(pid);
+    agent.stays_idle();
+    assert_eq!(check_runs(&agent.seen), 1);
+    // What the child had reported waits, as all that is queued, for the next words of the user.
+    agent.prompt("and on");
+    let frames = agent.until_event("agent_end");
+    let messages = frames.last().unwrap()["messages"].as_array().unwrap();
+    let reports = messages.iter().filter(|message| message["content"] == "child says so").count();
+    assert_eq!((reports, &messages.last().unwrap()["content"][0]["text"]), (1, &json!("done")));
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
