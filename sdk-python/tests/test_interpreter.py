@@ -269,7 +269,8 @@ def test_fm_F42_keyboard_interrupt(work):
             except KeyboardInterrupt:
                 print("interrupted")
     """
-    head = "from agentese import pi\n"
+    # Where the tests themselves ignore it, as in the background of a script, Python would too.
+    head = "import signal\nfrom agentese import pi\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     child = subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None and child.stdout.readline() == "ready\n"
