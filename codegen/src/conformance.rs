@@ -163,8 +163,8 @@ fn dialect(index: &Index) -> String {
     );
     let _ = writeln!(
         out,
-        "    name: {:?},\n    revision: {:?},\n    commands: &[",
-        dialect.name, dialect.revision
+        "    name: {:?},\n    revision: {:?},\n    first_question: {:?},\n    commands: &[",
+        dialect.name, dialect.revision, dialect.first_question
     );
     for command in &index.commands {
         let result = command.result.map_or("None".to_owned(), |value| format!("Some({})", ty(&value)));

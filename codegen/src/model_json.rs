@@ -248,6 +248,7 @@ fn dialect_json(index: &Index) -> Value {
             "gapMs": row.run_end.gap_ms,
             "answerEnds": row.run_end.answer_ends,
         },
+        "firstQuestion": row.first_question,
         "commands": index.commands.iter().map(|row| command(row, index.dialect.revision)).collect::<Vec<_>>(),
         "events": index.events.iter().map(|row| event(row)).collect::<Vec<_>>(),
         "dialogs": index.dialogs.iter().map(|row| json!({

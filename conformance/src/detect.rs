@@ -7,6 +7,7 @@
 
 mod evidence;
 mod live;
+mod stranger;
 
 use agentese::dynamic::SPECS;
 use agentese::framing::FrameText;
@@ -16,6 +17,7 @@ use crate::transcript::{Record, Transcript};
 use evidence::Evidence;
 
 pub use live::{DetectError, detect_case, detect_live};
+pub use stranger::Stranger;
 
 /// How many lines of an agent are looked at. More would only say the same again.
 const LINES: usize = 300;
@@ -29,6 +31,9 @@ pub struct Guess {
     pub confidence: f64,
     /// What speaks for and against it, the weightiest first.
     pub reasons: Vec<Reason>,
+    /// Whether something came that belongs to the dialect: an event of its own, an answer with what it has to
+    /// hold, a failure in its words. Frames alone say little: others speak JSON-RPC too.
+    pub is_shown: bool,
 }
 
 /// An observation.
@@ -40,8 +45,11 @@ pub struct Reason {
     pub text: String,
 }
 
-/// The dialects in order, the likeliest first. None where the agent said nothing that could be looked at.
-pub fn detect(transcript: &Transcript) -> Vec<Guess> {
+/// The dialects in order, the likeliest first.
+///
+/// # Errors
+/// Where what was said is no agent's: nothing, no JSON, or what had been sent.
+pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
     let mut lines = Vec::new();
     let mut left = LINES;
     for record in &transcript.records {
@@ -58,10 +66,8 @@ pub fn detect(transcript: &Transcript) -> Vec<Guess> {
 }
 
 /// Weighs lines: those that went to the agent (true) and those that came from it.
-fn weigh(lines: &[(bool, &FrameText)]) -> Vec<Guess> {
-    if !lines.iter().any(|(is_sent, _)| !is_sent) {
-        return Vec::new();
-    }
+fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
+    stranger::look(lines)?;
     let mut guesses: Vec<Guess> = SPECS
         .iter()
         .enumerate()
@@ -74,12 +80,13 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Vec<Guess> {
                     evidence.received(line);
                 }
             }
+            let is_shown = evidence.is_shown();
             let mut reasons = evidence.reasons();
             reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
             // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
             let prior = -0.1 * place as f64;
             let score = reasons.iter().map(|reason| reason.weight).sum::<f64>() + prior;
-            Guess { spec, confidence: score, reasons }
+            Guess { spec, confidence: score, reasons, is_shown }
         })
         .collect();
     let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
@@ -88,7 +95,7 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Vec<Guess> {
         guess.confidence = (guess.confidence - best).exp() / total;
     }
     guesses.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-    guesses
+    Ok(guesses)
 }
 
 #[cfg(test)]
@@ -103,7 +110,7 @@ mod tests {
             let recordings = recorded(dialect).unwrap();
             let count = recordings.len();
             for (name, transcript) in recordings {
-                let guesses = detect(&transcript);
+                let guesses = detect(&transcript).unwrap_or_default();
                 // Omp and pisces differ in what a session may not show.
                 let is_right = guesses.first().is_none_or(|guess| {
                     guess.spec.name == dialect || (dialect == "pisces" && guess.spec.name == "omp")

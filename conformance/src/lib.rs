@@ -15,6 +15,7 @@
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
 pub mod client;
+mod decode;
 pub mod defects;
 pub mod detect;
 pub mod expectations;
@@ -37,6 +38,7 @@ pub mod suite;
 pub mod transcript;
 pub mod variables;
 pub mod verdict;
+pub mod words;
 
 pub use replay::replay;
 pub use suite::Suite;

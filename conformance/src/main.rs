@@ -4,6 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
+use agentese::transport::{SpawnError, SpawnErrorKind};
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -33,14 +34,20 @@ async fn main() -> ExitCode {
     }
 }
 
-/// An error with its causes, but for those whose text it has already.
+/// An error with its causes, but for those whose text it has already, and for what the system says of a program
+/// that is not there: the error says that in words.
 fn told(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |text, cause| {
-        let cause = cause.to_string();
-        match (text.is_empty(), text.contains(&cause)) {
-            (true, _) => cause,
-            (false, true) => text,
-            (false, false) => format!("{text}: {cause}"),
+    let mut text = String::new();
+    for cause in error.chain() {
+        let said = cause.to_string();
+        if text.is_empty() {
+            text = said;
+        } else if !text.contains(&said) {
+            text = format!("{text}: {said}");
         }
-    })
+        if cause.downcast_ref::<SpawnError>().is_some_and(|error| error.kind == SpawnErrorKind::NotFound) {
+            break;
+        }
+    }
+    text
 }

@@ -1,5 +1,7 @@
 //! The cases, profiles and golden transcripts: those in the binary, or those of a folder.
 
+mod beside;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::file::{self, FileError};
 use crate::transcript::{Transcript, TranscriptError};
+use crate::words::instead;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
@@ -20,13 +23,13 @@ static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 #[non_exhaustive]
 pub enum SuiteError {
     /// There is no such thing.
-    #[error("there is no {what} `{name}`; there are: {known}")]
+    #[error("there is no {what} `{name}`; {known}")]
     Unknown {
         /// What was asked for: a case, a profile, a dialect.
         what: &'static str,
         /// Its name.
         name: String,
-        /// Names that there are.
+        /// What there is instead, in words.
         known: String,
     },
     /// A case or a profile is wrong.
@@ -73,7 +76,7 @@ impl Suite {
     pub fn cases(&self, dialect: &str) -> Result<Vec<Scenario>, SuiteError> {
         let folder = dialect.split('@').next().unwrap_or_default();
         if !self.dialects().iter().any(|known| known == folder) {
-            return Err(unknown("dialect", dialect, &self.dialects()));
+            return Err(unknown("dialect", dialect, &self.dialects(), "`list` has all"));
         }
         let cases = self.names(&CASES, "cases", Some(folder)).into_iter();
         let cases: Vec<Scenario> = cases
@@ -94,7 +97,8 @@ impl Suite {
         let folder = dialect.split('@').next().unwrap_or_default();
         let names = self.names(&CASES, "cases", Some(folder));
         if !names.iter().any(|known| known == name) {
-            return Err(unknown("case", name, &names));
+            let all = format!("`list --dialect {folder}` has all {}", names.len());
+            return Err(unknown("case", name, &names, &all));
         }
         self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario")
     }
@@ -104,19 +108,27 @@ impl Suite {
         self.names(&PROFILES, "profiles", None)
     }
 
-    /// A profile: a file, or the name of one of the suite's.
+    /// A profile: a file, or the name of one of the suite's. A program with a relative path is looked for beside
+    /// the file, and `${PROFILE}` is the file's folder.
     ///
     /// # Errors
     /// Where there is no such profile, or it is wrong.
     pub fn profile(&self, name: &str) -> Result<Profile, SuiteError> {
         if name.ends_with(".json") {
-            return Ok(file::load(Path::new(name), "profile")?);
+            let path = Path::new(name);
+            return Ok(beside::resolve(file::load(path, "profile")?, path)?);
         }
         let names = self.profiles();
         if !names.iter().any(|known| known == name) {
-            return Err(unknown("profile", name, &names));
+            return Err(unknown("profile", name, &names, "`list --profiles` has all"));
         }
-        self.parse(&PROFILES, "profiles", &format!("{name}.json"), "profile")
+        let profile = self.parse(&PROFILES, "profiles", &format!("{name}.json"), "profile")?;
+        match &self.folder {
+            None => Ok(profile),
+            Some(folder) => {
+                Ok(beside::resolve(profile, &folder.join("profiles").join(format!("{name}.json")))?)
+            }
+        }
     }
 
     /// Expected failures by the name of their file; none where there is no such file.
@@ -205,8 +217,8 @@ impl Suite {
     }
 }
 
-fn unknown(what: &'static str, name: &str, known: &[String]) -> SuiteError {
-    SuiteError::Unknown { what, name: name.to_owned(), known: known.join(", ") }
+fn unknown(what: &'static str, name: &str, known: &[String], all: &str) -> SuiteError {
+    SuiteError::Unknown { what, name: name.to_owned(), known: instead(name, known, all) }
 }
 
 fn stem(path: &Path) -> String {

@@ -31,7 +31,7 @@ fn errors_are_one_line_and_name_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script.json");
     std::fs::write(&script, r#"{"responses": [{"txt": "x"}]}"#).unwrap();
-    let table: [(&[&str], &str); 9] = [
+    let table: [(&[&str], &str); 11] = [
         (&["play", "bash-basic"], "the following required arguments were not provided: --profile <PROFILE>"),
         (&["plya"], "unrecognized subcommand 'plya'"),
         (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
@@ -39,9 +39,14 @@ fn errors_are_one_line_and_name_what_there_is() {
             &["list", "--dialect", "nope"],
             "there is no dialect `nope`; there are: omp, opal, operator, pi, pisces",
         ),
+        (&["play", "zzz", "--profile", "pi"], "there is no case `zzz`; `list --dialect pi` has all 114"),
         (
-            &["play", "nope", "--profile", "pi"],
-            "there is no case `nope`; there are: abort-before-first-byte,",
+            &["play", "bash-basi", "--profile", "pi"],
+            "there is no case `bash-basi`; did you mean `bash-basic`",
+        ),
+        (
+            &["run", "--dialect", "pi", "--only", "bahs-basic"],
+            "no case fits `bahs-basic`; did you mean `bash-basic`",
         ),
         (&["play", "bash-basic", "--profile", "nope"], "there is no profile `nope`; there are: agentese-"),
         (&["play", "/nope.json", "--profile", "pi"], "cannot read /nope.json: No such file or directory"),
@@ -58,6 +63,22 @@ fn errors_are_one_line_and_name_what_there_is() {
         assert!(said.starts_with("error: ") && said.contains(wanted), "{arguments:?}: {said}");
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
         assert!(said.matches("os error").count() <= 1, "{said}");
+        assert!(said.len() < 400, "{said}");
+    }
+}
+
+/// What is not there is said once, and in words.
+#[test]
+fn a_program_that_is_not_there_is_said_once() {
+    for arguments in [
+        &["detect", "--", "agentese-no-such-program"][..],
+        &["detect", "--profile", "pi", "--", "agentese-no-such-program"],
+        &["play", "bash-basic", "--profile", "pi", "--", "agentese-no-such-program"],
+    ] {
+        let said = String::from_utf8(run(arguments).stderr).unwrap();
+        let wanted =
+            "error: the agent does not start: cannot start agentese-no-such-program: program not found\n";
+        assert_eq!(said, wanted, "{arguments:?}");
     }
 }
 
@@ -133,4 +154,30 @@ fn detect_asks_a_program() {
     let output = run(&["detect", "--timeout", "200", "--", "sh", "-c", "echo why not >&2; exit 1"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "error: the agent said nothing within 200 ms (exited with code 1: why not)\n");
+}
+
+/// What says something and is no agent is said to be none, with the exit code of what is not known.
+#[test]
+fn detect_knows_what_is_no_agent() {
+    let echo = "not an agent: it sends back what it is sent";
+    let of = |arguments: &[&str], script: &str| {
+        let mut all = vec!["detect"];
+        all.extend(arguments);
+        all.extend(["--", "sh", "-c", script]);
+        let output = run(&all);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{script}: {said}");
+        stdout(&output)
+    };
+    assert_eq!(of(&[], "cat"), format!("{echo}\n"));
+    let json: serde_json::Value = serde_json::from_str(&of(&["--json"], "cat")).unwrap();
+    assert_eq!(json, serde_json::json!({"sure": false, "reason": echo, "guesses": []}));
+    let noise = of(&[], "while read -r line; do echo what; done");
+    assert_eq!(noise, "not an agent: nothing that it says is a JSON object; it begins with `what`\n");
+    // A server of another protocol in the same frames.
+    let other = of(
+        &[],
+        r#"while read -r line; do echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}'; done"#,
+    );
+    assert!(other.starts_with("nothing that it says belongs to a known dialect; "), "{other}");
 }

@@ -138,6 +138,9 @@ pub struct Dialect {
     pub errors: &'static [ErrorText],
     /// How a run ends.
     pub run_end: RunEnd,
+    /// What a stranger may ask first to see who is there: a command without parameters that is answered at
+    /// any time and changes nothing.
+    pub first_question: &'static str,
     /// Its own rows; one with the name of a parent's row replaces it.
     pub rows: &'static [&'static [Row]],
     /// The settings its document names.

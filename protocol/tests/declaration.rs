@@ -115,3 +115,15 @@ fn docs_are_sentences() {
         }
     }
 }
+
+/// A stranger's first question asks and does nothing else.
+#[test]
+fn the_first_question_is_harmless() {
+    for index in Index::all() {
+        let question = index.dialect.first_question;
+        let command = index.commands.iter().find(|command| command.wire == question);
+        let command = command.unwrap_or_else(|| panic!("{} has no command {question}", index.dialect.name));
+        assert!(command.params.is_none() && command.result.is_some(), "{question}");
+        assert_eq!(command.run, RunRole::None, "{question}");
+    }
+}

@@ -11,7 +11,7 @@ use agentese_conformance::defects::live::{self, Agent, LiveError};
 use agentese_conformance::defects::trial::Base;
 use agentese_conformance::defects::{mutators, neutrals};
 use agentese_conformance::player::{find_program, not_applicable};
-use agentese_conformance::run::{default_jobs, profile_for};
+use agentese_conformance::run::{default_jobs, profile_for, select};
 use anyhow::{Context as _, bail};
 use clap::Args;
 
@@ -30,8 +30,8 @@ pub(super) struct Defects {
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// Only these cases.
-    #[arg(long, value_name = "NAME", num_args = 1..)]
+    /// Only these cases, as in `run`.
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
     /// Only these mutators and neutral changes.
     #[arg(long, value_name = "NAME", num_args = 1..)]
@@ -130,12 +130,7 @@ impl Defects {
     }
 
     fn cases(&self, suite: &Suite) -> anyhow::Result<Vec<Scenario>> {
-        let mut cases = suite.cases(&self.dialect)?;
-        if let Some(unknown) = self.only.iter().find(|only| !cases.iter().any(|case| case.name == **only)) {
-            bail!("there is no case `{unknown}`");
-        }
-        cases.retain(|case| self.only.is_empty() || self.only.contains(&case.name));
-        Ok(cases)
+        Ok(select(&self.only, suite.cases(&self.dialect)?)?)
     }
 
     async fn played(&self, suite: &Suite, agent: &Agent) -> anyhow::Result<Vec<Base>> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentese_conformance::detect::{Guess, detect, detect_case, detect_live};
+use agentese_conformance::detect::{DetectError, Guess, Stranger, detect, detect_case, detect_live};
 use agentese_conformance::player::{PlayOptions, play};
 use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
@@ -16,7 +16,7 @@ const SURE: f64 = 0.8;
 
 /// Tells dialect and revision of an agent, from a transcript or by asking it, with the reasons.
 ///
-/// Exit code 1: it is none of the known dialects, or it cannot be told which.
+/// Exit code 1: it is no agent, it speaks none of the known dialects, or it cannot be told which.
 #[derive(Debug, Args)]
 pub(super) struct Detect {
     /// A transcript.
@@ -39,7 +39,7 @@ pub(super) struct Detect {
 
 impl Detect {
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
-        let guesses = match (&self.transcript, &self.profile) {
+        let found = match (&self.transcript, &self.profile) {
             (Some(path), _) => detect(&Transcript::load(path)?),
             (None, Some(profile)) => {
                 let profile = suite.profile(profile)?;
@@ -56,14 +56,25 @@ impl Detect {
                 let directory = tempfile::tempdir()?;
                 let program = absolute(program)?;
                 let limit = Duration::from_millis(self.timeout);
-                detect_live(&program, arguments, directory.path(), limit).await?
+                match detect_live(&program, arguments, directory.path(), limit).await {
+                    Err(DetectError::Stranger(stranger)) => Err(stranger),
+                    found => Ok(found?),
+                }
             }
         };
-        let Some(best) = guesses.first() else {
-            anyhow::bail!("the agent says nothing");
+        let guesses = match found {
+            Ok(guesses) => guesses,
+            Err(Stranger::Silent) => anyhow::bail!("the agent says nothing"),
+            Err(stranger) => {
+                let line = json!({"sure": false, "reason": stranger.to_string(), "guesses": []});
+                super::print(&if self.json { format!("{line}\n") } else { format!("{stranger}\n") })?;
+                return Ok(ExitCode::FAILURE);
+            }
         };
-        let is_sure =
-            best.confidence >= SURE && best.reasons.iter().map(|reason| reason.weight).sum::<f64>() > 0.0;
+        let is_sure = guesses.first().is_some_and(|best| {
+            let sum: f64 = best.reasons.iter().map(|reason| reason.weight).sum();
+            best.confidence >= SURE && best.is_shown && sum > 0.0
+        });
         super::print(&if self.json { as_json(&guesses, is_sure) } else { as_text(&guesses, is_sure) })?;
         Ok(if is_sure { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -88,7 +99,9 @@ fn as_json(guesses: &[Guess], is_sure: bool) -> String {
 
 fn as_text(guesses: &[Guess], is_sure: bool) -> String {
     let mut out = String::new();
-    if !is_sure {
+    if !guesses.iter().any(|guess| guess.is_shown) {
+        out.push_str("nothing that it says belongs to a known dialect; the likeliest first\n");
+    } else if !is_sure {
         out.push_str("it cannot be told for sure; the likeliest first\n");
     }
     // Where it is sure, the others are of no interest.

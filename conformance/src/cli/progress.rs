@@ -54,7 +54,7 @@ impl Teller {
         let word = match verdict {
             Verdict::Pass => "pass",
             Verdict::Lenient => "lenient",
-            Verdict::Fail => "fails",
+            Verdict::Fail => "fail",
             Verdict::Inconclusive => "inconclusive",
             Verdict::NotApplicable => "not applicable",
         };

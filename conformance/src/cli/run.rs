@@ -10,7 +10,7 @@ use agentese::types::{CheckLevel, Profile};
 use agentese_conformance::Suite;
 use agentese_conformance::report::{Facts, Report, html::html, junit::junit, text::text};
 use agentese_conformance::run::{
-    Expected, Probe, Ran, RunOptions, Selection, default_jobs, none_played, probe, profile_for, run,
+    Expected, Probe, Ran, RunOptions, default_jobs, none_played, probe, profile_for, run, select,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -44,8 +44,8 @@ pub(super) struct Run {
     #[arg(long)]
     client: bool,
     /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.
-    /// May be given several times.
-    #[arg(long, value_name = "PATTERN")]
+    /// Several may follow, and it may be given several times.
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
     /// The least level of checks that count: `must` (the dialect's document says so), `should` (the agent
     /// that it comes from does so), or `info`, which shows what is worth knowing and never fails.
@@ -97,7 +97,7 @@ impl Run {
         let profile = self.find_profile(suite)?;
         let all = suite.cases(&profile.dialect)?;
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
-        let cases = Selection::new(&self.only)?.of(all)?;
+        let cases = select(&self.only, all)?;
         let expected = self.find_expected(&profile, suite)?;
         let stop = interrupted()?;
         let options = self.options(&stop);

@@ -18,6 +18,7 @@ mod plan;
 mod probes;
 mod relay;
 mod settle;
+mod shown;
 mod spoken;
 mod stage;
 mod told;
@@ -81,7 +82,10 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
     };
     let mut judged = ClientJudged { judged, library: None };
     let outcome = play(case, golden, client, &recorder, &mut judged).await;
-    judged.judged.recording = Some(Recording { header: golden.header.clone(), records: recorder.records() });
+    let records = recorder.records();
+    // What the case covers is about agents.
+    judged.judged.case.covers = Some(shown::shown(&case.dialect, &records));
+    judged.judged.recording = Some(Recording { header: golden.header.clone(), records });
     judged.judged.set_aside = match outcome {
         Ok(()) | Err(Stop::Judged) => None,
         Err(Stop::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),

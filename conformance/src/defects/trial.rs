@@ -72,7 +72,8 @@ impl Base {
         profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
         let records = golden.records.iter().map(written).collect();
         let recording = Recording { header: golden.header, records };
-        let played = Played { recording, requests: Vec::new(), broke_off: None, directory: None };
+        let played =
+            Played { recording, requests: Vec::new(), broke_off: None, unsent: false, directory: None };
         Self::played(suite, case, &profile, played)
     }
 

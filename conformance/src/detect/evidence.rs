@@ -1,18 +1,18 @@
 //! What a session says for and against one dialect.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use agentese::dynamic::SPECS;
-use agentese::frame::{FrameError, ServerFrame};
 use agentese::framing::FrameText;
 use agentese::schema::{Side, schema};
-use agentese::spec::{Dialect, Framing, HandlerFailure, ResponseOrder, Spec};
-use agentese::wire::Eventful as _;
-use agentese::{omp, opal, operator, pi, pisces};
+use agentese::spec::{Framing, HandlerFailure, ResponseOrder, Spec};
 use serde_json::Value;
 
 use super::Reason;
+use crate::decode::{Asked, Line, decode, name, note};
+use crate::matching::Rules;
+use crate::matching::tables::Form;
 
 /// How an observation weighs.
 const FRAMING: f64 = 20.0;
@@ -22,23 +22,52 @@ const FITTING: f64 = 1.5;
 const FAMILIAR: f64 = 0.3;
 const EDGE: f64 = 1.0;
 
-/// Frames that real agents send although no document has them, and the dialects whose agents do.
-const UNDOCUMENTED: &[(&str, &[&str])] = &[("ready", &["omp", "pisces"])];
+/// Events that real agents send although no document has them, and the dialects whose agents do: what a dialect
+/// allows to be left out and does not declare.
+static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    for spec in SPECS {
+        let allowed = Rules::of(spec.name).into_iter().flat_map(Rules::allowances);
+        let events = allowed.filter_map(|row| match row.form {
+            Form::Events(names) => Some(names),
+            _ => None,
+        });
+        for name in events.flatten().copied().filter(|name| spec.event(name).is_none()) {
+            found.entry(name).or_default().push(spec.name);
+        }
+    }
+    found
+});
 
 /// What is gathered for one dialect. The same observation counts once.
 pub(super) struct Evidence {
     spec: &'static Spec,
     /// By what is said: a frame that does not fit says so once, however often it comes.
     reasons: BTreeMap<String, Reason>,
-    /// Commands that were sent, by the text of their ids.
-    commands: BTreeMap<String, String>,
+    /// Commands that were sent.
+    asked: Asked,
     /// Commands that were sent and that are none of the dialect's.
     unknown: BTreeSet<String>,
+    /// What was sent.
+    sent: Vec<Value>,
+    /// Whether something came that belongs to the dialect.
+    is_shown: bool,
 }
 
 impl Evidence {
     pub(super) fn new(spec: &'static Spec) -> Self {
-        Self { spec, reasons: BTreeMap::new(), commands: BTreeMap::new(), unknown: BTreeSet::new() }
+        Self {
+            spec,
+            reasons: BTreeMap::new(),
+            asked: Asked::new(),
+            unknown: BTreeSet::new(),
+            sent: Vec::new(),
+            is_shown: false,
+        }
+    }
+
+    pub(super) fn is_shown(&self) -> bool {
+        self.is_shown
     }
 
     pub(super) fn reasons(self) -> Vec<Reason> {
@@ -56,20 +85,19 @@ impl Evidence {
     }
 
     pub(super) fn sent(&mut self, line: &FrameText) {
+        note(line, &mut self.asked);
         let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
-        let name = frame["method"].as_str().or_else(|| frame["type"].as_str()).unwrap_or_default().to_owned();
-        if let Some(id) = frame.get("id") {
-            self.commands.insert(id.to_string(), name.clone());
-        }
-        if self.spec.command(&name).is_none() {
-            self.unknown.insert(name);
-        }
+        self.unknown.extend(name(line).filter(|name| self.spec.command(name).is_none()));
+        self.sent.push(frame);
     }
 
     pub(super) fn received(&mut self, line: &FrameText) {
         let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
         if !frame.is_object() {
             return;
+        }
+        if self.sent.contains(&frame) {
+            return self.note(-EDGE, "what is sent comes back".to_owned());
         }
         let is_json_rpc = frame["jsonrpc"] == "2.0";
         let wants_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
@@ -93,7 +121,7 @@ impl Evidence {
         if kind == "response" {
             self.response(&frame);
         }
-        self.decode(line, kind);
+        self.decode(line, &frame, kind);
     }
 
     /// What the answer to a command says.
@@ -128,6 +156,7 @@ impl Evidence {
         }
         let is_unknown = text == edges.unknown_command_text.replace("{command}", command);
         if is_unknown && self.unknown.contains(command) {
+            self.is_shown = true;
             self.note(FAMILIAR, format!("an unknown command is answered `{text}`"));
             let echoes = frame.get("id").is_some();
             // Real agents drop the id although their document says that it comes back; none does the reverse.
@@ -148,66 +177,50 @@ impl Evidence {
     }
 
     /// Whether a frame is as the dialect has it.
-    fn decode(&mut self, line: &FrameText, kind: &str) {
-        let of = |id: &Value| self.commands.get(&id.to_string()).cloned();
-        let decoded = match self.spec.name {
-            "pi" => typed(ServerFrame::<pi::Pi>::decode(line, of)),
-            "omp" => typed(ServerFrame::<omp::Omp>::decode(line, of)),
-            "pisces" => typed(ServerFrame::<pisces::Pisces>::decode(line, of)),
-            "operator" => typed(ServerFrame::<operator::Operator>::decode(line, of)),
-            "opal" => typed(ServerFrame::<opal::Opal>::decode(line, of)),
-            _ => return,
-        };
-        let frame: Value = serde_json::from_str(line.as_str()).unwrap_or_default();
-        let command = frame["command"].as_str().filter(|_| kind == "response");
+    fn decode(&mut self, line: &FrameText, frame: &Value, kind: &str) {
+        let Some((_, decode)) = decode(&self.spec.id()) else { return };
+        let is_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
         let kind = match self.spec.framing {
             Framing::Enveloped => frame["event"]["type"].as_str().unwrap_or(kind),
             Framing::JsonRpc { .. } => frame["params"]["type"].as_str().unwrap_or(kind),
             Framing::Flat => kind,
         };
-        match (decoded, command) {
-            (Err(reason), Some(command)) => {
-                self.misfit(format!("the answer to `{command}`"), &reason);
+        let answered = match is_json_rpc {
+            true => frame.get("id").and_then(|id| self.asked.get(&id.to_string())).cloned(),
+            false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
+        };
+        match (decode(line, &self.asked), answered) {
+            (Err(error), Some(command)) => {
+                self.misfit(format!("the answer to `{command}`"), &error.reason);
             }
-            (Err(reason), None) => self.misfit(format!("a frame `{kind}`"), &reason),
-            (Ok(Decoded::Unknown), _) if undocumented(kind).is_some() => {
-                let dialects = undocumented(kind).unwrap_or_default();
-                let weight = if dialects.contains(&self.spec.name) { MISFIT } else { -MISFIT };
-                let names = dialects.join(" and ");
-                self.note(weight, format!("agents of {names} send `{kind}`, which no document has"));
+            (Err(error), None) => self.misfit(format!("a frame `{kind}`"), &error.reason),
+            (Ok(Line::Event { name, known: false }), _) => match UNDOCUMENTED.get(name.as_str()) {
+                Some(dialects) => {
+                    let is_own = dialects.contains(&self.spec.name);
+                    self.is_shown |= is_own;
+                    let names = dialects.join(" and ");
+                    let weight = if is_own { MISFIT } else { -MISFIT };
+                    self.note(weight, format!("agents of {names} send `{name}`, which no document has"));
+                }
+                None => self.note(-FOREIGN, format!("there is no event `{name}`")),
+            },
+            (Ok(Line::Event { name, known: true }), _) => {
+                self.is_shown = true;
+                self.note(FAMILIAR, format!("the event `{name}` is declared"));
             }
-            (Ok(Decoded::Unknown), _) => self.note(-FOREIGN, format!("there is no event `{kind}`")),
-            (Ok(Decoded::Event), _) => self.note(FAMILIAR, format!("the event `{kind}` is declared")),
-            (Ok(Decoded::Answer), Some(command)) if frame["success"] == true => {
+            (Ok(Line::Success { command }), _) => {
+                self.is_shown = true;
+                let data = &frame[if is_json_rpc { "result" } else { "data" }];
                 // Where much has to be there, more is said by its being there.
-                let says_much = frame["data"].as_object().is_some_and(|data| data.len() > 5);
+                let says_much = data.as_object().is_some_and(|data| data.len() > 5);
                 let weight = if says_much { FITTING } else { FAMILIAR };
                 self.note(weight, format!("the answer to `{command}` fits"));
-                for name in undeclared(self.spec, command, &frame["data"]) {
+                for name in undeclared(self.spec, &command, data) {
                     self.note(-FOREIGN, format!("the answer to `{command}` has a member `{name}`"));
                 }
             }
-            _ => {}
+            (Ok(Line::Failure | Line::Dialog { .. }), _) => {}
         }
-    }
-}
-
-fn undocumented(kind: &str) -> Option<&'static [&'static str]> {
-    UNDOCUMENTED.iter().find(|(known, _)| *known == kind).map(|(_, dialects)| *dialects)
-}
-
-enum Decoded {
-    Answer,
-    Event,
-    Unknown,
-}
-
-fn typed<D: Dialect>(frame: Result<ServerFrame<D>, FrameError>) -> Result<Decoded, String> {
-    match frame {
-        Err(error) => Err(error.reason),
-        Ok(ServerFrame::Event(event)) if event.is_known() => Ok(Decoded::Event),
-        Ok(ServerFrame::Event(_)) => Ok(Decoded::Unknown),
-        Ok(_) => Ok(Decoded::Answer),
     }
 }
 

@@ -3,24 +3,42 @@
 use std::path::Path;
 use std::time::Duration;
 
+use agentese::dynamic::SPECS;
 use agentese::framing::FrameText;
+use agentese::spec::Framing;
 use agentese::transport::{ChildOptions, SpawnError, Transport};
 use agentese::types::{
     Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioStep, TranscriptRecord, WaitStep,
 };
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
-use super::{Guess, weigh};
+use super::{Guess, Stranger, weigh};
+use crate::generated::DIALECTS;
 use crate::player::read_lines;
 use crate::recording::Recorder;
 
-/// What is asked: the state in the flat dialects and in JSON-RPC, and something that nobody knows. A
+/// A command that no dialect has.
+const NOBODY_KNOWS: &str = "agentese_detect";
+
+/// What is asked: in the frames of each dialect what a stranger may ask first, and something that nobody knows. A
 /// dialect that does not know a line answers it with a failure of its own kind.
-const QUESTIONS: [&str; 3] = [
-    r#"{"id":"detect-1","type":"get_state"}"#,
-    r#"{"jsonrpc":"2.0","id":2,"method":"opal/version","params":{}}"#,
-    r#"{"id":"detect-3","type":"agentese_detect"}"#,
-];
+fn questions() -> Vec<String> {
+    let mut asked: Vec<(bool, &str)> = Vec::new();
+    for spec in SPECS {
+        let Some(tables) = DIALECTS.iter().find(|tables| tables.name == spec.name) else { continue };
+        let question = (matches!(spec.framing, Framing::JsonRpc { .. }), tables.first_question);
+        if !asked.contains(&question) {
+            asked.push(question);
+        }
+    }
+    asked.push((false, NOBODY_KNOWS));
+    let frames = asked.into_iter().zip(1..).map(|((is_json_rpc, command), number)| match is_json_rpc {
+        true => json!({"jsonrpc": "2.0", "id": number, "method": command, "params": {}}),
+        false => json!({"id": format!("detect-{number}"), "type": command}),
+    });
+    frames.map(|frame| frame.to_string()).collect()
+}
 
 /// How long an answer that is to come may take, once the first one is there.
 const REST: Duration = Duration::from_millis(300);
@@ -40,17 +58,19 @@ pub enum DetectError {
         /// How it ended.
         exit: String,
     },
+    /// It says something, and is no agent.
+    #[error(transparent)]
+    Stranger(#[from] Stranger),
 }
 
 /// The questions as a case, for an agent that needs a profile to start: one that ends without a model,
 /// say. To be played, and what comes of it to be given to [`super::detect`].
 pub fn detect_case(dialect: &str) -> Scenario {
-    let raw = |question: &str| ScenarioStep::from(RawStep::new(question));
     let mut quiet = QuietStep::new(u64::try_from(REST.as_millis()).unwrap_or_default());
     let mut answer = WaitStep::new(serde_json::json!({}));
     answer.optional = Some(true);
     quiet.skip = Some(true);
-    let steps = QUESTIONS.iter().map(|question| raw(question));
+    let steps = questions().into_iter().map(|question| ScenarioStep::from(RawStep::new(question)));
     let steps = steps.chain([answer.into(), quiet.into()]).collect();
     let mut case = Scenario::new(1, "detect", dialect, "which dialect the agent speaks", steps);
     case.model = Some(ModelScript::new(Vec::new()));
@@ -73,7 +93,7 @@ pub async fn detect_live(
     let recorder = std::sync::Arc::new(Recorder::default());
     let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
     let mut changes = recorder.changes();
-    for question in QUESTIONS {
+    for question in questions() {
         let line = format!("{question}\n");
         recorder.sent(&line);
         // A program that has ended already said what it had to say.
@@ -108,9 +128,29 @@ pub async fn detect_live(
             _ => None,
         })
         .collect();
-    let guesses = weigh(&lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect::<Vec<_>>());
-    if guesses.is_empty() {
-        return Err(DetectError::Silent { limit, exit });
+    match weigh(&lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect::<Vec<_>>()) {
+        Err(Stranger::Silent) => Err(DetectError::Silent { limit, exit }),
+        weighed => Ok(weighed?),
     }
-    Ok(guesses)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::framing::FrameText;
+
+    use super::*;
+    use crate::decode::name;
+
+    #[test]
+    fn each_framing_is_asked_what_it_knows_and_what_nobody_knows() {
+        let asked = questions();
+        let names: Vec<String> =
+            asked.iter().filter_map(|line| name(&FrameText::from(line.as_str()))).collect();
+        assert_eq!(names.len(), asked.len());
+        for spec in SPECS {
+            assert!(names.iter().any(|name| spec.command(name).is_some()), "{} is not asked", spec.name);
+            assert!(spec.command(NOBODY_KNOWS).is_none());
+        }
+        assert_eq!(asked.len(), 3, "{asked:?}");
+    }
 }

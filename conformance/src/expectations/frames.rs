@@ -7,6 +7,7 @@ use super::lines::{Line, Lines, shown};
 use crate::path;
 use crate::pattern::{Pattern, PatternError};
 use crate::verdict::{Mismatch, Outcome};
+use crate::words::counted;
 
 /// The frames are the expected ones, in order, and no others.
 pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
@@ -19,7 +20,9 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
         (None, None) => return Ok(Outcome::Held),
         (Some(_), Some(_)) => format!("frame {} of {} is another one", fitting + 1, patterns.len()),
         (Some(_), None) => format!("{} of {} frames came", found.len(), patterns.len()),
-        (None, Some(_)) => format!("{} frames came, not {}", found.len(), patterns.len()),
+        (None, Some(_)) => {
+            format!("{} came, not {}", counted(found.len(), "frame", "frames"), patterns.len())
+        }
     };
     let path = match (pattern, line) {
         (Some(pattern), Some(line)) => difference(pattern, &line.frame),

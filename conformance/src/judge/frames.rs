@@ -1,16 +1,14 @@
 //! Every line of JSON is a frame that the dialect declares.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use agentese::framing::FrameText;
-use agentese::spec::{Dialect, Spec};
+use agentese::spec::Spec;
 use agentese::types::CheckLevel;
-use agentese::wire::Eventful as _;
-use agentese::{frame::ServerFrame, omp, opal, operator, pi, pisces};
-use serde_json::Value;
 
 use super::wrong_line;
 use crate::Transcript;
+use crate::decode::{Asked, Decode, Line, decode, note};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
@@ -22,31 +20,19 @@ enum Fault {
     Unknown(String),
 }
 
-/// Looks at a line. The map has the commands that answers belong to, by their ids.
-type Check = fn(&FrameText, &HashMap<String, String>) -> Option<Fault>;
-
-/// The dialects with their types.
-const DIALECTS: [(&Spec, Check); 5] = [
-    (pi::Pi::SPEC, fault::<pi::Pi>),
-    (omp::Omp::SPEC, fault::<omp::Omp>),
-    (pisces::Pisces::SPEC, fault::<pisces::Pisces>),
-    (operator::Operator::SPEC, fault::<operator::Operator>),
-    (opal::Opal::SPEC, fault::<opal::Opal>),
-];
-
 /// The first frame that the dialect does not declare fails the check; how many there are is said. What
 /// the golden transcript has may come although the document does not name it.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
-    let outcome = match DIALECTS.iter().find(|(spec, _)| spec.id() == dialect) {
+    let outcome = match decode(dialect) {
         None => Outcome::Unclear(format!("the dialect {dialect} is not known")),
-        Some((spec, check)) => outcome(spec, *check, golden, observed),
+        Some((spec, decode)) => outcome(spec, decode, golden, observed),
     };
     Finding { check: "frames".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-fn outcome(spec: &Spec, check: Check, golden: Option<&Transcript>, observed: &Transcript) -> Outcome {
+fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &Transcript) -> Outcome {
     let known: BTreeSet<String> = golden
-        .map(|golden| faults(check, golden))
+        .map(|golden| faults(decode, golden))
         .unwrap_or_default()
         .into_iter()
         .filter_map(|(_, fault)| match fault {
@@ -59,7 +45,7 @@ fn outcome(spec: &Spec, check: Check, golden: Option<&Transcript>, observed: &Tr
         Fault::Unknown(name) if known.contains(&name) => None,
         Fault::Unknown(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
     };
-    let faults: Vec<(usize, String)> = faults(check, observed).into_iter().filter_map(told).collect();
+    let faults: Vec<(usize, String)> = faults(decode, observed).into_iter().filter_map(told).collect();
     let more = match faults.len() {
         0 | 1 => String::new(),
         count => format!(" ({count} such frames)"),
@@ -71,14 +57,14 @@ fn outcome(spec: &Spec, check: Check, golden: Option<&Transcript>, observed: &Tr
 }
 
 /// What is wrong in a transcript, with the places of the lines.
-fn faults(check: Check, transcript: &Transcript) -> Vec<(usize, Fault)> {
-    let mut asked = HashMap::new();
+fn faults(decode: Decode, transcript: &Transcript) -> Vec<(usize, Fault)> {
+    let mut asked = Asked::new();
     let mut faults = Vec::new();
     for (at, record) in transcript.records.iter().enumerate() {
         match record {
-            Record::Sent(line) => note_request(line, &mut asked),
+            Record::Sent(line) => note(line, &mut asked),
             Record::Received(line) if is_json(line) => {
-                faults.extend(check(line, &asked).map(|fault| (at, fault)));
+                faults.extend(fault(decode, line, &asked).map(|fault| (at, fault)));
             }
             Record::Received(_) | Record::Control(_) => {}
         }
@@ -86,27 +72,16 @@ fn faults(check: Check, transcript: &Transcript) -> Vec<(usize, Fault)> {
     faults
 }
 
-/// Remembers which command an id belongs to, for dialects whose answers do not name it.
-fn note_request(line: &FrameText, asked: &mut HashMap<String, String>) {
-    let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
-    if let (Some(id), Some(method)) = (frame.get("id"), frame["method"].as_str()) {
-        asked.insert(id.to_string(), method.to_owned());
-    }
-}
-
 /// Whether a line is JSON. What is none is not a wrong frame, but noise.
 pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }
 
-fn fault<D: Dialect>(line: &FrameText, asked: &HashMap<String, String>) -> Option<Fault> {
-    match ServerFrame::<D>::decode(line, |id| asked.get(&id.to_string()).cloned()) {
+fn fault(decode: Decode, line: &FrameText, asked: &Asked) -> Option<Fault> {
+    match decode(line, asked) {
         Err(error) => Some(Fault::NoFrame(error.to_string())),
-        Ok(ServerFrame::Event(event)) if !event.is_known() => {
-            Some(Fault::Unknown(event.event_type().to_owned()))
-        }
-        Ok(ServerFrame::UnknownDialog(members)) => {
-            Some(Fault::Unknown(members.get("method").and_then(Value::as_str).unwrap_or_default().to_owned()))
+        Ok(Line::Event { name, known: false } | Line::Dialog { name, known: false }) => {
+            Some(Fault::Unknown(name))
         }
         Ok(_) => None,
     }

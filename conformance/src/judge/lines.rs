@@ -9,6 +9,7 @@ use crate::leaks::leaks as leaks_in;
 use crate::recording::{NOT_UTF8, Recording};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
+use crate::words::counted;
 
 /// Lines are UTF-8 and end with a line feed, the last one too, but for an agent that a signal ended.
 pub(super) fn lines(recording: &Recording) -> Finding {
@@ -28,7 +29,7 @@ pub(super) fn lines(recording: &Recording) -> Finding {
         }
     }
     let outcome = if invalid > 0 {
-        failed(format!("{invalid} of the agent's lines are not UTF-8"))
+        failed(counted(invalid, "line of the agent is not UTF-8", "lines of the agent are not UTF-8"))
     } else if unended && !by_signal {
         failed("the agent's last line has no line feed at its end")
     } else {

@@ -85,6 +85,8 @@ pub struct Played {
     pub requests: Vec<ModelRequest>,
     /// Why the scenario broke off, where it did: a wait that was in vain, say.
     pub broke_off: Option<String>,
+    /// Whether it broke off before the client had said everything: what it did not say, nobody can answer.
+    pub unsent: bool,
     /// The directory of the run, where it was kept.
     pub directory: Option<PathBuf>,
 }
@@ -140,6 +142,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         work: directory.work().to_owned(),
         patience: options.patience,
         cursor: 0,
+        at: 0,
     };
     let broke_off = tokio::select! {
         reason = stage.play(&steps) => reason,
@@ -149,6 +152,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
+    let unsent = broke_off.is_some() && steps::say_something(&steps[stage.at..]);
     stage.agent.finish(grace.mul_f64(options.patience)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
@@ -161,6 +165,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         recording: recording.map(|text| redactions.text(text)),
         requests,
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
+        unsent,
         directory: kept,
     })
 }

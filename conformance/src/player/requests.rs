@@ -4,6 +4,7 @@ use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 
 use crate::model::history_faults;
 use crate::pattern::Pattern;
+use crate::words::counted;
 
 /// A check of a case over the requests to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct RequestFinding {
     pub level: CheckLevel,
     /// Why it failed; none where it holds.
     pub failure: Option<String>,
+    /// Whether it failed because the model was not asked, or may have for that.
+    pub missing: bool,
 }
 
 /// Makes the checks of a case over what the model received. There are none for an agent that plays the
@@ -27,9 +30,10 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
     if let Some(wanted) = case.request_count {
         let count = requests.len() as u64;
         findings.push(RequestFinding {
-            says: format!("the model is asked {wanted} times"),
+            says: format!("the model is asked {}", times(wanted)),
             level: level(),
-            failure: (count != wanted).then(|| format!("it was asked {count} times")),
+            failure: (count != wanted).then(|| format!("it was asked {}", times(count))),
+            missing: count < wanted,
         });
     }
     if !requests.is_empty() {
@@ -40,6 +44,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             says: "every history is one that a provider takes".to_owned(),
             level: CheckLevel::Must,
             failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
+            missing: false,
         });
     }
     for check in case.requests.iter().flatten() {
@@ -59,9 +64,15 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             }
         };
         let level = check.level.unwrap_or_else(level);
-        findings.push(RequestFinding { says: check.says.clone(), level, failure });
+        // From the end, another one is looked at where some are missing.
+        let missing = failure.is_some() && (request.is_none() || check.request < 0);
+        findings.push(RequestFinding { says: check.says.clone(), level, failure, missing });
     }
     findings
+}
+
+fn times(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "time", "times")
 }
 
 #[cfg(test)]
@@ -90,13 +101,15 @@ mod tests {
         assert_eq!(
             failures,
             [
-                Some("it was asked 1 times"),
+                Some("it was asked 1 time"),
                 None,
                 None,
                 Some(r#"request -1 is not like {"system":{"$has":true}}"#),
                 Some("there is no request 5"),
             ]
         );
+        let missing: Vec<bool> = findings.iter().map(|finding| finding.missing).collect();
+        assert_eq!(missing, [true, false, false, true, true]);
         assert_eq!(findings[3].level, CheckLevel::Must);
     }
 }

@@ -92,12 +92,23 @@ pub(super) struct Stage {
     pub patience: f64,
     /// Where the next wait begins to look.
     pub cursor: usize,
+    /// The step that is being played.
+    pub at: usize,
+}
+
+/// Whether a step among these says something to the agent.
+pub(super) fn say_something(steps: &[Step]) -> bool {
+    let says = |step: &Step| {
+        matches!(step, Step::Bytes(..) | Step::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_)))
+    };
+    steps.iter().any(says)
 }
 
 impl Stage {
     /// Plays the steps in order. Why it broke off, where it did.
     pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
+            self.at = at;
             if let Err(reason) = self.step(step).await {
                 return Some(format!("step {at}: {reason}"));
             }

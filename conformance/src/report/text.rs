@@ -8,6 +8,7 @@ use agentese::types::{
 };
 
 use crate::judge::{counts, shows};
+use crate::words::counted;
 
 /// How much of a line is shown, in characters.
 const LINE: usize = 400;
@@ -55,7 +56,8 @@ fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
         out.push_str(&told(check));
     }
     if failed.len() > CHECKS {
-        let _ = writeln!(out, "    … and {} more checks that fail", failed.len() - CHECKS);
+        let more = counted(failed.len() - CHECKS, "more check that fails", "more checks that fail");
+        let _ = writeln!(out, "    … and {more}");
     }
     out.push('\n');
 }
@@ -157,8 +159,8 @@ fn summary(out: &mut String, report: &SuiteReport) {
     let seconds = report.ms as f64 / 1000.0;
     let _ = writeln!(
         out,
-        "{} cases of {} against {} in {seconds:.1} s: {}",
-        report.cases.len(),
+        "{} of {} against {} in {seconds:.1} s: {}",
+        counted(report.cases.len(), "case", "cases"),
         report.dialect,
         report.agent,
         told.join(", ")

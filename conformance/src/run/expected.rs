@@ -44,7 +44,8 @@ impl Expected {
             None => Err(SuiteError::Unknown {
                 what: "file of expected failures",
                 name: name.clone(),
-                known: "those in the folder `expected` of the suite".to_owned(),
+                known: "there are those in the folder `expected` of the suite, and files that end in .json"
+                    .to_owned(),
             }),
         }
     }

@@ -24,7 +24,7 @@ use crate::verdict::Verdict;
 pub use defaults::{default_jobs, profile_for};
 pub use expected::{Expected, apply};
 pub use probe::{Probe, probe};
-pub use select::{Selection, SelectionError};
+pub use select::{Selection, SelectionError, select};
 
 /// How cases are played.
 #[derive(Debug, Clone)]

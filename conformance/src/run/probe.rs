@@ -56,7 +56,10 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
         return Probe::No(format!("the agent does not speak: {end}"));
     }
     let slowness = (first(&played.recording.records) / USUAL).clamp(1.0, SLOWEST);
-    judge(&detect(&transcript), &profile.dialect, slowness)
+    match detect(&transcript) {
+        Ok(guesses) => judge(&guesses, &profile.dialect, slowness),
+        Err(stranger) => Probe::No(stranger.to_string()),
+    }
 }
 
 /// When the agent first said something, in milliseconds.

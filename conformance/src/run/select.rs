@@ -3,6 +3,8 @@
 use agentese::types::Scenario;
 use globset::{Glob, GlobMatcher};
 
+use crate::words::{either, nearest};
+
 /// Patterns of names, and of what cases cover.
 #[derive(Debug, Clone, Default)]
 pub struct Selection(Vec<Pattern>);
@@ -28,8 +30,21 @@ pub enum SelectionError {
         reason: String,
     },
     /// A pattern fits nothing.
-    #[error("no case fits `{0}`; `list --covers` shows names and what is covered")]
-    Nothing(String),
+    #[error("no case fits `{pattern}`; {instead}`list --covers` shows names and what is covered")]
+    Nothing {
+        /// The pattern.
+        pattern: String,
+        /// Names that are like it, as a question; empty where none is.
+        instead: String,
+    },
+}
+
+/// The cases that patterns choose, as [`Selection`] reads them: what `--only` means wherever there is one.
+///
+/// # Errors
+/// Where a pattern is none, or fits no case.
+pub fn select(patterns: &[String], cases: Vec<Scenario>) -> Result<Vec<Scenario>, SelectionError> {
+    Selection::new(patterns)?.of(cases)
 }
 
 impl Selection {
@@ -63,7 +78,7 @@ impl Selection {
         let chosen: Vec<Vec<bool>> = self.0.iter().map(|pattern| pattern.of(&cases)).collect();
         for (pattern, chosen) in self.0.iter().zip(&chosen) {
             if !chosen.contains(&true) {
-                return Err(SelectionError::Nothing(pattern.text().to_owned()));
+                return Err(nothing(pattern.text(), &cases));
             }
         }
         let is_chosen = |at: usize| chosen.iter().any(|chosen| chosen[at]);
@@ -98,6 +113,12 @@ impl Pattern {
     }
 }
 
+fn nothing(pattern: &str, cases: &[Scenario]) -> SelectionError {
+    let near = nearest(pattern, cases.iter().flat_map(texts));
+    let instead = if near.is_empty() { String::new() } else { format!("did you mean {}? ", either(&near)) };
+    SelectionError::Nothing { pattern: pattern.to_owned(), instead }
+}
+
 fn texts(case: &Scenario) -> impl Iterator<Item = &str> {
     std::iter::once(case.name.as_str()).chain(case.covers.iter().flatten().map(String::as_str))
 }
@@ -119,8 +140,7 @@ mod tests {
             case("fork", &["command fork", "edge a/b"]),
         ];
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        let selection = Selection::new(&patterns).map_err(|error| error.to_string())?;
-        let cases = selection.of(cases).map_err(|error| error.to_string())?;
+        let cases = super::select(&patterns, cases).map_err(|error| error.to_string())?;
         Ok(cases.into_iter().map(|case| case.name).collect())
     }
 
@@ -145,6 +165,8 @@ mod tests {
     fn what_selects_nothing_is_an_error() {
         let nothing = "no case fits `nope`; `list --covers` shows names and what is covered";
         assert_eq!(select(&["fork", "nope"]).unwrap_err(), nothing);
+        let near = "no case fits `bahs-abort`; did you mean `bash-abort`? `list --covers` shows names and what is covered";
+        assert_eq!(select(&["bahs-abort"]).unwrap_err().replace(" or `command abort_bash`", ""), near);
         assert!(select(&["[a"]).unwrap_err().starts_with("`[a` is no pattern: "));
     }
 }

@@ -18,6 +18,13 @@ async fn passes(dialect: &str, made: usize, least: usize) {
     assert!(wrong.is_empty(), "{dialect}:\n{}", wrong.join("\n"));
     let passed = judged.iter().filter(|judged| verdict(judged) == Verdict::Pass).count();
     assert!(passed >= least, "{dialect}: only {passed} cases were played");
+    // What a report counts is what the client was shown: no case is about the edges of agents here.
+    for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::Pass) {
+        let shown = judged.case.covers.clone().unwrap_or_default();
+        assert!(!shown.iter().any(|what| what.starts_with("edge ")), "{dialect}/{}", judged.case.name);
+        let sent = judged.recording.iter().flat_map(|recording| &recording.records).count();
+        assert!(sent == 0 || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
+    }
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::NotApplicable) {
         assert_eq!(told(judged).len(), 1, "{dialect}/{} says why it is none for clients", judged.case.name);
     }

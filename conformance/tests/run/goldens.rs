@@ -27,6 +27,7 @@ fn played(dialect: &str, name: &str) -> Played {
         recording: Recording { header, records },
         requests: Vec::new(),
         broke_off: None,
+        unsent: false,
         directory: None,
     }
 }

@@ -199,3 +199,98 @@ async fn cases_are_played_side_by_side_and_told_in_order() {
     );
     assert!(ran.iter().all(|ran| ran.took.is_some()));
 }
+
+/// A number of one has its noun in the singular, and a verdict one word everywhere.
+#[test]
+fn one_case_is_one_case_and_a_failure_is_called_fail() {
+    let suite = Suite::new(AGENT);
+    suite.case("bad", &json!({"expect": answers(false, "must")}));
+    let output = suite.run(&["--only", "bad"]);
+    let (said, progress) = (text(&output.stdout), text(&output.stderr));
+    assert!(said.contains("1 case of pi@0.55 against shell in ") && said.contains(": 1 fail\n"), "{said}");
+    assert!(progress.contains("] fail         bad ("), "{progress}");
+    assert_eq!(suite.report(&["--only", "bad"]).0["cases"][0]["verdict"], "fail");
+}
+
+/// What sends back what it is sent is not judged.
+#[test]
+fn an_echo_is_no_agent() {
+    let suite = Suite::new("exec cat");
+    suite.case("one", &json!({}));
+    let output = suite.run(&[]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let line = "inconclusive  no case could be judged: not an agent: it sends back what it is sent\n";
+    assert!(said.contains(line), "{said}");
+}
+
+/// `--only` takes several patterns at once.
+#[test]
+fn several_patterns_may_follow_only() {
+    let suite = Suite::new(AGENT);
+    for name in ["alpha", "beta", "gamma"] {
+        suite.case(name, &json!({}));
+    }
+    assert_eq!(verdicts(&suite.report(&["--only", "al*", "gamma"]).0), ["alpha pass", "gamma pass"]);
+}
+
+/// A relative path of a profile's command is beside the profile, wherever the suite is started.
+#[test]
+fn a_profiles_program_is_beside_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let suite = Suite::new("exit 1");
+    suite.case("one", &json!({}));
+    suite.write_text("agents/bin/agent", &format!("#!/bin/sh\n{AGENT}\n"));
+    std::fs::set_permissions(suite.file("agents/bin/agent"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut own = profile("");
+    for command in [json!(["./bin/agent"]), json!(["sh", "${PROFILE}/bin/agent"])] {
+        own["command"] = command;
+        suite.write("agents/mine.json", &own);
+        for (folder, file) in [("", "agents/mine.json"), ("cases", "../agents/mine.json")] {
+            let mut run = suite.command(&["--profile", file]);
+            let output = run.current_dir(suite.file(folder)).output().unwrap();
+            let said = text(&output.stdout) + &text(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{}: {said}", own["command"]);
+        }
+    }
+}
+
+/// After a wait that was in vain, only what was sent is missed, and the wait is named first.
+#[test]
+fn what_was_never_sent_is_not_missed() {
+    // It answers the first command, and then nothing.
+    let suite = Suite::new(
+        r#"while read -r line; do case "$line" in *'"a"'*) echo '{"id":"a","type":"response","command":"abort","success":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; esac; done"#,
+    );
+    let send = |id: &str| json!({"send": {"id": id, "type": "abort"}});
+    let wait = |id: &str, ms: u64| json!({"wait": {"id": id}, "timeout_ms": ms});
+    let steps = json!([send("a"), wait("a", 20_000), send("b"), wait("b", 300), send("c"), wait("c", 300)]);
+    let frames = json!([{"id": "a"}, {"id": "b"}, {"id": "c"}]);
+    let expect =
+        json!([{"check": "all", "says": "all are answered", "of": {"type": "response"}, "frames": frames}]);
+    suite.case("broken", &json!({"steps": steps, "expect": expect}));
+    let line = |dir: &str, frame: Value| json!({"t": 1, "dir": dir, "line": frame.to_string()}).to_string();
+    let mut golden = vec![json!({"transcript": 1, "agent": "pi"}).to_string()];
+    for id in ["a", "b", "c"] {
+        golden.push(line("c2s", json!({"id": id, "type": "abort"})));
+        golden.push(line("s2c", json!({"id": id, "type": "response", "command": "abort", "success": true})));
+    }
+    golden.push(json!({"t": 2, "dir": "ctl", "event": "exit", "code": 0}).to_string());
+    suite.write_text("transcripts/pi/broken.jsonl", &(golden.join("\n") + "\n"));
+    let (report, code) = suite.report(&[]);
+    assert_eq!((verdicts(&report), code), (vec!["broken fail".to_owned()], 1));
+    let checks = report["cases"][0]["checks"].as_array().unwrap();
+    // The check, and the id of the frame that it misses.
+    let of = |outcome: &str| -> Vec<(String, Value)> {
+        let found = checks.iter().filter(|check| check["outcome"] == outcome);
+        let missed = |check: &Value| {
+            let frame = check["expected"]["line"].as_str().unwrap_or("null");
+            let frame: Value = serde_json::from_str(frame).unwrap();
+            (check["check"].as_str().unwrap().to_owned(), frame["id"].clone())
+        };
+        found.map(missed).collect()
+    };
+    assert_eq!(checks[0]["check"], "scenario");
+    assert_eq!(of("failed"), [("scenario".to_owned(), Value::Null), ("answers".to_owned(), "b".into())]);
+    assert_eq!(of("unclear"), [("expect all".to_owned(), Value::Null)]);
+}

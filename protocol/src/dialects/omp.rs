@@ -264,6 +264,7 @@ pub const OMP: Dialect = Dialect {
         },
     ],
     run_end: RUN_END,
+    first_question: "get_state",
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,

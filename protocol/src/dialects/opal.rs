@@ -58,6 +58,7 @@ pub const OPAL: Dialect = Dialect {
         ErrorText { code: Some(-32603), text: "Internal error", when: "the method failed" },
     ],
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    first_question: "opal/version",
     rows: &[types::ROWS, methods::ROWS, events::ROWS, requests::ROWS],
     settings: &[],
     matching: matching::MATCHING,

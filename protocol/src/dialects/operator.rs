@@ -339,6 +339,7 @@ pub const OPERATOR: Dialect = Dialect {
         ErrorText { code: None, text: "{reason}", when: "the line is no JSON; sent as `parse` without id" },
     ],
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+    first_question: "get_state",
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,

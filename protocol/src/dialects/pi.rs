@@ -52,6 +52,7 @@ pub const PI: Dialect = Dialect {
         },
     ],
     run_end: RunEnd { barrier: Some(("get_state", "isStreaming")), gap_ms: 0, answer_ends: false },
+    first_question: "get_state",
     rows: &[
         types::content::ROWS,
         types::message::ROWS,

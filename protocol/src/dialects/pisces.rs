@@ -355,6 +355,7 @@ pub const PISCES: Dialect = Dialect {
     edges: omp::EDGES,
     errors: omp::OMP.errors,
     run_end: omp::RUN_END,
+    first_question: "get_state",
     rows: &[ROWS],
     settings: SETTINGS,
     matching: matching::MATCHING,

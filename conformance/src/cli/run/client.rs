@@ -7,7 +7,7 @@ use agentese::types::Profile;
 use agentese_conformance::Suite;
 use agentese_conformance::client::{Client, probes, run_client};
 use agentese_conformance::report::{Facts, Report, text::text};
-use agentese_conformance::run::{Expected, Selection};
+use agentese_conformance::run::{Expected, select};
 use anyhow::Context as _;
 
 use super::{Run, interrupted};
@@ -27,7 +27,7 @@ impl Run {
         let mut all = suite.cases(&spec.id())?;
         all.extend(extra.iter().map(|(case, _)| case.clone()));
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
-        let cases = Selection::new(&self.only)?.of(all)?;
+        let cases = select(&self.only, all)?;
         let expected = match self.expected.as_deref() {
             None | Some("none") => None,
             Some(path) => Some(Expected::load(path.as_ref())?),

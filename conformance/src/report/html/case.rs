@@ -28,7 +28,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) 
             div.inside {
                 @if let Some(reason) = &case.reason { p.reason { (reason) } }
                 @for found in &told { (check(at, found)) }
-                @if held > 0 && told.is_empty() { p.reason { "All " (held) " checks hold." } }
+                @if held > 0 && told.is_empty() { p.reason { (if held == 1 { "The one check holds.".to_owned() } else { format!("All {held} checks hold.") }) } }
                 @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
                 @if let Some(recording) = recording {
                     h2 { "What was said" }

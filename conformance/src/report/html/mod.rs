@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Report;
 use super::text::covered;
+use crate::words::counted;
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
@@ -110,7 +111,7 @@ fn heading(data: &SuiteReport) -> Markup {
         header {
             h1 { (data.agent) " and " (data.dialect) ": " span.sum.(class) { (sum) } }
             p.place {
-                (data.cases.len()) " cases in " (seconds(data.ms)) ", checks from the level " code { (data.level) }
+                (counted(data.cases.len(), "case", "cases")) " in " (seconds(data.ms)) ", checks from the level " code { (data.level) }
                 " on. " code { (data.command.join(" ")) }
                 @if data.interrupted == Some(true) { " The run was interrupted." }
             }

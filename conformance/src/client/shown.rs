@@ -1,0 +1,69 @@
+//! What of a dialect a client was really shown in a case: what a case covers is about agents, and of that a client
+//! may see less, or something else.
+
+use std::collections::BTreeSet;
+
+use agentese::framing::FrameText;
+use agentese::types::{Direction, TranscriptRecord};
+
+use crate::decode::{Asked, Line, decode, name, note};
+use crate::transcript::whole_line;
+
+/// The commands that the client sent and the events and dialogs that the agent sent, as `covers` has them: `command
+/// prompt`, `event agent_end`, `dialog select`. Nothing that is not declared.
+pub(super) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
+    let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
+    let mut asked = Asked::new();
+    let mut shown = BTreeSet::new();
+    for record in records {
+        let TranscriptRecord::Line(line) = record else { continue };
+        let Some(text) = whole_line(line).map(FrameText::from) else { continue };
+        match line.dir {
+            Direction::C2s => {
+                note(&text, &mut asked);
+                shown.extend(
+                    name(&text)
+                        .filter(|name| spec.command(name).is_some())
+                        .map(|name| format!("command {name}")),
+                );
+            }
+            Direction::S2c => match decode(&text, &asked) {
+                Ok(Line::Event { name, known: true }) => {
+                    shown.insert(format!("event {name}"));
+                }
+                Ok(Line::Dialog { name, known: true }) => {
+                    shown.insert(format!("dialog {name}"));
+                }
+                _ => {}
+            },
+        }
+    }
+    shown.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::types::TranscriptLine;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_was_said_counts_and_nothing_else() {
+        let line = |dir: Direction, frame: Value| {
+            let mut line = TranscriptLine::new(dir);
+            line.line = Some(frame.to_string());
+            TranscriptRecord::Line(line)
+        };
+        let records = [
+            line(Direction::C2s, json!({"id": 1, "type": "get_state"})),
+            line(Direction::C2s, json!({"id": 2, "type": "nobody_knows"})),
+            line(Direction::S2c, json!({"id": 1, "type": "response", "command": "abort", "success": true})),
+            line(Direction::S2c, json!({"type": "agent_start"})),
+            line(Direction::S2c, json!({"type": "agent_start"})),
+            line(Direction::S2c, json!({"type": "nobody_knows"})),
+        ];
+        assert_eq!(shown("pi@0.55", &records), ["command get_state", "event agent_start"]);
+        assert_eq!(shown("nope@1", &records), [""; 0]);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a line of an agent is in a dialect.
+//!
+//! The one place where the suite names the dialects' types: everything else looks at tables.
+
+use std::collections::HashMap;
+
+use agentese::frame::{FrameError, ServerFrame};
+use agentese::framing::FrameText;
+use agentese::spec::{Dialect, Spec};
+use agentese::wire::{Eventful as _, Named as _};
+use agentese::{omp, opal, operator, pi, pisces};
+use serde_json::Value;
+
+/// What a line of an agent is. Names that are not declared come as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A command succeeded.
+    Success { command: String },
+    /// A command failed, or a line could not be read.
+    Failure,
+    /// An event, and whether it is declared.
+    Event { name: String, known: bool },
+    /// A question or notice, and whether it is declared.
+    Dialog { name: String, known: bool },
+}
+
+/// Commands that were sent, by the JSON text of their ids: some dialects' answers do not name them.
+pub(crate) type Asked = HashMap<String, String>;
+
+/// Decodes a line of an agent.
+pub(crate) type Decode = fn(&FrameText, &Asked) -> Result<Line, FrameError>;
+
+const DIALECTS: [(&Spec, Decode); 5] = [
+    (pi::Pi::SPEC, line::<pi::Pi>),
+    (omp::Omp::SPEC, line::<omp::Omp>),
+    (pisces::Pisces::SPEC, line::<pisces::Pisces>),
+    (operator::Operator::SPEC, line::<operator::Operator>),
+    (opal::Opal::SPEC, line::<opal::Opal>),
+];
+
+/// How the lines of a dialect's agents are decoded; none where the dialect (`NAME@REVISION`) is not known.
+pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, Decode)> {
+    DIALECTS.into_iter().find(|(spec, _)| spec.id() == dialect)
+}
+
+fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError> {
+    Ok(match ServerFrame::<D>::decode(line, |id| asked.get(&id.to_string()).cloned())? {
+        ServerFrame::Success { command, .. } => Line::Success { command },
+        ServerFrame::Failure { .. } => Line::Failure,
+        ServerFrame::Event(event) => {
+            Line::Event { name: event.event_type().to_owned(), known: event.is_known() }
+        }
+        ServerFrame::Dialog { dialog, .. } => Line::Dialog { name: dialog.name().to_owned(), known: true },
+        ServerFrame::UnknownDialog(members) => {
+            let name = members.get("method").and_then(Value::as_str).unwrap_or_default();
+            Line::Dialog { name: name.to_owned(), known: false }
+        }
+    })
+}
+
+/// Remembers which command an id belongs to, for dialects whose answers do not name it.
+pub(crate) fn note(line: &FrameText, asked: &mut Asked) {
+    let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
+    if let (Some(id), Some(method)) = (frame.get("id"), frame["method"].as_str()) {
+        asked.insert(id.to_string(), method.to_owned());
+    }
+}
+
+/// The name of what a client sends: a command, or the frame of an answer. None where the line has none.
+pub(crate) fn name(line: &FrameText) -> Option<String> {
+    let frame: Value = serde_json::from_str(line.as_str()).ok()?;
+    frame["method"].as_str().or_else(|| frame["type"].as_str()).map(str::to_owned)
+}

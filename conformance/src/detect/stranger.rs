@@ -1,0 +1,88 @@
+//! What says something and is no agent.
+
+use agentese::framing::FrameText;
+use serde_json::Value;
+
+/// How much of a line is shown, in characters.
+const SHOWN: usize = 60;
+
+/// Why a program is no agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stranger {
+    /// It said nothing.
+    #[error("it says nothing")]
+    Silent,
+    /// All it says is what it was sent.
+    #[error("not an agent: it sends back what it is sent")]
+    Echo,
+    /// Nothing that it says is a JSON object.
+    #[error("not an agent: nothing that it says is a JSON object; it begins with `{first}`")]
+    Noise {
+        /// The beginning of its first line.
+        first: String,
+    },
+}
+
+/// Refuses what is no agent's.
+pub(super) fn look(lines: &[(bool, &FrameText)]) -> Result<(), Stranger> {
+    let mut received = lines.iter().filter(|(is_sent, _)| !is_sent).map(|(_, line)| *line).peekable();
+    let Some(first) = received.peek() else { return Err(Stranger::Silent) };
+    let noise = Stranger::Noise { first: first.as_str().chars().take(SHOWN).collect() };
+    let sent: Vec<Said> =
+        lines.iter().filter(|(is_sent, _)| *is_sent).map(|(_, line)| Said::of(line)).collect();
+    let mut echoes = 0;
+    for said in received.map(Said::of) {
+        match said {
+            said if sent.contains(&said) => echoes += 1,
+            Said::Frame(_) => return Ok(()),
+            Said::Text(_) => {}
+        }
+    }
+    Err(if echoes > 0 { Stranger::Echo } else { noise })
+}
+
+/// A line as it is compared with others: frames by what they hold.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Frame(Value),
+    Text(String),
+}
+
+impl Said {
+    fn of(line: &FrameText) -> Self {
+        match serde_json::from_str::<Value>(line.as_str()) {
+            Ok(frame) if frame.is_object() => Said::Frame(frame),
+            _ => Said::Text(line.as_str().trim().to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echoes_noise_and_silence_are_no_agents() {
+        let noise = |first: &str| Err(Stranger::Noise { first: first.to_owned() });
+        let (asked, loose) = (r#"{"id":1,"type":"x"}"#, r#"{ "type": "x", "id": 1 }"#);
+        type Row<'a> = (&'a [(bool, &'a str)], Result<(), Stranger>);
+        let table: [Row<'_>; 8] = [
+            (&[(true, asked)], Err(Stranger::Silent)),
+            (&[(true, asked), (false, asked)], Err(Stranger::Echo)),
+            (&[(true, asked), (false, loose)], Err(Stranger::Echo)),
+            (&[(true, asked), (false, "ready>"), (false, asked)], Err(Stranger::Echo)),
+            (&[(true, asked), (false, "what?"), (false, "[1]")], noise("what?")),
+            (&[(true, asked), (false, asked), (false, r#"{"id":1}"#)], Ok(())),
+            (&[(true, "loose talk"), (false, "loose talk")], Err(Stranger::Echo)),
+            (&[(false, r#"{"type":"x"}"#)], Ok(())),
+        ];
+        for (lines, wanted) in table {
+            let texts: Vec<(bool, FrameText)> =
+                lines.iter().map(|(is_sent, line)| (*is_sent, FrameText::from(*line))).collect();
+            let lines: Vec<(bool, &FrameText)> =
+                texts.iter().map(|(is_sent, line)| (*is_sent, line)).collect();
+            assert_eq!(look(&lines), wanted, "{lines:?}");
+        }
+    }
+}

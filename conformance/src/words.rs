@@ -1,0 +1,84 @@
+//! Words for people: numbers with their nouns, and names that are like a wrong one.
+
+/// How many names are told in full; of more, those that are like the wrong one.
+const FEW: usize = 12;
+/// How many names are suggested.
+const SUGGESTED: usize = 3;
+/// How like a name has to be to be suggested: 1 is the same.
+const LIKE: f64 = 0.45;
+
+/// A number and its noun: `1 case`, `2 cases`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{count} {noun}")
+}
+
+/// What there is in place of a name that nothing has: all names where they are few, else those that are like it.
+/// `all` says where the rest is to be found.
+pub fn instead(name: &str, known: &[String], all: &str) -> String {
+    if known.len() <= FEW {
+        return format!("there are: {}", known.join(", "));
+    }
+    match nearest(name, known.iter().map(String::as_str)).as_slice() {
+        [] => all.to_owned(),
+        names => format!("did you mean {}? {all}", either(names)),
+    }
+}
+
+/// The names that are most like a wrong one, the likest first; none where nothing is like it.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found: Vec<(f64, &str)> =
+        known.map(|known| (likeness(name, known), known)).filter(|(likeness, _)| *likeness >= LIKE).collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    found.dedup();
+    found.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
+}
+
+/// By the letters in their order; by pairs of them wherever they stand, for words in another order.
+fn likeness(name: &str, known: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(name, known).max(strsim::sorensen_dice(name, known))
+}
+
+/// Names as one says them: `a`, `b` or `c`.
+pub fn either(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_nothing_else_is() {
+        let said: Vec<String> = [0, 1, 2].map(|count| counted(count, "case", "cases")).into();
+        assert_eq!(said, ["0 cases", "1 case", "2 cases"]);
+    }
+
+    #[test]
+    fn what_is_like_a_name_is_suggested_the_likest_first() {
+        let known = ["bash-abort", "bash-basic", "bash-errors", "fork", "set-model", "tool-bash-anthropic"];
+        let of = |name| nearest(name, known.into_iter());
+        assert_eq!(of("bash-basi")[0], "bash-basic");
+        assert_eq!(of("basic-bash")[0], "bash-basic");
+        assert_eq!(of("frok"), ["fork"]);
+        assert_eq!(of("zzz"), [""; 0]);
+        assert!(of("bash").len() <= SUGGESTED);
+    }
+
+    #[test]
+    fn few_names_are_told_in_full() {
+        let names = |count: usize| (0..count).map(|at| format!("name-{at}")).collect::<Vec<_>>();
+        assert_eq!(instead("x", &names(2), "`list` has all"), "there are: name-0, name-1");
+        assert_eq!(instead("x", &names(50), "`list` has all"), "`list` has all");
+        let said = instead("name-00", &names(50), "`list` has all");
+        assert_eq!(said, "did you mean `name-0`, `name-10` or `name-20`? `list` has all");
+        assert_eq!(
+            (either(&[]), either(&["a"]), either(&["a", "b"])),
+            (String::new(), "`a`".into(), "`a` or `b`".into())
+        );
+    }
+}
