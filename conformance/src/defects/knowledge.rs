@@ -78,7 +78,8 @@ impl Knowledge {
         strands.iter().map(|path| at_path(body, path).map(Value::to_string)).collect()
     }
 
-    fn forms(&self) -> impl Iterator<Item = &'static Form> {
+    /// The forms of all allowances.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &'static Form> {
         let all = self.tables.map_or(&[][..], |tables| tables.matching.allowances);
         all.iter().copied().flatten().map(|allowance| &allowance.form)
     }
@@ -246,7 +247,6 @@ fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));
     let flagged = |path: &str| at_path(object, path) == Some(&Value::Bool(true));
-    let is = |json: &str| serde_json::from_str::<Value>(json).is_ok_and(|wanted| wanted == *value);
     let bound = match form {
         Form::NullOrAbsent(rows) | Form::LeftOut(rows) if among(rows) => return Freedom::MayBeAbsent,
         Form::Empty(rows) => among(rows) && is_nothing(value),
@@ -255,7 +255,6 @@ fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &
         Form::CutElsewhere(rows) => rows.iter().any(|(of, name, flag)| here(of, name) && flagged(flag)),
         Form::CutFacts(rows) => rows.iter().any(|(of, path)| *of == record && flagged(path)),
         Form::OtherEntries(rows) => rows.iter().any(|row| row.member == member),
-        Form::Instead(rows) => rows.iter().any(|(of, name, expected, _)| here(of, name) && is(expected)),
         _ => false,
     };
     if bound { Freedom::Bound } else { Freedom::None }

@@ -9,6 +9,7 @@
 //! knows a name on the wire. [`change`] applies a change to all lines at once; [`proxy`] is a program that stands
 //! between the suite and a live agent.
 
+mod as_good;
 pub mod change;
 pub mod experiment;
 mod knowledge;
@@ -128,7 +129,7 @@ impl Mutator {
         let grows = |place: &Place| said.site(place).is_some_and(|site| site.grows);
         found
             .filter(|found| !(self.spares_growth && found.place.as_ref().is_some_and(grows)))
-            .filter(|found| found.changes(&said.line))
+            .filter(|found| found.changes(&said.line) && !stream.is_as_good(at, found))
             .collect()
     }
 

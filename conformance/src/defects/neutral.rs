@@ -170,10 +170,10 @@ fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<S
     // Pieces of one text are alike, and so is what a tool shows of one call.
     frame(stream, at).filter(|_| !stream.is_piece(at))?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
-    let objects = objects.filter(|site| !site.grows && stream.is_record(at, &site.place));
+    let objects = objects.filter(|site| !site.grows).map(|site| &site.place);
     let mut line = said.line.clone();
-    for place in [Place::default()].iter().chain(objects.map(|site| &site.place)) {
-        if rng.bool() {
+    for place in [Place::default()].iter().chain(objects) {
+        if stream.is_record(at, place) && rng.bool() {
             line = edited(&line, place, &Edit::Add("somethingNew".to_owned(), "{\"yes\":[1]}".to_owned()))?;
         }
     }

@@ -7,6 +7,7 @@ use agentese::route::{Routed, route};
 use agentese::spec::{EventSpec, Framing, Spec};
 use serde_json::Value;
 
+use super::change::Application;
 use super::knowledge::{Freedom, Knowledge, below, piece};
 use super::place::Place;
 use super::site::{Shapes, Site};
@@ -163,13 +164,16 @@ impl Stream {
         let freedom: Vec<Freedom> =
             sites.iter().map(|site| self.knowledge.freedom(site, &frame, &sites, event)).collect();
         let mut each = freedom.iter();
+        let id = Place::default().member(envelope(self.spec).id);
         sites.retain_mut(|site| {
             let freedom = each.next().copied().unwrap_or(Freedom::None);
             site.may_be_absent = freedom == Freedom::MayBeAbsent;
             site.grows = freedom == Freedom::Grows;
             // What answers a line that is no command may name any, or none.
             let names = names_command.is_none_or(|known| known) || site.place.name() != Some(ANSWERED);
-            freedom != Freedom::Bound && names
+            // Agents number their questions as they like; the client sends back what it was given.
+            let numbers = role == Role::Dialog && site.place == id;
+            freedom != Freedom::Bound && names && !numbers
         });
         self.said.push(Said { line: line.to_owned(), frame, role, sites, after: self.asked.len() });
     }
@@ -276,9 +280,16 @@ impl Stream {
             && !matches!(calls, (Some(call), Some(other)) if call != other)
     }
 
-    /// Whether an object has declared members: those that are free altogether have none.
+    /// Whether the declaration knows what an object is, and not all of it is free.
     pub fn is_record(&self, at: usize, place: &Place) -> bool {
-        let inside = |site: &Site| site.place != *place && site.place.is_within(place);
-        self.said[at].sites.iter().any(inside)
+        let inside = |site: &Site| site.place.0.len() == place.0.len() + 1 && site.place.is_within(place);
+        self.said[at].sites.iter().any(|site| inside(site) && site.record.is_some())
+    }
+
+    /// Whether an allowance of the dialect says that what becomes of a line is as good as the line.
+    pub fn is_as_good(&self, at: usize, application: &Application) -> bool {
+        self.said
+            .get(at)
+            .is_some_and(|said| self.knowledge.is_as_good(said, envelope(self.spec), application))
     }
 }

@@ -426,6 +426,10 @@ pub static TABLES: Tables = Tables {
                 same: Id,
             },
             Token {
+                pattern: "\\b\\d{13}-[0-9a-z]{8,}\\.json\\b",
+                same: Id,
+            },
+            Token {
                 pattern: "chatcmpl-[\\w-]+",
                 same: Duration,
             },

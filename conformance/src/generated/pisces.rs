@@ -380,6 +380,11 @@ pub static TABLES: Tables = Tables {
                 },
                 MemberRule {
                     record: "*",
+                    member: "endedAt",
+                    same: Moment,
+                },
+                MemberRule {
+                    record: "*",
                     member: "tokensBefore",
                     same: Estimate,
                 },
@@ -498,6 +503,10 @@ pub static TABLES: Tables = Tables {
             },
             Token {
                 pattern: "\\b(?:[0-9a-f]{32}|[0-9a-f]{16})\\b",
+                same: Id,
+            },
+            Token {
+                pattern: "\\b\\d{13}-[0-9a-z]{8,}\\.json\\b",
                 same: Id,
             },
             Token {

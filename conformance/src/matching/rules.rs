@@ -98,6 +98,11 @@ impl Rules {
         rows || self.tables.matching.slips.contains(&member)
     }
 
+    /// The members of a record whose values are compared otherwise than for equality.
+    pub(super) fn bound(&self, record: &str) -> Vec<&'static str> {
+        self.members.keys().filter(|(of, _)| *of == record).map(|(_, member)| *member).collect()
+    }
+
     /// The allowances of the dialect: names, what they allow and why.
     pub fn allowances(&self) -> impl Iterator<Item = &'static Allowance> {
         self.allowances.iter().copied()

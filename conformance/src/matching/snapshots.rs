@@ -43,16 +43,16 @@ pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
     for event in events {
         let message = event.value.get(row.message);
         if event.name == row.begins && message.is_some_and(|message| grows(row, message)) {
-            growing.open.clear();
-            growing.pieces.clear();
+            growing.close(None);
         } else if event.name == row.grows {
             growing.event(event);
         } else if event.name == row.ends
             && let Some(message) = message.filter(|message| grows(row, message))
         {
-            growing.close(message);
+            growing.close(Some(message));
         }
     }
+    growing.close(None);
     growing.found
 }
 
@@ -122,14 +122,16 @@ impl<'a> Growing<'a> {
             .then(|| format!("it is not what the pieces say: {}", super::text::unequal(pieces, text)))
     }
 
-    fn close(&mut self, message: &'a Value) {
+    /// Holds each snapshot against the next one, and the last against the complete message where it comes.
+    fn close(&mut self, message: Option<&'a Value>) {
         let open = std::mem::take(&mut self.open);
         self.pieces.clear();
         for (at, (record, within, snapshot)) in open.iter().enumerate() {
-            let last_of_place = open[at + 1..].iter().find(|(_, place, _)| place == within);
-            let (later, what) = match last_of_place {
-                Some((_, _, next)) => (*next, "the next one"),
-                None => (message, "the complete message"),
+            let next = open[at + 1..].iter().find(|(_, place, _)| place == within);
+            let next = next.map(|(_, _, next)| (*next, "the next one"));
+            let Some((later, what)) = next.or(message.map(|message| (message, "the complete message")))
+            else {
+                continue;
             };
             let mut found = Vec::new();
             earlier(self.row, snapshot, later, &mut String::new(), &mut found);

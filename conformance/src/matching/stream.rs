@@ -232,8 +232,15 @@ impl<'r> Streams<'r> {
         let begun_anew = all.iter().find(|item| item.record > came.record && item.name == row.begins);
         let complete = complete.filter(|item| begun_anew.is_none_or(|next| item.record < next.record));
         let mut wrong = Vec::new();
-        let later = complete.and_then(|item| item.value.get(row.message)).unwrap_or(golden);
-        snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong);
+        match complete.and_then(|item| item.value.get(row.message)) {
+            Some(later) => snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong),
+            None => {
+                // It never is complete. Of another run, what agents make up says nothing.
+                let made_up = self.rules.bound(row.record);
+                let (early, late) = (path::without(observed, &made_up), path::without(golden, &made_up));
+                snapshots::earlier(row, &early, &late, &mut String::new(), &mut wrong);
+            }
+        }
         found.extend(wrong.into_iter().map(|(inside, says)| {
             let says = format!("it is no earlier version of the complete message: {says}");
             Difference::new(Weight::Case, format!("{}{inside}", row.message), says)

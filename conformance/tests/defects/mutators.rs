@@ -131,3 +131,48 @@ fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     assert!(growing("text-changed") > 0);
     assert!(!mutator("snapshot-behind").unwrap().applications(&stream).is_empty());
 }
+
+/// What an allowance of the dialect lets go is no defect, and the same where no allowance does is one.
+#[test]
+fn nothing_is_seeded_that_an_allowance_lets_go() {
+    let lines = |stream: &Stream, name: &str| -> Vec<String> {
+        let found = mutator(name).unwrap().applications(stream);
+        found.iter().map(|found| stream.said[found.at].line.clone()).collect()
+    };
+    let has = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
+
+    let omp = stream("omp", "prompt_text");
+    assert!(has(&[omp.said[0].line.clone()], "\"ready\""), "{}", omp.said[0].line);
+    assert_eq!(lines(&omp, "drop-first"), Vec::<String>::new());
+    let events = lines(&omp, "drop-event");
+    assert!(has(&events, "agent_start") && !has(&events, "\"ready\""), "{events:?}");
+
+    let omp = stream("omp", "ext_dialogs");
+    let all: Vec<String> = omp.said.iter().map(|said| said.line.clone()).collect();
+    let dialogs = lines(&omp, "drop-dialog");
+    assert!(has(&all, "autoresearch") && !has(&dialogs, "autoresearch"), "{dialogs:?}");
+    assert!(has(&dialogs, "\"select\""), "{dialogs:?}");
+    assert!(has(&lines(&omp, "twice-dialog"), "autoresearch"));
+
+    let opal = stream("opal", "16_resume");
+    let changed = |name: &str| -> Vec<String> {
+        let found = mutator(name).unwrap().applications(&opal);
+        let bytes = found.iter().filter_map(|found| found.bytes(&opal.said[found.at].line));
+        bytes.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+    };
+    assert!(!has(&changed("count-one-more"), "-32602"), "{:?}", changed("count-one-more"));
+    assert!(has(&changed("number-negative"), "\"code\":0") || has(&changed("number-zero"), "\"code\":0"));
+}
+
+/// The agent numbers its questions as it likes, and the client sends back what it was given.
+#[test]
+fn the_id_of_a_question_is_the_agents_own() {
+    let opal = stream("opal", "12_ask_user");
+    let asked = |found: &&agentese_conformance::defects::Application| {
+        opal.said[found.at].role == agentese_conformance::defects::stream::Role::Dialog
+    };
+    let found: Vec<_> = mutators().iter().flat_map(|mutator| mutator.applications(&opal)).collect();
+    let places: BTreeSet<String> =
+        found.iter().filter(asked).filter_map(|found| Some(found.place.as_ref()?.to_string())).collect();
+    assert!(places.contains("params.question") && !places.contains("id"), "{places:?}");
+}

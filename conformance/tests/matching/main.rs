@@ -11,3 +11,4 @@ mod rows_others;
 mod rows_pi;
 mod semantics;
 mod support;
+mod unfinished;

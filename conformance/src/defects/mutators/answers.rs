@@ -54,7 +54,9 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     answers("data-of-another", "an answer has the data of another command's", |stream, at| {
         let place = data(stream);
-        let Some(own) = answered(stream, at, &place) else { return Vec::new() };
+        // Beside nothing, what another one has is only more than nothing.
+        let own = answered(stream, at, &place).filter(|own| **own != json!({}));
+        let Some(own) = own else { return Vec::new() };
         let command = command(stream, at);
         let mut others =
             (0..stream.said.len()).filter(|other| super::answers::command(stream, *other) != command);

@@ -13,7 +13,10 @@ static IDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?P<date>\b20\d\d-\d\d-)(?P<day>\d\d)(?P<rest>T\d\d[:-]\d\d[:-]\d\d)|(?P<ms>\b1[6-9]\d{11}\b)")
+    // Days, milliseconds, and seconds where they have a fraction.
+    pattern(
+        r"(?P<date>\b20\d\d-\d\d-)(?P<day>\d\d)(?P<rest>T\d\d[:-]\d\d[:-]\d\d)|(?P<ms>\b1[6-9]\d{11}\b)|(?P<s>\b1[6-9]\d{8})\.\d",
+    )
 });
 
 fn pattern(text: &str) -> Regex {
@@ -48,16 +51,18 @@ pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option
 /// Times of another day of the same month, or some days later.
 pub(super) fn times(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let days = rng.u64(1..5);
-    let other = |found: &Captures<'_>| match found.name("ms") {
-        _ if case.contains(&found[0]) => found[0].to_owned(),
-        Some(ms) => {
-            let ms: u64 = ms.as_str().parse().unwrap_or_default();
-            (ms + days * 86_400_000).to_string()
-        }
-        None => {
-            let day: u64 = found["day"].parse().unwrap_or_default();
-            // Not beyond the month's end, whichever month it is.
-            format!("{}{:02}{}", &found["date"], (day + days - 1) % 28 + 1, &found["rest"])
+    let other = |found: &Captures<'_>| {
+        let later =
+            |number: &str, day: u64| (number.parse::<u64>().unwrap_or_default() + days * day).to_string();
+        match (found.name("ms"), found.name("s")) {
+            _ if case.contains(&found[0]) => found[0].to_owned(),
+            (Some(ms), _) => later(ms.as_str(), 86_400_000),
+            (None, Some(seconds)) => later(seconds.as_str(), 86_400) + &found[0][seconds.len()..],
+            (None, None) => {
+                let day: u64 = found["day"].parse().unwrap_or_default();
+                // Not beyond the month's end, whichever month it is.
+                format!("{}{:02}{}", &found["date"], (day + days - 1) % 28 + 1, &found["rest"])
+            }
         }
     };
     Some(texts.iter().map(|text| TIMES.replace_all(text, other).into_owned()).collect())

@@ -55,6 +55,8 @@ pub const TOKENS: &[Token] = &[
     Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
     Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
+    // The file of a request that failed is named by its moment.
+    Token { pattern: r"\b\d{13}-[0-9a-z]{8,}\.json\b", same: Id },
     Token { pattern: r"chatcmpl-[\w-]+", same: Duration },
     Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     Token { pattern: r"\bindex ([0-9a-f]{7,40}\.\.[0-9a-f]{7,40})", same: Duration },

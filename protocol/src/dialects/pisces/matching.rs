@@ -21,6 +21,7 @@ const MEMBERS: &[MemberRule] = &[
     rule("SubagentStart", "id", Id),
     rule("BudgetSnapshot", "wallTimeMs", Duration),
     rule("BudgetSnapshot", "elapsedMs", Duration),
+    rule("*", "endedAt", Moment),
     rule("*", "tokensBefore", Estimate),
     rule("*", "reason_text", Words),
 ];
