@@ -230,7 +230,7 @@ protocol! {
         "restore",
     }
 
-    /// Another model is in use. Waited for.
+    /// Another model is in use than before.
     record ModelSelectHook(type = "model_select") {
         /// The model.
         model: Model,

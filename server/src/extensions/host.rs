@@ -13,10 +13,11 @@ use futures::future::join_all;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::before::Before;
 use super::calls::{Asked, Failed};
 use super::process::Process;
 use super::watch::Watch;
-use super::{Found, Limits, NodeHost, Ui, type_of};
+use super::{Found, GivenFlag, Limits, NodeHost, Ui, type_of};
 use crate::engine::{Engine, Link};
 use crate::tools::Spawner;
 
@@ -34,11 +35,22 @@ pub struct Options {
     pub node_host: NodeHost,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
+    /// Options of the command line that may be flags of extensions.
+    pub flags: Vec<GivenFlag>,
+    /// The working directory brings extensions that nobody trusts yet.
+    pub more_may_come: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { found: Vec::new(), limits: Limits::default(), node_host: NodeHost::Missing, agent_dir: None }
+        Self {
+            found: Vec::new(),
+            limits: Limits::default(),
+            node_host: NodeHost::Missing,
+            agent_dir: None,
+            flags: Vec::new(),
+            more_may_come: false,
+        }
     }
 }
 
@@ -96,6 +108,7 @@ pub struct Host {
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
     pub(super) watch: Watch,
+    pub(super) before: Before,
 }
 
 impl std::fmt::Debug for Host {
@@ -128,6 +141,7 @@ impl Host {
             deserted: AtomicBool::new(false),
             restarts: AtomicU32::new(0),
             watch: Watch::default(),
+            before: Before::default(),
         })
     }
 
@@ -162,6 +176,7 @@ impl Host {
             Some(host) if !self.options.found.is_empty() => {
                 tokio::spawn(async move {
                     host.load(&host.options.found).await;
+                    host.complain_of_flags();
                     host.get_ready();
                 });
             }
@@ -212,7 +227,9 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let asked = Asked::new(&member.path).overtaking(name == type_of::<ContextHook>());
+        let asked = Asked::new(&member.path)
+            .overtaking(name == type_of::<ContextHook>())
+            .before(Before::is_one(&name));
         let answer = member.process.ask(asked, frame, Some(self.options.limits.hook)).await;
         match &answer {
             // A tool's fate is its result, not an event.
@@ -282,6 +299,7 @@ impl Host {
         }
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         self.closing.store(true, Ordering::Release);
+        self.give_up();
         self.end_dialogs();
         join_all(self.processes().iter().map(|process| process.stop())).await;
     }
