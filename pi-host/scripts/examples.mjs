@@ -20,7 +20,6 @@ const END = "<!-- end of what is written -->";
 /** What is used beside imported names, and how it looks. */
 const USES = [
   ["`pi.registerProvider()`", /\bpi\.registerProvider\(/],
-  ["the event `resources_discover`", /\.on\("resources_discover"/],
   ["`ctx.modelRegistry.getApiKey()`", /modelRegistry\.getApiKey\w*\(/],
   ["`ctx.navigateTree()`", /\.navigateTree\(/],
   ["`ctx.reload()`", /ctx\.reload\(/],

@@ -139,8 +139,7 @@ impl Plan {
 fn warnings(run: &Run, task: &Task) -> Vec<String> {
     let advice = "the provider's environment variable is not seen by others";
     let all = [
-        (!run.messages.is_empty() && *task == Task::Serve)
-            .then(|| extensions::NO_MESSAGES.to_owned()),
+        (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::NO_MESSAGES.to_owned()),
         run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine: {advice}")),
         (!run.resources.theme.is_empty())
             .then(|| "--theme has no effect: there is nothing to colour".to_owned()),

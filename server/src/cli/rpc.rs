@@ -76,7 +76,8 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let (store, session) = session(&plan)?;
     let found = discover(&plan.extensions, stderr);
     let undecided = trust::undecided(&plan, &found, stderr);
-    let more_may_come = undecided.is_some() && plan.left_out.contains(&extensions::project_folder(plan.cwd()));
+    let more_may_come =
+        undecided.is_some() && plan.left_out.contains(&extensions::project_folder(plan.cwd()));
     if found.is_empty() {
         let said = extensions::complaints(&plan.flags, more_may_come);
         said.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));

@@ -71,7 +71,11 @@ impl Host {
 
     /// Does something that the user asked for, until something else is to take its place: a dialog that keeps it
     /// from beginning does not keep the other one waiting then.
-    pub async fn until_replaced<T>(&self, replaced: impl Future<Output = ()>, work: impl Future<Output = T>) -> T {
+    pub async fn until_replaced<T>(
+        &self,
+        replaced: impl Future<Output = ()>,
+        work: impl Future<Output = T>,
+    ) -> T {
         let mut work = pin!(work);
         let mut dialogs = self.before.dialogs.subscribe();
         let stuck = async {

@@ -47,9 +47,10 @@ impl GivenFlag {
             (FlagKind::String, Some(value), _) | (FlagKind::String, None, Some(value)) => {
                 Ok(Value::String(value.clone()))
             }
-            (FlagKind::String, None, None) => {
-                Err(format!("option --{0} is ignored: it takes a value, --{0} VALUE or --{0}=VALUE", self.name))
-            }
+            (FlagKind::String, None, None) => Err(format!(
+                "option --{0} is ignored: it takes a value, --{0} VALUE or --{0}=VALUE",
+                self.name
+            )),
         }
     }
 }
@@ -95,7 +96,8 @@ impl Host {
         let state = self.state();
         let offered = |name: &str| {
             // Of two extensions with one name the last one says what it takes, as in pi.
-            let mut flags = state.members.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
+            let mut flags =
+                state.members.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
             flags.find(|flag| flag.name == name).map(|flag| flag.kind)
         };
         settle(&self.options.flags, self.options.more_may_come, offered)
@@ -164,6 +166,9 @@ mod tests {
             ]
         );
         let meant = GivenFlag { meant: Some("--no-session".to_owned()), ..flag("no-sesion", None, None) };
-        assert_eq!(complaints(&[meant], true), ["unknown option --no-sesion is ignored; did you mean --no-session?"]);
+        assert_eq!(
+            complaints(&[meant], true),
+            ["unknown option --no-sesion is ignored; did you mean --no-session?"]
+        );
     }
 }

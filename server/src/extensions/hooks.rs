@@ -55,7 +55,7 @@ impl Host {
     }
 
     /// The answer to an event; none where it has none, or one of another shape.
-    async fn answer<A: DeserializeOwned>(
+    pub(super) async fn answer<A: DeserializeOwned>(
         &self,
         member: &Member,
         event: HookEvent,
@@ -88,10 +88,15 @@ impl Host {
 
     /// The user said something, or an extension did in the user's place.
     pub async fn input(&self, text: String, images: Vec<ImageContent>, source: InputSource) -> Heard {
-        self.before.unless_given_up(self.heard(text, images, source)).await.unwrap_or(Heard::GivenUp)
+        self.before.unless_given_up(self.transformed(text, images, source)).await.unwrap_or(Heard::GivenUp)
     }
 
-    async fn heard(&self, mut text: String, mut images: Vec<ImageContent>, source: InputSource) -> Heard {
+    async fn transformed(
+        &self,
+        mut text: String,
+        mut images: Vec<ImageContent>,
+        source: InputSource,
+    ) -> Heard {
         for member in self.subscribers(type_of::<InputHook>()) {
             let mut event = InputHook::new(&text, source.clone());
             event.images = Some(images.clone()).filter(|images| !images.is_empty());

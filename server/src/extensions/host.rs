@@ -109,6 +109,8 @@ pub struct Host {
     pub(super) restarts: AtomicU32,
     pub(super) watch: Watch,
     pub(super) before: Before,
+    /// Held while extensions are loaded, so that one process serves all that it can serve.
+    pub(super) loading: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Host {
@@ -142,6 +144,7 @@ impl Host {
             restarts: AtomicU32::new(0),
             watch: Watch::default(),
             before: Before::default(),
+            loading: tokio::sync::Mutex::default(),
         })
     }
 
@@ -246,7 +249,7 @@ impl Host {
     fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
         member.silent.store(true, Ordering::Release);
         let error = format!("no answer to {event} within {} ms", limit.as_millis());
-        if member.process.paths.len() == 1 {
+        if member.process.paths().len() == 1 {
             member.process.fault(error);
         } else {
             self.fail(&member.path, event, &error);

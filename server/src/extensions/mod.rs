@@ -9,7 +9,7 @@
 //! | `process`, `calls`, `flood` | one process, the questions to it, how much it may say |
 //! | `host`, `start` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
-//! | `commands`, `tool`, `flags` | what extensions bring |
+//! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
 //! | `watch` | telling those who want to know of every change |
 //! | `ui` | the person behind the client, as a trait |
@@ -28,6 +28,7 @@ mod manifest;
 mod node_host;
 mod process;
 mod requests;
+mod resources;
 mod settings;
 mod start;
 mod told;
