@@ -3,6 +3,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "extensions/before.rs"]
+mod before;
 #[path = "extensions/commands.rs"]
 mod commands;
 #[path = "extensions/dialogs.rs"]
@@ -11,6 +13,8 @@ mod dialogs;
 mod examples;
 #[path = "extensions/faults.rs"]
 mod faults;
+#[path = "extensions/flags.rs"]
+mod flags;
 #[path = "extensions/hooks.rs"]
 mod hooks;
 #[path = "extensions/host.rs"]
@@ -19,5 +23,7 @@ mod host;
 mod life;
 #[path = "extensions/pi.rs"]
 mod pi;
+#[path = "extensions/resources.rs"]
+mod resources;
 #[path = "support/mod.rs"]
 mod support;
