@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::host::{agent, plain, runs};
+use super::host::{agent, command, plain, runs};
 use crate::support::process::{Agent, Place};
 
 #[test]
@@ -75,17 +75,8 @@ fn another_model_is_told_of_however_it_came() {
             "models": [{"id": "one"}, {"id": "two"}]}}})
         .to_string(),
     );
-    let script = place.script(plain());
-    let mut command = place.command(&[
-        "--mode",
-        "rpc",
-        "--script",
-        &script,
-        "--provider",
-        "scripted",
-        "--models",
-        "fake/*",
-    ]);
+    let mut command = command(&place, &[], plain());
+    command.args(["--provider", "scripted", "--models", "fake/*"]);
     command.arg("-e").arg(file);
     let mut agent = Agent::start(command);
     let scripted =
