@@ -135,7 +135,8 @@ fn node_processes(above: rustix::process::Pid) -> Vec<i32> {
     }
     let mut at = 0;
     while at < below.len() {
-        below.extend(all.iter().filter(|(_, parent, _)| *parent == below[at]).map(|(pid, ..)| *pid));
+        let parent = below[at];
+        below.extend(all.iter().filter(|(_, of, _)| *of == parent).map(|(pid, ..)| *pid));
         at += 1;
     }
     let runs_node = |pid: &i32| all.iter().any(|(known, _, name)| known == pid && name == "node");
