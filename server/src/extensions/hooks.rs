@@ -304,6 +304,8 @@ impl Hooks for Host {
             Selection::Restored => ModelSource::Restore,
         };
         for member in self.subscribers(type_of::<ModelSelectHook>()) {
+            // Who looks at the agent in the handler sees the new one.
+            self.refresh(&member.process);
             let event = ModelSelectHook::new(model.clone(), previous.cloned(), source.clone());
             self.tell(&member, event.into());
         }

@@ -5,10 +5,15 @@ use serde_json::{Value, json};
 use super::host::{agent, check_runs, plain};
 use crate::support::process::{Agent, Place};
 
-/// The question of that title.
+/// The first question that was not looked at, of which there are `before`. It may stand before other frames that were
+/// waited for.
 #[track_caller]
-fn question(agent: &mut Agent, title: &str) -> Value {
-    let asked = agent.until("a question", |frame| frame["method"] == "confirm").pop().unwrap();
+fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
+    let is_one = |frame: &&Value| frame["method"] == "confirm";
+    while agent.seen.iter().filter(is_one).count() <= before {
+        agent.next().expect("the question comes");
+    }
+    let asked = agent.seen.iter().filter(is_one).nth(before).unwrap().clone();
     assert_eq!(asked["title"], title);
     asked
 }
@@ -39,7 +44,7 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
-    let asked = question(&mut agent, "input");
+    let asked = question(&mut agent, 0, "input");
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = all(&mut agent, &["words", "abort", "taken back input"]);
     assert_eq!(
@@ -49,7 +54,7 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
     // The answer that comes now belongs to nothing, and the next prompt is another matter.
     agent.answer(&asked, "confirmed", true);
     agent.prompt("more");
-    let asked = question(&mut agent, "input");
+    let asked = question(&mut agent, 1, "input");
     agent.answer(&asked, "confirmed", true);
     agent.until_event("agent_end");
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 2);
@@ -63,14 +68,15 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_another_session() {
     let entry = begun(&mut agent);
     let before = agent.ask(json!({"type": "get_state"}))["data"].clone();
     let other = place.put("work/other.jsonl", "");
-    for (title, command) in [
+    let cases = [
         ("session_before_switch", json!({"id": "c", "type": "new_session"})),
         ("session_before_switch", json!({"id": "c", "type": "switch_session", "sessionPath": other})),
         ("session_before_fork", json!({"id": "c", "type": "fork", "entryId": entry})),
         ("session_before_compact", json!({"id": "c", "type": "compact"})),
-    ] {
+    ];
+    for (round, (title, command)) in cases.into_iter().enumerate() {
         agent.send(command.clone());
-        question(&mut agent, title);
+        question(&mut agent, round, title);
         agent.send(json!({"id": "abort", "type": "abort"}));
         let frames = all(&mut agent, &["c", "abort", &format!("taken back {title}")]);
         match frames[0]["success"] == true {
@@ -88,17 +94,17 @@ fn fm_f49_another_session_takes_back_what_is_asked_before_a_prompt() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
-    question(&mut agent, "input");
+    question(&mut agent, 0, "input");
     // It does not wait for the answer, but asks its own question.
     agent.send(json!({"id": "first", "type": "new_session"}));
     let frames = all(&mut agent, &["words", "taken back input"]);
     assert_eq!(frames[0]["error"], "it was aborted before it began");
-    question(&mut agent, "session_before_switch");
+    question(&mut agent, 1, "session_before_switch");
     // Neither does the one after it.
     agent.send(json!({"id": "second", "type": "new_session"}));
     let frames = all(&mut agent, &["first", "taken back session_before_switch"]);
     assert_eq!(frames[0]["data"], json!({"cancelled": true}));
-    let asked = question(&mut agent, "session_before_switch");
+    let asked = question(&mut agent, 2, "session_before_switch");
     agent.answer(&asked, "confirmed", true);
     assert_eq!(all(&mut agent, &["second"])[0]["data"], json!({"cancelled": false}));
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
@@ -112,7 +118,7 @@ fn a_session_that_comes_behind_a_prompt_without_a_question_does_not_take_it_away
     agent.send(json!({"id": "new", "type": "new_session"}));
     let answer = agent.until("the answer", |frame| frame["id"] == "quick").pop().unwrap();
     assert_eq!(answer["success"], true, "{answer}");
-    let asked = question(&mut agent, "session_before_switch");
+    let asked = question(&mut agent, 0, "session_before_switch");
     agent.answer(&asked, "confirmed", true);
     assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": false}));
 }
@@ -122,7 +128,7 @@ fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
-    question(&mut agent, "input");
+    question(&mut agent, 0, "input");
     agent.close_stdin();
     // What was begun is finished, as if nobody had answered.
     let frames = agent.until_event("agent_end");
@@ -132,7 +138,7 @@ fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
     // With another session in question, nothing happens.
     let mut agent = super::host::agent(&place, &["before"], plain());
     agent.send(json!({"id": "new", "type": "new_session"}));
-    question(&mut agent, "session_before_switch");
+    question(&mut agent, 0, "session_before_switch");
     agent.close_stdin();
     assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": true}));
     while agent.next().is_some() {}
