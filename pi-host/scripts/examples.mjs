@@ -20,7 +20,6 @@ const END = "<!-- end of what is written -->";
 /** What is used beside imported names, and how it looks. */
 const USES = [
   ["`pi.registerProvider()`", /\bpi\.registerProvider\(/],
-  ["the event `resources_discover`", /\.on\("resources_discover"/],
   ["`ctx.modelRegistry.getApiKey()`", /modelRegistry\.getApiKey\w*\(/],
   ["`ctx.navigateTree()`", /\.navigateTree\(/],
   ["`ctx.reload()`", /ctx\.reload\(/],
@@ -106,6 +105,11 @@ function missing(sources, modules) {
   return [...found];
 }
 
+/** A text that stays within its cell. */
+function cell(text) {
+  return text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
+}
+
 /** The table, in Markdown. */
 async function table(root) {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -124,7 +128,7 @@ async function table(root) {
   const whole = rows.filter(({ loads, misses }) => loads && misses.length === 0).length;
   const lines = rows.map(({ name, loads, misses, drawn }) => {
     const notes = [...misses, ...(drawn ? ["draws in a terminal: `ctx.ui.custom()` gives undefined"] : [])];
-    return `| ${name} | ${loads ? "yes" : "no"} | ${notes.join("; ")} |`;
+    return `| ${[name, loads ? "yes" : "no", notes.join("; ")].map(cell).join(" | ")} |`;
   });
   return [
     `Of the ${rows.length} examples of version ${version}, ${loaded} load; ${whole} of them use nothing that is not carried.`,

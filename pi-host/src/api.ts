@@ -9,12 +9,12 @@ import { notCarried } from "./not_carried.js";
 import type { DeliverAs, DoSendMessage, DoSendUserMessage, Model, ThinkingLevel } from "./protocol.js";
 import { textOf } from "./text.js";
 
-/** What all extensions of the process share. */
+/** What an extension shares with the others of the process. */
 export interface Shared {
   readonly link: Link;
   readonly mirror: Mirror;
   readonly events: EventBus;
-  /** Whether the agent knows what extensions bring; before that they cannot act. */
+  /** Whether the agent knows what the extension brings; before that it cannot act. */
   readonly ready: boolean;
   /** Tells the agent anew what an extension brings. */
   registered(extension: Extension): void;

@@ -13,6 +13,7 @@ import type {
   HookAnswer,
   HookEvent,
   InputAnswer,
+  ResourcesDiscoverAnswer,
   ToolCallAnswer,
   ToolResultAnswer,
 } from "./protocol.js";
@@ -37,6 +38,7 @@ export async function handle(event: HookEvent, round: Round): Promise<HookAnswer
 }
 
 const CHAINS: Partial<Record<string, Chain>> = {
+  resources_discover: resourcesDiscover as Chain,
   session_before_switch: cancellable as Chain,
   session_before_fork: cancellable as Chain,
   session_before_compact: cancellable as Chain,
@@ -62,6 +64,23 @@ async function call<A>(handler: Handler, event: unknown, round: Round): Promise<
 async function all(event: HookEvent, round: Round): Promise<undefined> {
   for (const handler of round.handlers) await call(handler, event, round);
   return undefined;
+}
+
+/** What all of them name, in their order. */
+async function resourcesDiscover(
+  event: Event<"resources_discover">,
+  round: Round,
+): Promise<ResourcesDiscoverAnswer | undefined> {
+  const skillPaths: string[] = [];
+  const promptPaths: string[] = [];
+  const themePaths: string[] = [];
+  for (const handler of round.handlers) {
+    const answer = await call<ResourcesDiscoverAnswer>(handler, event, round);
+    skillPaths.push(...(answer?.skillPaths ?? []));
+    promptPaths.push(...(answer?.promptPaths ?? []));
+    themePaths.push(...(answer?.themePaths ?? []));
+  }
+  return { skillPaths, promptPaths, themePaths };
 }
 
 /** The last answer counts, and the first that cancels ends it. */

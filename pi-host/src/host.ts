@@ -22,9 +22,6 @@ import type { Handling } from "./ui.js";
 
 type Incoming<K> = Extract<HostFrame, { type: K }>;
 
-/** An event of pi that the agent never sends. */
-const NEVER_SENT = "resources_discover";
-
 /** An extension with what makes its contexts. */
 interface Loaded {
   readonly extension: Extension;
@@ -39,8 +36,10 @@ export class Host {
   /** The questions of the agent that are being handled. */
   readonly #handlings = new Map<string, AbortController>();
   readonly #events = createEventBus();
+  /** The extensions of which the agent knows what they bring. */
+  readonly #known = new Set<string>();
   #mirror: Mirror | undefined;
-  #ready = false;
+  #load: ((path: string) => Promise<OfferedExtension>) | undefined;
 
   constructor(
     /** Writes a line, with its end. */
@@ -63,6 +62,8 @@ export class Host {
     switch (frame.type) {
       case "initialize":
         return this.#answer(frame.id, () => this.#initialize(frame));
+      case "load":
+        return this.#answer(frame.id, () => this.#loadAll(frame.extensions));
       case "state":
         return this.#mirror?.change(frame.state);
       case "entries":
@@ -101,32 +102,37 @@ export class Host {
     if (frame.protocol !== PROTOCOL) {
       throw new Error(`agentese-pi-host speaks version ${PROTOCOL} of the extension protocol, not ${frame.protocol}`);
     }
-    this.#mirror = new Mirror(frame);
-    const loader = this.#loader(this.#mirror);
-    const extensions: OfferedExtension[] = [];
-    // One after the other, as they are named: the first that registers a name has it.
-    for (const path of frame.extensions) extensions.push(await this.#load(path, loader, this.#mirror));
-    this.#ready = true;
-    return { protocol: PROTOCOL, extensions, watch: ["state", "entries"] };
+    const mirror = new Mirror(frame);
+    const loader = this.#loader(mirror);
+    this.#mirror = mirror;
+    this.#load = (path) => this.#loadOne(path, loader, mirror);
+    const loaded = await this.#loadAll(frame.extensions);
+    return { ...loaded, watch: ["state", "entries"], loadsMore: true };
   }
 
-  async #load(path: string, loader: Loader, mirror: Mirror): Promise<OfferedExtension> {
+  /** Loads extensions, one after the other, as they are named: the first that registers a name has it. */
+  async #loadAll(paths: readonly string[]): Promise<Initialized> {
+    if (this.#load === undefined) throw new Error("`load` came before `initialize`");
+    const extensions: OfferedExtension[] = [];
+    for (const path of paths) extensions.push(await this.#load(path));
+    for (const { path, error } of extensions) if (error === undefined) this.#known.add(path);
+    return { protocol: PROTOCOL, extensions };
+  }
+
+  async #loadOne(path: string, loader: Loader, mirror: Mirror): Promise<OfferedExtension> {
     const extension = new Extension(path);
     try {
       const factory = await loader(path);
-      await factory(createApi(extension, this.#shared(mirror)));
+      await factory(createApi(extension, this.#shared(mirror, path)));
     } catch (error) {
       return { path, error: messageOf(error) };
-    }
-    if (extension.handlers.has(NEVER_SENT)) {
-      this.link.log("warning", `${path}: agentese-pi-host does not carry the event ${NEVER_SENT}: it never comes`);
     }
     this.#loaded.set(path, { extension, contexts: new Contexts(this.link, mirror, path) });
     return extension.offered();
   }
 
-  #shared(mirror: Mirror): Shared {
-    const isReady = (): boolean => this.#ready;
+  #shared(mirror: Mirror, path: string): Shared {
+    const isReady = (): boolean => this.#known.has(path);
     return {
       link: this.link,
       mirror,
@@ -135,7 +141,7 @@ export class Host {
         return isReady();
       },
       registered: (extension) => {
-        if (this.#ready) this.link.tell({ type: "register", offered: extension.offered() });
+        if (isReady()) this.link.tell({ type: "register", offered: extension.offered() });
       },
     };
   }

@@ -52,6 +52,20 @@ test("a handler that throws is told of, and the others go on", async (t) => {
   assert.deepEqual(await agent.next("failed"), { type: "failed", extension, event: "turn_end", error: "late" });
 });
 
+test("what handlers bring is put together, also where one fails", async (t) => {
+  const agent = await extended(
+    t,
+    `pi.on("resources_discover", (e: any) => ({ skillPaths: [e.cwd + "/" + e.reason] }));
+     pi.on("resources_discover", () => { throw new Error("lost"); });
+     pi.on("resources_discover", async () => ({ skillPaths: ["b"], promptPaths: ["c"], themePaths: ["d"] }));`,
+  );
+  const event: HookEvent = { type: "resources_discover", cwd: "/w", reason: "startup" };
+  const id = agent.question({ type: "event", extension: agent.path("a.ts"), event });
+  assert.equal((await agent.next("failed")).error, "lost");
+  const { result } = await agent.response(id);
+  assert.deepEqual(result, { skillPaths: ["/w/startup", "b"], promptPaths: ["c"], themePaths: ["d"] });
+});
+
 test("words of the user are changed in a chain", async (t) => {
   const event: HookEvent = { type: "input", text: "a", source: "rpc", images: [] };
   const add = (text: string): string => `pi.on("input", (e: any) => ({ action: "transform", text: e.text + "${text}" }));`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Initialized } from "../src/protocol.js";
 import { Agent, extension } from "./support/agent.js";
 
 test("an extension says what it brings", async (t) => {
@@ -131,16 +132,39 @@ test("what is not carried loads, and says its name when it is used", async (t) =
   }
 });
 
-test("an event that never comes is told of", async (t) => {
-  const agent = new Agent(t, { "a.ts": extension(`pi.on("resources_discover", () => ({}));`) });
-  const id = agent.question({
-    type: "initialize", protocol: 1, agentVersion: "0", mode: "rpc", hasUI: true, cwd: "/", agentDir: "/",
-    extensions: [agent.path("a.ts")],
+test("more extensions can be loaded later, into the same process", async (t) => {
+  const says = (name: string) =>
+    `pi.registerCommand("${name}", { handler: async (_: string, ctx: any) => ctx.ui.notify("${name} " + process.pid) });`;
+  const agent = new Agent(t, {
+    "a.ts": extension(`pi.events.on("b", () => pi.registerCommand("late", { handler: async () => {} })); ${says("a")}`),
+    // Nobody has been told of it yet when it registers this.
+    "b.ts": extension(`${says("b")} pi.events.emit("b"); pi.registerFlag("plan", { type: "boolean" });`),
+    "bad.ts": extension(`throw new Error("load failed");`),
   });
-  const { level, message } = await agent.next("log");
-  assert.equal(level, "warning");
-  assert.equal(message, `${agent.path("a.ts")}: agentese-pi-host does not carry the event resources_discover: it never comes`);
-  await agent.response(id);
+  const early = await agent.ask({ type: "load", extensions: [] });
+  assert.equal(early.error, "`load` came before `initialize`");
+  assert.equal((await agent.initialize("a.ts")).loadsMore, true);
+  const id = agent.question({ type: "load", extensions: ["b.ts", "bad.ts"].map((name) => agent.path(name)) });
+  // The one that is known already says what it brings besides.
+  const { offered } = await agent.next("register");
+  assert.deepEqual([offered.path, offered.commands?.length], [agent.path("a.ts"), 2]);
+  const { result } = await agent.response(id);
+  const { protocol, extensions, watch } = result as unknown as Initialized;
+  assert.deepEqual([protocol, watch], [1, undefined]);
+  assert.deepEqual(
+    extensions.map(({ path, error, commands, flags }) => [path, error, commands, flags]),
+    [
+      [agent.path("b.ts"), undefined, [{ name: "b" }], [{ name: "plan", kind: "boolean" }]],
+      [agent.path("bad.ts"), "load failed", undefined, undefined],
+    ],
+  );
+  const pids: string[] = [];
+  for (const name of ["a", "b"]) {
+    const command = agent.command(`${name}.ts`, name);
+    pids.push((await agent.next("notify")).message.split(" ")[1] ?? "");
+    await agent.response(command);
+  }
+  assert.equal(pids[0], pids[1]);
 });
 
 test("another version of the protocol is refused", async (t) => {

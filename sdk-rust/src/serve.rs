@@ -40,7 +40,7 @@ pub use emitter::{Call, Emitter, Question};
 use outbox::Outbox;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
-use crate::spec::{Answer, Dialect, EndOfInput, Lane};
+use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole};
 use crate::transport::{BoxReader, Transport};
 
 /// Why a command was not carried out.
@@ -184,6 +184,8 @@ struct Lanes {
     running: FuturesUnordered<Work>,
     session_busy: bool,
     session: std::collections::VecDeque<Work>,
+    /// Cancelled when a command comes that ends what those before it do, and waits for them.
+    replaced: CancellationToken,
 }
 
 impl Lanes {
@@ -286,7 +288,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             }
             lines::Line::Command { id, spec, command } => {
                 let lane = spec.lane;
-                let call = Call::new(self.emitter.clone(), id.as_deref(), spec);
+                if spec.run == RunRole::Replaces {
+                    std::mem::take(&mut self.lanes.replaced).cancel();
+                }
+                let replaced = self.lanes.replaced.clone();
+                let call = Call::new(self.emitter.clone(), id.as_deref(), spec, replaced);
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }

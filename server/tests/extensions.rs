@@ -3,6 +3,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "extensions/before.rs"]
+mod before;
 #[path = "extensions/children.rs"]
 mod children;
 #[path = "extensions/commands.rs"]
@@ -13,6 +15,8 @@ mod dialogs;
 mod examples;
 #[path = "extensions/faults.rs"]
 mod faults;
+#[path = "extensions/flags.rs"]
+mod flags;
 #[path = "extensions/hooks.rs"]
 mod hooks;
 #[path = "extensions/host.rs"]
@@ -25,5 +29,7 @@ mod life;
 mod pi;
 #[path = "extensions/recorded.rs"]
 mod recorded;
+#[path = "extensions/resources.rs"]
+mod resources;
 #[path = "support/mod.rs"]
 mod support;

@@ -344,6 +344,8 @@ class CustomMessage(TypedDict):
 
 DeliverAs: TypeAlias = Literal["steer", "followUp", "nextTurn"]
 
+DiscoverReason: TypeAlias = Literal["startup", "reload"] | str
+
 
 class DoAbort(TypedDict):
     """Stops what the agent does. Answered at once."""
@@ -527,6 +529,8 @@ class ExtensionAnswers(TypedDict):
     """The results of the agent's questions. A command has none; those of events are [`HookAnswers`]."""
     initialize: NotRequired["Initialized"]
     """Who is there."""
+    load: NotRequired["Initialized"]
+    """Who is there besides."""
     tool: NotRequired["ToolResult"]
     """The tool's result."""
 
@@ -590,6 +594,8 @@ class FoundResult(TypedDict):
 
 class HookAnswers(TypedDict):
     """The results of events, by the event's type. All others are answered without a result."""
+    resources_discover: NotRequired["ResourcesDiscoverAnswer"]
+    """Names more skills and prompt templates."""
     session_before_switch: NotRequired["CancelAnswer"]
     """Stops it."""
     session_before_fork: NotRequired["CancelAnswer"]
@@ -609,7 +615,7 @@ class HookAnswers(TypedDict):
     user_bash: NotRequired["UserBashAnswer"]
     """Gives its result."""
 
-HookEvent: TypeAlias = "SessionStartHook | SessionBeforeSwitchHook | SessionSwitchHook | SessionBeforeForkHook | SessionForkHook | SessionBeforeCompactHook | SessionCompactHook | SessionShutdownHook | InputHook | BeforeAgentStartHook | ContextHook | AgentStart | AgentEnd | TurnStartHook | TurnEndHook | MessageStart | MessageUpdate | MessageEnd | ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolCallHook | ToolResultHook | UserBashHook | ModelSelectHook | Mapping[str, JsonValue]"
+HookEvent: TypeAlias = "SessionStartHook | ResourcesDiscoverHook | SessionBeforeSwitchHook | SessionSwitchHook | SessionBeforeForkHook | SessionForkHook | SessionBeforeCompactHook | SessionCompactHook | SessionShutdownHook | InputHook | BeforeAgentStartHook | ContextHook | AgentStart | AgentEnd | TurnStartHook | TurnEndHook | MessageStart | MessageUpdate | MessageEnd | ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolCallHook | ToolResultHook | UserBashHook | ModelSelectHook | Mapping[str, JsonValue]"
 
 
 class HostAnswers(TypedDict):
@@ -685,7 +691,7 @@ class HostEvent(TypedDict):
     event: "HookEvent"
     """What happened."""
 
-HostFrame: TypeAlias = "HostInitialize | HostEvent | HostCommand | HostTool | HostCancel | HostStateChanged | HostEntries | HostResponse | Mapping[str, JsonValue]"
+HostFrame: TypeAlias = "HostInitialize | HostLoad | HostEvent | HostCommand | HostTool | HostCancel | HostStateChanged | HostEntries | HostResponse | Mapping[str, JsonValue]"
 
 
 class HostInitialize(TypedDict):
@@ -709,6 +715,17 @@ class HostInitialize(TypedDict):
     """The folder of the user's settings."""
     extensions: "Sequence[str]"
     """The extensions to load, as absolute paths. A program that is one extension finds one path here."""
+
+
+class HostLoad(TypedDict):
+    """More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
+    `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+    """
+    type: Literal["load"]
+    id: "str"
+    """Names the question."""
+    extensions: "Sequence[str]"
+    """The extensions, as absolute paths."""
 
 HostMode: TypeAlias = Literal["rpc"] | str
 
@@ -797,6 +814,8 @@ class Initialized(TypedDict):
     """What each extension brings, one for each path of the question."""
     watch: NotRequired["Sequence[Watched]"]
     """What it wants to be told without asking."""
+    loadsMore: NotRequired["bool"]
+    """Whether it can load more extensions later, in answer to `load`. One that cannot is left alone."""
 
 InputAction: TypeAlias = Literal["continue", "transform", "handled"]
 
@@ -904,7 +923,7 @@ class ModelCost(TypedDict):
 
 
 class ModelSelectHook(TypedDict):
-    """Another model is in use. Waited for."""
+    """Another model is in use than before."""
     type: Literal["model_select"]
     model: "Model"
     """The model."""
@@ -970,6 +989,27 @@ class OfferedTool(TypedDict):
     """A line for the list of tools in the system prompt; the description where it is missing."""
     promptGuidelines: NotRequired["Sequence[str]"]
     """Guidelines for the system prompt, there while the tool is switched on."""
+
+
+class ResourcesDiscoverAnswer(TypedDict):
+    """Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
+    the working directory.
+    """
+    skillPaths: NotRequired["Sequence[str]"]
+    """Skills."""
+    promptPaths: NotRequired["Sequence[str]"]
+    """Prompt templates."""
+    themePaths: NotRequired["Sequence[str]"]
+    """Themes; they have no effect, for there is nothing to colour."""
+
+
+class ResourcesDiscoverHook(TypedDict):
+    """After `session_start`: skills and prompt templates are looked for. The answer may name more of them."""
+    type: Literal["resources_discover"]
+    cwd: "str"
+    """The working directory."""
+    reason: "DiscoverReason"
+    """Why."""
 
 
 class SessionBeforeCompactHook(TypedDict):

@@ -77,8 +77,23 @@ protocol! {
     record ExtensionAnswers {
         /// Who is there.
         initialize: Opt<Initialized>,
+        /// Who is there besides.
+        load: Opt<Initialized>,
         /// The tool's result.
         tool: Opt<ToolResult>,
+    }
+
+    /// Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
+    /// the working directory.
+    record ResourcesDiscoverAnswer {
+        /// Skills.
+        skillPaths: Opt<List<Str>>,
+        /// Prompt templates.
+        promptPaths: Opt<List<Str>>,
+        /// Themes; they have no effect, for there is nothing to colour.
+        themePaths: Opt<List<Str>>,
+        ;
+        example {"skillPaths": ["/home/user/notes/SKILL.md"], "promptPaths": ["/home/user/notes/prompts"]}
     }
 
     /// Whether something is stopped.
@@ -161,6 +176,8 @@ protocol! {
 
     /// The results of events, by the event's type. All others are answered without a result.
     record HookAnswers {
+        /// Names more skills and prompt templates.
+        resources_discover: Opt<ResourcesDiscoverAnswer>,
         /// Stops it.
         session_before_switch: Opt<CancelAnswer>,
         /// Stops it.

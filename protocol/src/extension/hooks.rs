@@ -18,6 +18,24 @@ protocol! {
         example {"type": "session_start"}
     }
 
+    /// Why resources are looked for.
+    strings DiscoverReason(open) {
+        /// The extension has just begun.
+        "startup",
+        /// Everything is loaded anew.
+        "reload",
+    }
+
+    /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+    record ResourcesDiscoverHook(type = "resources_discover") {
+        /// The working directory.
+        cwd: Str,
+        /// Why.
+        reason: DiscoverReason,
+        ;
+        example {"type": "resources_discover", "cwd": "/home/user/project", "reason": "startup"}
+    }
+
     /// Why the session changes.
     strings SwitchReason(open) {
         /// A fresh session.
@@ -230,7 +248,7 @@ protocol! {
         "restore",
     }
 
-    /// Another model is in use. Waited for.
+    /// Another model is in use than before.
     record ModelSelectHook(type = "model_select") {
         /// The model.
         model: Model,
@@ -242,7 +260,7 @@ protocol! {
 
     /// An event of the agent, told apart by `type`.
     union HookEvent(type, open) {
-        SessionStartHook, SessionBeforeSwitchHook, SessionSwitchHook, SessionBeforeForkHook, SessionForkHook,
+        SessionStartHook, ResourcesDiscoverHook, SessionBeforeSwitchHook, SessionSwitchHook, SessionBeforeForkHook, SessionForkHook,
         SessionBeforeCompactHook, SessionCompactHook, SessionShutdownHook, InputHook, BeforeAgentStartHook,
         ContextHook, AgentStart, AgentEnd, TurnStartHook, TurnEndHook, MessageStart, MessageUpdate, MessageEnd,
         ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd, ToolCallHook, ToolResultHook, UserBashHook,

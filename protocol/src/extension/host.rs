@@ -39,6 +39,17 @@ protocol! {
         }
     }
 
+    /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
+    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+    record HostLoad(type = "load") {
+        /// Names the question.
+        id: Str,
+        /// The extensions, as absolute paths.
+        extensions: List<Str>,
+        ;
+        example {"type": "load", "id": "10", "extensions": ["/home/user/project/.pi/extensions/notes.ts"]}
+    }
+
     /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
     /// stand in it; without one nobody waits.
     record HostEvent(type = "event") {
@@ -136,6 +147,6 @@ protocol! {
 
     /// A frame that the agent sends to an extension process. A process ignores types that it does not know.
     union HostFrame(type, open) {
-        HostInitialize, HostEvent, HostCommand, HostTool, HostCancel, HostStateChanged, HostEntries, HostResponse
+        HostInitialize, HostLoad, HostEvent, HostCommand, HostTool, HostCancel, HostStateChanged, HostEntries, HostResponse
     }
 }

@@ -1,7 +1,7 @@
 //! What an extension brings.
 
 use crate::dsl::protocol;
-use crate::typed::{Any, Count, List, Object, Opt, Str};
+use crate::typed::{Any, Bool, Count, List, Object, Opt, Str};
 
 protocol! {
     /// A slash command of an extension.
@@ -97,6 +97,8 @@ protocol! {
         extensions: List<OfferedExtension>,
         /// What it wants to be told without asking.
         watch: Opt<List<Watched>>,
+        /// Whether it can load more extensions later, in answer to `load`. One that cannot is left alone.
+        loadsMore: Opt<Bool>,
         ;
         example {
             "protocol": 1,

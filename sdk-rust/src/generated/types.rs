@@ -1766,6 +1766,16 @@ strings! {
     }
 }
 
+strings! {
+    /// Why resources are looked for.
+    pub enum DiscoverReason open {
+        /// The extension has just begun.
+        Startup = "startup",
+        /// Everything is loaded anew.
+        Reload = "reload",
+    }
+}
+
 record! {
     /// Stops what the agent does. Answered at once.
     pub struct DoAbort("type" = "abort") {
@@ -2704,6 +2714,8 @@ record! {
     pub struct ExtensionAnswers() {
         /// Who is there.
         optional initialize: Initialized = "initialize",
+        /// Who is there besides.
+        optional load: Initialized = "load",
         /// The tool's result.
         optional tool: ToolResult = "tool",
     }
@@ -2714,6 +2726,7 @@ impl ExtensionAnswers {
     pub fn new() -> Self {
         Self {
             initialize: None,
+            load: None,
             tool: None,
             extra: crate::wire::Extra::default(),
         }
@@ -3192,6 +3205,8 @@ impl Default for HoldStep {
 record! {
     /// The results of events, by the event's type. All others are answered without a result.
     pub struct HookAnswers() {
+        /// Names more skills and prompt templates.
+        optional resources_discover: ResourcesDiscoverAnswer = "resources_discover",
         /// Stops it.
         optional session_before_switch: CancelAnswer = "session_before_switch",
         /// Stops it.
@@ -3217,6 +3232,7 @@ impl HookAnswers {
     /// A value without its optional members.
     pub fn new() -> Self {
         Self {
+            resources_discover: None,
             session_before_switch: None,
             session_before_fork: None,
             session_before_compact: None,
@@ -3242,6 +3258,8 @@ tagged! {
     pub enum HookEvent by "type" open {
         /// The extension's first event: the agent is ready. Waited for.
         SessionStart(SessionStartHook) = "session_start",
+        /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+        ResourcesDiscover(ResourcesDiscoverHook) = "resources_discover",
         /// Another session is about to take the place of this one. The answer may stop it.
         SessionBeforeSwitch(SessionBeforeSwitchHook) = "session_before_switch",
         /// Another session has taken the place of the one before. Waited for.
@@ -3289,7 +3307,7 @@ tagged! {
         ToolResult(ToolResultHook) = "tool_result",
         /// The user is about to run a shell command beside the conversation. The answer may give its result.
         UserBash(UserBashHook) = "user_bash",
-        /// Another model is in use. Waited for.
+        /// Another model is in use than before.
         ModelSelect(ModelSelectHook) = "model_select",
     }
 }
@@ -3452,6 +3470,9 @@ tagged! {
         /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
         /// sends nothing else before that but dialogs' notices and logs.
         Initialize(HostInitialize) = "initialize",
+        /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
+        /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+        Load(HostLoad) = "load",
         /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
         /// stand in it; without one nobody waits.
         Event(HostEvent) = "event",
@@ -3506,6 +3527,28 @@ impl HostInitialize {
             has_ui,
             cwd: cwd.into(),
             agent_dir: agent_dir.into(),
+            extensions,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
+    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+    pub struct HostLoad("type" = "load") {
+        /// Names the question.
+        required id: String = "id",
+        /// The extensions, as absolute paths.
+        required extensions: Vec<String> = "extensions",
+    }
+}
+
+impl HostLoad {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(id: impl Into<String>, extensions: Vec<String>) -> Self {
+        Self {
+            id: id.into(),
             extensions,
             extra: crate::wire::Extra::default(),
         }
@@ -3686,6 +3729,8 @@ record! {
         required extensions: Vec<OfferedExtension> = "extensions",
         /// What it wants to be told without asking.
         optional watch: Vec<Watched> = "watch",
+        /// Whether it can load more extensions later, in answer to `load`. One that cannot is left alone.
+        optional loads_more: bool = "loadsMore",
     }
 }
 
@@ -3696,6 +3741,7 @@ impl Initialized {
             protocol,
             extensions,
             watch: None,
+            loads_more: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -4175,7 +4221,7 @@ impl ModelScript {
 }
 
 record! {
-    /// Another model is in use. Waited for.
+    /// Another model is in use than before.
     pub struct ModelSelectHook("type" = "model_select") {
         /// The model.
         required model: Model = "model",
@@ -6761,6 +6807,58 @@ strings! {
         Assistant = "assistant",
         /// A tool.
         Tool = "tool",
+    }
+}
+
+record! {
+    /// Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
+    /// the working directory.
+    pub struct ResourcesDiscoverAnswer() {
+        /// Skills.
+        optional skill_paths: Vec<String> = "skillPaths",
+        /// Prompt templates.
+        optional prompt_paths: Vec<String> = "promptPaths",
+        /// Themes; they have no effect, for there is nothing to colour.
+        optional theme_paths: Vec<String> = "themePaths",
+    }
+}
+
+impl ResourcesDiscoverAnswer {
+    /// A value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            skill_paths: None,
+            prompt_paths: None,
+            theme_paths: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ResourcesDiscoverAnswer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+    pub struct ResourcesDiscoverHook("type" = "resources_discover") {
+        /// The working directory.
+        required cwd: String = "cwd",
+        /// Why.
+        required reason: DiscoverReason = "reason",
+    }
+}
+
+impl ResourcesDiscoverHook {
+    /// A value of the required members; the others can be set on it.
+    pub fn new(cwd: impl Into<String>, reason: DiscoverReason) -> Self {
+        Self {
+            cwd: cwd.into(),
+            reason,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::outbox::Outbox;
 use super::{Refusal, lines};
@@ -188,6 +189,7 @@ pub struct Call<D: Dialect> {
     id: Option<Arc<str>>,
     spec: &'static CommandSpec,
     answered: Arc<AtomicBool>,
+    replaced: CancellationToken,
 }
 
 impl<D: Dialect> Clone for Call<D> {
@@ -197,6 +199,7 @@ impl<D: Dialect> Clone for Call<D> {
             id: self.id.clone(),
             spec: self.spec,
             answered: self.answered.clone(),
+            replaced: self.replaced.clone(),
         }
     }
 }
@@ -208,8 +211,19 @@ impl<D: Dialect> std::fmt::Debug for Call<D> {
 }
 
 impl<D: Dialect> Call<D> {
-    pub(super) fn new(emitter: Emitter<D>, id: Option<&str>, spec: &'static CommandSpec) -> Self {
-        Call { emitter, id: id.map(Arc::from), spec, answered: Arc::new(AtomicBool::new(false)) }
+    pub(super) fn new(
+        emitter: Emitter<D>,
+        id: Option<&str>,
+        spec: &'static CommandSpec,
+        replaced: CancellationToken,
+    ) -> Self {
+        Call { emitter, id: id.map(Arc::from), spec, answered: Arc::new(AtomicBool::new(false)), replaced }
+    }
+
+    /// Waits until a command has come that ends what is going on (`new_session` and its like) and cannot begin
+    /// before this one is over. For handlers that wait for a person. Never returns where none comes.
+    pub fn replaced(&self) -> impl Future<Output = ()> + Send + use<D> {
+        self.replaced.clone().cancelled_owned()
     }
 
     /// Where events and questions go.

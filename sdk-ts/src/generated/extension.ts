@@ -250,6 +250,9 @@ export interface ContextUsage {
 /** When a message reaches the model. */
 export type DeliverAs = "steer" | "followUp" | "nextTurn";
 
+/** Why resources are looked for. */
+export type DiscoverReason = "startup" | "reload" | (string & {});
+
 /** Stops what the agent does. Answered at once. */
 export interface DoAbort {
   type: "abort";
@@ -430,6 +433,8 @@ export interface DoWaitForIdle {
 export interface ExtensionAnswers {
   /** Who is there. */
   initialize?: Initialized;
+  /** Who is there besides. */
+  load?: Initialized;
   /** The tool's result. */
   tool?: ToolResult;
 }
@@ -534,6 +539,8 @@ export interface FoundResult {
 
 /** The results of events, by the event's type. All others are answered without a result. */
 export interface HookAnswers {
+  /** Names more skills and prompt templates. */
+  resources_discover?: ResourcesDiscoverAnswer;
   /** Stops it. */
   session_before_switch?: CancelAnswer;
   /** Stops it. */
@@ -561,6 +568,7 @@ export interface HookAnswers {
  */
 export type HookEvent =
   | SessionStartHook
+  | ResourcesDiscoverHook
   | SessionBeforeSwitchHook
   | SessionSwitchHook
   | SessionBeforeForkHook
@@ -669,6 +677,7 @@ export interface HostEvent {
  */
 export type HostFrame =
   | HostInitialize
+  | HostLoad
   | HostEvent
   | HostCommand
   | HostTool
@@ -698,6 +707,18 @@ export interface HostInitialize {
   /** The folder of the user's settings. */
   agentDir: string;
   /** The extensions to load, as absolute paths. A program that is one extension finds one path here. */
+  extensions: string[];
+}
+
+/**
+ * More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
+ * `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+ */
+export interface HostLoad {
+  type: "load";
+  /** Names the question. */
+  id: string;
+  /** The extensions, as absolute paths. */
   extensions: string[];
 }
 
@@ -780,6 +801,8 @@ export interface Initialized {
   extensions: OfferedExtension[];
   /** What it wants to be told without asking. */
   watch?: Watched[];
+  /** Whether it can load more extensions later, in answer to `load`. One that cannot is left alone. */
+  loadsMore?: boolean;
 }
 
 /** What becomes of the user's words. */
@@ -822,7 +845,7 @@ export interface KnownTool {
 /** How much a log line matters. */
 export type LogLevel = "debug" | "info" | "warning" | "error" | (string & {});
 
-/** Another model is in use. Waited for. */
+/** Another model is in use than before. */
 export interface ModelSelectHook {
   type: "model_select";
   /** The model. */
@@ -888,6 +911,28 @@ export interface OfferedTool {
   promptSnippet?: string;
   /** Guidelines for the system prompt, there while the tool is switched on. */
   promptGuidelines?: string[];
+}
+
+/**
+ * Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
+ * the working directory.
+ */
+export interface ResourcesDiscoverAnswer {
+  /** Skills. */
+  skillPaths?: string[];
+  /** Prompt templates. */
+  promptPaths?: string[];
+  /** Themes; they have no effect, for there is nothing to colour. */
+  themePaths?: string[];
+}
+
+/** After `session_start`: skills and prompt templates are looked for. The answer may name more of them. */
+export interface ResourcesDiscoverHook {
+  type: "resources_discover";
+  /** The working directory. */
+  cwd: string;
+  /** Why. */
+  reason: DiscoverReason;
 }
 
 /** The conversation is about to be compacted. The answer may stop it, or give the summary. */

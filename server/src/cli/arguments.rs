@@ -30,6 +30,9 @@ Examples:
   agentese schema --dialect pi --side server
       Print the JSON Schema of every frame that a server of the dialect may send.
 
+Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. One that no extension
+takes is ignored, with a warning.
+
 Environment:
   AGENTESE_LOG         What is logged to stderr: error, warn (the default), info, debug, trace, or a
                        filter such as agentese_server=debug

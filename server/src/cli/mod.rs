@@ -36,6 +36,8 @@ use parse::Parsed;
 use plan::{Plan, Task};
 use stderr::{PATIENCE, Stderr};
 
+use crate::extensions::complaints;
+
 /// A failure that ends the program, as stderr tells it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -106,9 +108,12 @@ pub fn main() -> ExitCode {
 }
 
 fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
-    let Parsed { arguments, warnings } = parsed;
+    let Parsed { arguments, flags, warnings } = parsed;
     for warning in warnings {
         stderr.warn(warning);
+    }
+    if arguments.command.is_some() {
+        complaints(&flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     let run = match arguments.command {
         Some(Command::Schema(options)) => return schema::print(&options),
@@ -119,9 +124,12 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let plan = Plan::read(run, &|name: &str| std::env::var_os(name), cwd)?;
+    let plan = Plan { flags, ..Plan::read(run, &|name: &str| std::env::var_os(name), cwd)? };
     for warning in &plan.warnings {
         stderr.warn(warning);
+    }
+    if plan.task != Task::Serve {
+        complaints(&plan.flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),

@@ -6,35 +6,50 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::arguments::Arguments;
+use crate::extensions::GivenFlag;
 
 /// A command line that was understood, and what was left out of it.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub arguments: Arguments,
+    /// Long options that nobody knows yet, in their order: an extension may.
+    pub flags: Vec<GivenFlag>,
     pub warnings: Vec<String>,
 }
 
-/// Reads the arguments, the program's name first. Unknown options become warnings, because front ends of
-/// pi pass the options of extensions; everything else that clap refuses is an error.
+/// Reads the arguments, the program's name first. Unknown options are set aside, because they may be flags of
+/// extensions, each with the word behind it, which may be its value; short ones become warnings. Everything else
+/// that clap refuses is an error.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let mut warnings = Vec::new();
+    // Only an agent has extensions. Everywhere else a word may be the name of a command.
+    let serves = arguments.iter().any(|argument| is_it(argument, "--mode"));
+    let (mut flags, mut warnings) = (Vec::new(), Vec::new());
     loop {
         let error = match Arguments::try_parse_from(&arguments) {
-            Ok(parsed) => return Ok(Parsed { arguments: parsed, warnings }),
+            Ok(parsed) => return Ok(Parsed { arguments: parsed, flags, warnings }),
             Err(error) => error,
         };
         let Some(unknown) = unknown_option(&error) else { return Err(error) };
         let Some(at) = arguments.iter().skip(1).position(|argument| is_it(argument, &unknown)) else {
             return Err(error);
         };
-        let removed = arguments.remove(at + 1);
-        let shown = if unknown.starts_with("--") { unknown } else { removed.to_string_lossy().into_owned() };
-        warnings.push(match suggested_option(&error) {
-            Some(meant) => format!("unknown option {shown} is ignored; did you mean {meant}?"),
-            None => format!("unknown option {shown} is ignored"),
-        });
+        let removed = arguments.remove(at + 1).to_string_lossy().into_owned();
+        let Some(name) = unknown.strip_prefix("--") else {
+            warnings.push(format!("unknown option {removed} is ignored"));
+            continue;
+        };
+        let value = removed.strip_prefix(&unknown).and_then(|rest| rest.strip_prefix('='));
+        let takes_next = serves && value.is_none() && arguments.get(at + 1).is_some_and(is_word);
+        let next = takes_next.then(|| arguments.remove(at + 1).to_string_lossy().into_owned());
+        let meant = suggested_option(&error).map(str::to_owned);
+        flags.push(GivenFlag { name: name.to_owned(), value: value.map(str::to_owned), next, meant });
     }
+}
+
+/// Whether an argument can be the value of the option before it: it is none itself, and no file.
+fn is_word(argument: &OsString) -> bool {
+    !argument.to_string_lossy().starts_with(['-', '@'])
 }
 
 /// Whether an argument is the option: `--name`, `--name=value`, or `-xyz` with the letter in it.
@@ -83,16 +98,34 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> GivenFlag {
+        let text = |text: &str| text.to_owned();
+        GivenFlag { name: text(name), value: value.map(text), next: next.map(text), meant: None }
+    }
+
     #[test]
-    fn unknown_options_are_warnings() {
-        let parsed = read("--mode rpc --frobnicate --depth=3 --no-session");
+    fn unknown_options_are_set_aside() {
+        let parsed = read("--mode rpc --frobnicate --depth=3 --to there --plan @file --no-session hello");
         assert_eq!(
-            parsed.warnings,
-            ["unknown option --frobnicate is ignored", "unknown option --depth is ignored"]
+            parsed.flags,
+            [
+                flag("frobnicate", None, None),
+                flag("depth", Some("3"), None),
+                flag("to", None, Some("there")),
+                flag("plan", None, None)
+            ]
         );
         assert!(parsed.arguments.run.no_session);
         assert_eq!(parsed.arguments.run.mode.as_deref(), Some("rpc"));
+        assert_eq!(parsed.arguments.run.messages, ["@file", "hello"]);
         assert!(parse(["agentese", "--thinking", "loudly"].map(OsString::from)).is_err());
+    }
+
+    #[test]
+    fn the_name_of_a_command_is_no_value() {
+        let parsed = read("--frobnicate sessions --json");
+        assert_eq!(parsed.flags, [flag("frobnicate", None, None)]);
+        assert!(parsed.arguments.command.is_some());
     }
 
     #[test]
@@ -102,15 +135,18 @@ mod tests {
 
     #[test]
     fn a_mistyped_option_is_suggested() {
-        let warning = |line: &str| read(line).warnings.join("\n");
+        let complaints = |line: &str| crate::extensions::complaints(&read(line).flags, false).join("\n");
         assert_eq!(
-            warning("--mode rpc --no-sesion"),
+            complaints("--mode rpc --no-sesion"),
             "unknown option --no-sesion is ignored; did you mean --no-session?"
         );
         assert_eq!(
-            warning("--sytem-prompt=x"),
+            complaints("--sytem-prompt=x"),
             "unknown option --sytem-prompt is ignored; did you mean --system-prompt?"
         );
-        assert_eq!(warning("-x -yz"), "unknown option -x is ignored\nunknown option -yz is ignored");
+        assert_eq!(
+            read("-x -yz").warnings,
+            ["unknown option -x is ignored", "unknown option -yz is ignored"]
+        );
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Plan {
     pub warnings: Vec<String>,
     /// Where is looked for extensions.
     pub extensions: extensions::Wanted,
+    /// Options that may be flags of extensions.
+    pub flags: Vec<extensions::GivenFlag>,
 }
 
 /// What is to be done.
@@ -117,6 +119,7 @@ impl Plan {
             updates: run.updates,
             max_line: run.max_line,
             extensions: found.extensions,
+            flags: Vec::new(),
             warnings,
         })
     }
@@ -136,8 +139,7 @@ impl Plan {
 fn warnings(run: &Run, task: &Task) -> Vec<String> {
     let advice = "the provider's environment variable is not seen by others";
     let all = [
-        (!run.messages.is_empty() && *task == Task::Serve)
-            .then(|| "messages on the command line are ignored in RPC mode".to_owned()),
+        (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::NO_MESSAGES.to_owned()),
         run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine: {advice}")),
         (!run.resources.theme.is_empty())
             .then(|| "--theme has no effect: there is nothing to colour".to_owned()),

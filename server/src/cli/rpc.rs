@@ -76,7 +76,13 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let (store, session) = session(&plan)?;
     let found = discover(&plan.extensions, stderr);
     let undecided = trust::undecided(&plan, &found, stderr);
-    let extensions = extensions(&plan, found);
+    let more_may_come =
+        undecided.is_some() && plan.left_out.contains(&extensions::project_folder(plan.cwd()));
+    if found.is_empty() {
+        let said = extensions::complaints(&plan.flags, more_may_come);
+        said.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
+    }
+    let extensions = extensions::Options { more_may_come, ..extensions(&plan, found) };
     let Plan { surroundings, settings, model, trust, .. } = plan;
     let agent_dir = surroundings.agent_dir;
     tracing::debug!(?agent_dir, ?trust, "start");
@@ -123,6 +129,8 @@ fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options
         limits: Limits::of(&plan.settings.other, &|name: &str| std::env::var_os(name)),
         node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
         agent_dir: plan.surroundings.agent_dir.clone(),
+        flags: plan.flags.clone(),
+        ..extensions::Options::default()
     }
 }
 

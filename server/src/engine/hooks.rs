@@ -141,7 +141,7 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(output).boxed()
     }
 
-    /// Another model is in use. Must not block and must not call the engine.
+    /// Another model is in use. Must not block. The engine can be looked at.
     fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
         let _ = (model, previous, selection);
     }

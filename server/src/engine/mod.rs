@@ -9,7 +9,7 @@
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `extend` | where extensions look in, and what they do |
-//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `trust` | what an engine is asked to do |
+//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -29,6 +29,7 @@ mod models;
 mod options;
 mod prompt;
 mod queue;
+mod resources;
 mod retry;
 mod run;
 mod sessions;
@@ -69,6 +70,8 @@ struct Shared {
     state: Mutex<State>,
     /// What counts in place of the options, once the working directory is trusted.
     overlay: OnceLock<trust::Overlay>,
+    /// Skills and templates that extensions bring.
+    extra: resources::Extra,
 }
 
 impl Shared {
@@ -93,7 +96,8 @@ impl Engine {
     /// the options; the level that was asked for wins over the one that the session names.
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
-        let shared = Shared { options, sink, state, overlay: OnceLock::new() };
+        let extra = resources::Extra::default();
+        let shared = Shared { options, sink, state, overlay: OnceLock::new(), extra };
         Self { shared: Arc::new(shared), owner: true }
     }
 }

@@ -21,7 +21,7 @@ impl Engine {
         let (thinking, previous) = (state.thinking, state.model.clone());
         self.shared.switch(&mut state, model.clone(), thinking);
         drop(state);
-        self.shared.options.hooks.model_selected(&model, previous.as_ref(), Selection::Set);
+        self.shared.selected(&model, previous.as_ref(), Selection::Set);
         Some(model)
     }
 
@@ -49,7 +49,7 @@ impl Engine {
         self.shared.switch(&mut state, next.model.clone(), thinking);
         let thinking = state.thinking;
         drop(state);
-        self.shared.options.hooks.model_selected(&next.model, previous.as_ref(), Selection::Cycled);
+        self.shared.selected(&next.model, previous.as_ref(), Selection::Cycled);
         Some((next.model.clone(), thinking, scoped))
     }
 
@@ -75,6 +75,14 @@ impl Engine {
 }
 
 impl Shared {
+    /// Tells the hooks that a model is in use; nothing where it was before, as in pi.
+    pub(super) fn selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
+        let is_it = |previous: &Model| previous.provider == model.provider && previous.id == model.id;
+        if !previous.is_some_and(is_it) {
+            self.options.hooks.model_selected(model, previous, selection);
+        }
+    }
+
     /// Switches to a model, with the level nearest to the one that is wanted; the session keeps both.
     fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
         state.session.model_changed(&model.provider, &model.id);

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::MutexGuard;
 
+use agentese::types::Model;
+
 use super::state::State;
-use super::{Engine, Options, Switch};
+use super::{Engine, Options, Selection, Switch};
 use crate::session::{EntryId, ForkError, OpenError, Session, Start};
 
 impl Engine {
@@ -38,20 +40,27 @@ impl Engine {
         if !hooks.before_switch(Switch::Resume(path)).await {
             return Ok(false);
         }
-        let previous = self.shared.state().session.file().map(Path::to_owned);
-        self.open(path).await?;
+        let (previous, used) = {
+            let state = self.shared.state();
+            (state.session.file().map(Path::to_owned), state.model.clone())
+        };
+        let restored = self.open(path).await?;
         hooks.switched(Switch::Resume(path), previous.as_deref()).await;
+        if let Some(model) = restored {
+            self.shared.selected(&model, used.as_ref(), Selection::Restored);
+        }
         Ok(true)
     }
 
-    async fn open(&self, path: &Path) -> Result<(), OpenError> {
+    /// Gives the model that is in use then.
+    async fn open(&self, path: &Path) -> Result<Option<Model>, OpenError> {
         if self.shared.state().session.is_at(path) {
             let mut state = self.idle().await;
             state.forget_what_waits();
             state.session.reload();
             let restored = state.session.restored();
             self.shared.restore(&mut state, restored);
-            return Ok(());
+            return Ok(state.model.clone());
         }
         // Opening comes first: a refusal disturbs nothing.
         let (path, start) = (path.to_owned(), self.shared.options.start());
@@ -61,7 +70,7 @@ impl Engine {
         let restored = session.restored();
         state.move_to(session);
         self.shared.restore(&mut state, restored);
-        Ok(())
+        Ok(state.model.clone())
     }
 
     /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text

@@ -34,8 +34,8 @@ impl Shared {
         self.overlay.get().map_or(&self.options.context, |overlay| &overlay.context)
     }
 
-    /// Skills and prompt templates.
-    pub(super) fn resources(&self) -> &Resources {
+    /// Skills and prompt templates without those that extensions bring.
+    pub(super) fn own_resources(&self) -> &Arc<Resources> {
         self.overlay.get().map_or(&self.options.resources, |overlay| &overlay.resources)
     }
 
@@ -43,7 +43,11 @@ impl Shared {
     pub(super) fn system_prompt(&self) -> String {
         let options = &self.options;
         let prompt = self.overlay.get().map_or(&options.system_prompt, |overlay| &overlay.system_prompt);
-        prompt.text(&self.tools(), Date::of_ms(options.clock.now_ms()))
+        let date = Date::of_ms(options.clock.now_ms());
+        match self.extra.skills() {
+            Some(skills) => prompt.clone().with_skills(skills).text(&self.tools(), date),
+            None => prompt.text(&self.tools(), date),
+        }
     }
 }
 
@@ -59,6 +63,7 @@ impl Engine {
         if self.shared.overlay.set(Overlay { context, system_prompt, resources }).is_err() {
             return;
         }
+        self.shared.extra.renew(self.shared.own_resources());
         let before = &self.shared.options.settings;
         let mut state = self.shared.state();
         if state.queues.steering_mode() == before.steering_mode {

@@ -9,7 +9,7 @@ use agentese::types::{
 };
 use serde_json::{Map, Value};
 
-use super::hooks::Heard;
+use super::hooks::{GIVEN_UP, Heard};
 use super::process::Process;
 use super::requests::{answer, refuse};
 use super::{Host, type_of, watch};
@@ -78,6 +78,7 @@ impl Host {
                 end(action.id, None, done());
             }
             Do::Abort(action) => {
+                self.give_up();
                 tokio::spawn(async move { engine.abort().await });
                 end(action.id, None, done());
             }
@@ -192,6 +193,7 @@ impl Host {
         }
         match self.input(words.join("\n"), images, InputSource::Extension).await {
             Heard::Handled => done(),
+            Heard::GivenUp => Err(GIVEN_UP.to_owned()),
             Heard::Words(text_, images) => {
                 let input = engine.prepare(Input::new(text_, images)).await.map_err(text)?;
                 engine.begin(input, streaming).map_err(text)?.start();

@@ -35,6 +35,8 @@ pub(super) struct Asked {
     pub overtakes: bool,
     /// Nobody waits for its end.
     pub is_command: bool,
+    /// It comes before something that the user asked for and that has not begun.
+    pub is_before: bool,
     /// Cancelled when nobody waits any more: its dialogs end with it.
     pub over: CancellationToken,
     /// Dialogs that are open in its handling.
@@ -58,6 +60,12 @@ impl Asked {
     /// Lets it come before what is told in the same moment.
     pub fn overtaking(mut self, overtakes: bool) -> Self {
         self.overtakes = overtakes;
+        self
+    }
+
+    /// Counts it to what comes before something that the user asked for.
+    pub fn before(mut self, is_before: bool) -> Self {
+        self.is_before = is_before;
         self
     }
 

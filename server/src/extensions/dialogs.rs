@@ -48,6 +48,7 @@ impl Host {
                 answer => answer,
             }
         };
+        let before = owner.as_ref().filter(|owner| owner.is_before).map(|_| self.before.dialog());
         let open = owner.map(|owner| owner.dialog());
         tokio::spawn(async move {
             let over = futures::future::select_all(ends.iter().map(|end| Box::pin(end.cancelled())));
@@ -59,7 +60,7 @@ impl Host {
             };
             process.withdrawn.close(dialog.id());
             reply(&process, &dialog, answer);
-            drop(open);
+            drop((open, before));
         });
     }
 

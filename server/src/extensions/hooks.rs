@@ -23,6 +23,9 @@ use super::type_of;
 use crate::engine::{Compacting, Hooks, Opening, Selection, Switch, blocks};
 use crate::tools::{ToolOutput, ToolSet};
 
+/// Why words of the user went nowhere.
+pub const GIVEN_UP: &str = "it was aborted before it began";
+
 /// What became of the user's words.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
@@ -30,6 +33,9 @@ pub enum Heard {
     Words(String, Vec<ImageContent>),
     /// An extension has dealt with them.
     Handled,
+    /// Nobody wants them any more: they were aborted, or another session took the place of the one that they
+    /// were meant for.
+    GivenUp,
 }
 
 impl Host {
@@ -49,7 +55,7 @@ impl Host {
     }
 
     /// The answer to an event; none where it has none, or one of another shape.
-    async fn answer<A: DeserializeOwned>(
+    pub(super) async fn answer<A: DeserializeOwned>(
         &self,
         member: &Member,
         event: HookEvent,
@@ -70,19 +76,27 @@ impl Host {
         }
     }
 
-    /// Whether nobody stops it.
+    /// Whether nobody stops it, and it is not given up.
     async fn goes_on<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
-        self.each(build, |answer: CancelAnswer| {
+        let asked = self.each(build, |answer: CancelAnswer| {
             goes_on = answer.cancel != Some(true);
             goes_on
-        })
-        .await;
-        goes_on
+        });
+        self.before.unless_given_up(asked).await.is_some() && goes_on
     }
 
     /// The user said something, or an extension did in the user's place.
-    pub async fn input(&self, mut text: String, mut images: Vec<ImageContent>, source: InputSource) -> Heard {
+    pub async fn input(&self, text: String, images: Vec<ImageContent>, source: InputSource) -> Heard {
+        self.before.unless_given_up(self.transformed(text, images, source)).await.unwrap_or(Heard::GivenUp)
+    }
+
+    async fn transformed(
+        &self,
+        mut text: String,
+        mut images: Vec<ImageContent>,
+        source: InputSource,
+    ) -> Heard {
         for member in self.subscribers(type_of::<InputHook>()) {
             let mut event = InputHook::new(&text, source.clone());
             event.images = Some(images.clone()).filter(|images| !images.is_empty());
@@ -147,6 +161,7 @@ impl Hooks for Host {
     }
 
     fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
+        self.give_up();
         self.end_dialogs();
         let build = move || {
             let mut event = SessionSwitchHook::new(reason(switch));
@@ -161,6 +176,7 @@ impl Hooks for Host {
     }
 
     fn forked<'a>(&'a self, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
+        self.give_up();
         self.end_dialogs();
         let build = move || {
             let mut event = SessionForkHook::new();
@@ -189,16 +205,16 @@ impl Hooks for Host {
                 event.custom_instructions = focus.map(str::to_owned);
                 event
             };
-            self.each(build, |answer: BeforeCompactAnswer| {
+            let asked = self.each(build, |answer: BeforeCompactAnswer| {
                 if answer.cancel == Some(true) {
                     compacting = Compacting::Cancelled;
                 } else if let Some(given) = answer.compaction {
                     compacting = Compacting::Given(given);
                 }
                 !matches!(compacting, Compacting::Cancelled)
-            })
-            .await;
-            compacting
+            });
+            let said = self.before.unless_given_up(asked).await;
+            said.map_or(Compacting::Cancelled, |()| compacting)
         }
         .boxed()
     }
@@ -288,6 +304,8 @@ impl Hooks for Host {
             Selection::Restored => ModelSource::Restore,
         };
         for member in self.subscribers(type_of::<ModelSelectHook>()) {
+            // Who looks at the agent in the handler sees the new one.
+            self.refresh(&member.process);
             let event = ModelSelectHook::new(model.clone(), previous.cloned(), source.clone());
             self.tell(&member, event.into());
         }

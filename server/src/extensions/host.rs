@@ -13,10 +13,11 @@ use futures::future::join_all;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::before::Before;
 use super::calls::{Asked, Failed};
 use super::process::Process;
 use super::watch::Watch;
-use super::{Found, Limits, NodeHost, Ui, type_of};
+use super::{Found, GivenFlag, Limits, NodeHost, Ui, type_of};
 use crate::engine::{Engine, Link};
 use crate::tools::Spawner;
 
@@ -34,11 +35,22 @@ pub struct Options {
     pub node_host: NodeHost,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
+    /// Options of the command line that may be flags of extensions.
+    pub flags: Vec<GivenFlag>,
+    /// The working directory brings extensions that nobody trusts yet.
+    pub more_may_come: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { found: Vec::new(), limits: Limits::default(), node_host: NodeHost::Missing, agent_dir: None }
+        Self {
+            found: Vec::new(),
+            limits: Limits::default(),
+            node_host: NodeHost::Missing,
+            agent_dir: None,
+            flags: Vec::new(),
+            more_may_come: false,
+        }
     }
 }
 
@@ -96,6 +108,9 @@ pub struct Host {
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
     pub(super) watch: Watch,
+    pub(super) before: Before,
+    /// Held while extensions are loaded, so that one process serves all that it can serve.
+    pub(super) loading: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Host {
@@ -128,6 +143,8 @@ impl Host {
             deserted: AtomicBool::new(false),
             restarts: AtomicU32::new(0),
             watch: Watch::default(),
+            before: Before::default(),
+            loading: tokio::sync::Mutex::default(),
         })
     }
 
@@ -162,6 +179,7 @@ impl Host {
             Some(host) if !self.options.found.is_empty() => {
                 tokio::spawn(async move {
                     host.load(&host.options.found).await;
+                    host.complain_of_flags();
                     host.get_ready();
                 });
             }
@@ -212,7 +230,9 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let asked = Asked::new(&member.path).overtaking(name == type_of::<ContextHook>());
+        let asked = Asked::new(&member.path)
+            .overtaking(name == type_of::<ContextHook>())
+            .before(Before::is_one(&name));
         let answer = member.process.ask(asked, frame, Some(self.options.limits.hook)).await;
         match &answer {
             // A tool's fate is its result, not an event.
@@ -229,7 +249,7 @@ impl Host {
     fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
         member.silent.store(true, Ordering::Release);
         let error = format!("no answer to {event} within {} ms", limit.as_millis());
-        if member.process.paths.len() == 1 {
+        if member.process.paths().len() == 1 {
             member.process.fault(error);
         } else {
             self.fail(&member.path, event, &error);
@@ -282,6 +302,7 @@ impl Host {
         }
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         self.closing.store(true, Ordering::Release);
+        self.give_up();
         self.end_dialogs();
         join_all(self.processes().iter().map(|process| process.stop())).await;
     }

@@ -5,19 +5,22 @@
 //! |---|---|
 //! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
 //! | `settings` | how patient the host is |
+//! | `before` | questions that can be taken back, because something has not begun |
 //! | `process`, `calls`, `flood` | one process, the questions to it, how much it may say |
 //! | `host`, `start` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
-//! | `commands`, `tool` | what extensions bring |
+//! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
 //! | `watch` | telling those who want to know of every change |
 //! | `ui` | the person behind the client, as a trait |
 
 mod actions;
+mod before;
 mod calls;
 mod commands;
 mod dialogs;
 mod discover;
+mod flags;
 mod flood;
 mod hooks;
 mod host;
@@ -25,6 +28,7 @@ mod manifest;
 mod node_host;
 mod process;
 mod requests;
+mod resources;
 mod settings;
 mod start;
 mod told;
@@ -37,7 +41,8 @@ use agentese::wire::{ConstantValue, Record};
 
 pub use commands::Invoked;
 pub use discover::{Found, Start, Unusable, Wanted, discover, project_folder};
-pub use hooks::Heard;
+pub use flags::{GivenFlag, NO_MESSAGES, complaints};
+pub use hooks::{GIVEN_UP, Heard};
 pub use host::{Host, Options};
 pub use node_host::{NODE_HOST, NodeHost};
 pub use settings::Limits;

@@ -1,7 +1,7 @@
 //! One extension process: what goes in and out of it, from its start to its end.
 
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,7 +44,11 @@ pub(super) trait Listener: Send + Sync {
 /// A process that serves one extension or several.
 pub(super) struct Process {
     /// The extensions, as the agent names them.
-    pub paths: Vec<String>,
+    paths: Mutex<Vec<String>>,
+    /// The name for people.
+    name: String,
+    /// It can load more extensions.
+    loads_more: AtomicBool,
     /// The program and its arguments.
     pub words: Vec<OsString>,
     outbox: mpsc::UnboundedSender<String>,
@@ -74,7 +78,9 @@ impl Process {
         let Talking { input, output, errors, running } = spawner.talk(line).await?;
         let (outbox, lines) = mpsc::unbounded_channel();
         let process = Arc::new(Self {
-            paths,
+            name: paths.first().cloned().unwrap_or_else(|| "the Node host".to_owned()),
+            paths: Mutex::new(paths),
+            loads_more: AtomicBool::new(false),
             words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
             outbox,
             soon: Mutex::default(),
@@ -94,7 +100,27 @@ impl Process {
 
     /// The name for people.
     pub fn name(&self) -> &str {
-        self.paths.first().map_or("the Node host", String::as_str)
+        &self.name
+    }
+
+    /// The extensions that it serves, as the agent names them.
+    pub fn paths(&self) -> Vec<String> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// It serves these, too.
+    pub fn serve(&self, more: &[String]) {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(more);
+    }
+
+    /// Whether it can load more extensions.
+    pub fn loads_more(&self) -> bool {
+        self.loads_more.load(Ordering::Acquire)
+    }
+
+    /// It has said whether it can.
+    pub fn set_loads_more(&self, loads_more: bool) {
+        self.loads_more.store(loads_more, Ordering::Release);
     }
 
     /// Sends a frame, behind all that it is told. One that nobody reads is dropped with the process.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use agentese::types::{HostFrame, HostInitialize, HostMode, Initialized, SessionStartHook};
+use agentese::types::{HostFrame, HostInitialize, HostLoad, HostMode, Initialized, SessionStartHook};
 use futures::future::join_all;
 
 use super::calls::{Asked, Failed};
@@ -22,6 +22,7 @@ const PROTOCOL: u64 = 1;
 impl Host {
     /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
     pub async fn load(&self, found: &[Found]) {
+        let loading = self.loading.lock().await;
         let path = |found: &Found| found.path.to_string_lossy().into_owned();
         let Limits { depth, .. } = self.options.limits;
         if self.options.limits.are_too_deep() && !found.is_empty() {
@@ -36,18 +37,36 @@ impl Host {
             Start::Program(words) => Some((words.clone(), vec![path(found)])),
             Start::Node => None,
         });
-        let node = self.node(for_node).await;
-        let started = join_all(programs.chain(node).map(|(words, paths)| self.start(words, paths))).await;
-        let mut members: Vec<Member> = started.into_iter().flatten().collect();
+        let programs = join_all(programs.map(|(words, paths)| self.start(words, paths)));
+        let (started, for_node) = tokio::join!(programs, self.load_for_node(for_node));
+        let mut members: Vec<Member> = started.into_iter().flatten().chain(for_node).collect();
         let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
         members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
-        let new: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
-        self.state().members.extend(members);
-        for member in
-            self.subscribers(type_of::<SessionStartHook>()).into_iter().filter(|it| new.contains(&it.path))
-        {
-            let _ = self.ask(&member, SessionStartHook::new()).await;
+        self.state().members.extend(members.iter().cloned());
+        drop(loading);
+        self.welcome(&members).await;
+    }
+
+    /// The first events of extensions that are there now.
+    async fn welcome(&self, new: &[Member]) {
+        for member in new.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
+            let _ = self.ask(member, SessionStartHook::new()).await;
         }
+        self.discover_resources(new).await;
+    }
+
+    /// Loads what the Node host runs: into the one that is there, else into a new one.
+    async fn load_for_node(&self, paths: Vec<String>) -> Vec<Member> {
+        let there = self.processes().into_iter().find(|process| process.loads_more() && !process.has_ended());
+        let Some(process) = there.filter(|_| !paths.is_empty()) else {
+            return match self.node(paths).await {
+                Some((words, paths)) => self.start(words, paths).await,
+                None => Vec::new(),
+            };
+        };
+        process.serve(&paths);
+        let frame = |id: String| HostFrame::from(HostLoad::new(id, paths.clone()));
+        self.introduce(&process, frame, paths.len()).await
     }
 
     /// How those are started that the Node host runs; none where there are none, or nothing runs them.
@@ -93,13 +112,23 @@ impl Host {
         };
         self.state().processes.push(process.clone());
         let frame = |id: String| HostFrame::from(self.hello(id, paths.clone()));
+        self.introduce(&process, frame, paths.len()).await
+    }
+
+    /// Asks a process what that many extensions bring. Where it does not say, that is one failure, and its end.
+    async fn introduce(
+        &self,
+        process: &Arc<Process>,
+        frame: impl FnOnce(String) -> HostFrame,
+        count: usize,
+    ) -> Vec<Member> {
         // They are loaded one after another.
-        let limit = self.options.limits.start * u32::try_from(paths.len()).unwrap_or(u32::MAX).max(1);
+        let limit = self.options.limits.start * u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
         let said =
             answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
         let wrong = match said {
-            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(&process, said),
+            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(process, said),
             Ok(Ok(said)) => {
                 format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
             }
@@ -111,7 +140,11 @@ impl Host {
             // It was told how it ended.
             Err(Failed::Gone) => return Vec::new(),
         };
-        process.fault(wrong);
+        match process.paths().get(count..) {
+            // What it serves besides goes on.
+            Some([_, ..]) => self.fail(process.paths().last().map_or("", String::as_str), "start", &wrong),
+            _ => process.fault(wrong),
+        }
         Vec::new()
     }
 
@@ -132,11 +165,12 @@ impl Host {
     }
 
     fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
+        process.set_loads_more(said.loads_more == Some(true) || process.loads_more());
         self.watch.add(process, said.watch.as_deref().unwrap_or_default());
-        let mut members = Vec::new();
+        let (paths, mut members) = (process.paths(), Vec::new());
         for offered in said.extensions {
             let path = offered.path.clone();
-            if !process.paths.contains(&path) {
+            if !paths.contains(&path) {
                 tracing::warn!("{}: it was not asked for {path}", process.name());
             } else if let Some(error) = &offered.error {
                 self.not_loaded(&path, error);
@@ -168,18 +202,22 @@ impl Host {
         self.fail(process.name(), "process", &why);
         let again = self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
         let Some(me) = self.me.upgrade().filter(|_| again && !self.is_closing()) else { return };
-        let (words, paths) = (process.words.clone(), process.paths.clone());
+        let (process, words, paths) = (process.clone(), process.words.clone(), process.paths());
         tokio::spawn(async move {
-            let members = me.start(words, paths).await;
+            let loading = me.loading.lock().await;
+            let members = match process.loads_more() {
+                // Another one may have begun meanwhile.
+                true => me.load_for_node(paths).await,
+                false => me.start(words, paths).await,
+            };
             let place = place.unwrap_or(usize::MAX);
             {
                 let mut state = me.state();
                 let place = place.min(state.members.len());
                 state.members.splice(place..place, members.iter().cloned());
             }
-            for member in members.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
-                let _ = me.ask(member, SessionStartHook::new()).await;
-            }
+            drop(loading);
+            me.welcome(&members).await;
         });
     }
 }

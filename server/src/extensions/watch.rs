@@ -122,6 +122,7 @@ pub(super) fn state(host: &Host, engine: &Engine) -> HostState {
     state.active_tools = Some(active.names().map(str::to_owned).collect());
     state.tools = Some(known_tools(&active));
     state.commands = Some(host.commands());
+    state.flags = Some(host.flags());
     state
 }
 

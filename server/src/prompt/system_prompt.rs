@@ -40,6 +40,14 @@ pub struct Parts {
 }
 
 impl SystemPrompt {
+    /// The same with other skills. A text alone has none.
+    pub fn with_skills(mut self, skills: Vec<Skill>) -> Self {
+        if let Self::Parts(parts) = &mut self {
+            parts.skills = skills;
+        }
+        self
+    }
+
     /// The whole text for those tools, on that day.
     pub fn text(&self, tools: &ToolSet, date: Date) -> String {
         match self {

@@ -13,6 +13,9 @@ pub enum Complaint {
     /// A setting names a path where nothing is.
     #[error("{path}: the settings name it, and there is nothing", path = .0.display())]
     Nothing(PathBuf),
+    /// An extension names a path where nothing is.
+    #[error("{path}: an extension names it, and there is nothing", path = .0.display())]
+    NothingBrought(PathBuf),
     /// It is neither Markdown nor a directory.
     #[error("{path}: it is no Markdown file (.md) and no directory; it is left out", path = .0.display())]
     NotMarkdown(PathBuf),

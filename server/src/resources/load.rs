@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::complaint::Complaint;
-use super::place::{Location, Place, Sources};
+use super::place::{Location, Place, Sources, named};
 use super::skill::SkillFile;
 use super::template::Template;
 use super::walk::{skill_files, template_files};
@@ -38,10 +38,26 @@ impl Resources {
         };
         given("--skill", &sources.skills.given)?;
         given("--prompt-template", &sources.templates.given)?;
-        let mut complaints = Vec::new();
-        let skills = load(sources.skill_places(), skill_files, SkillFile::read, &mut complaints);
-        let templates = load(sources.template_places(), template_files, Template::read, &mut complaints);
-        Ok((Self { skills, templates }, complaints))
+        let (mut resources, mut complaints) = (Self::default(), Vec::new());
+        resources.add(sources.skill_places(), sources.template_places(), &mut complaints);
+        Ok((resources, complaints))
+    }
+
+    /// These, and those that paths name besides; of several with one name these count. Blocks. What is wrong becomes
+    /// a complaint.
+    pub fn extended(&self, skills: &[PathBuf], templates: &[PathBuf]) -> (Self, Vec<Complaint>) {
+        let (mut resources, mut complaints) = (self.clone(), Vec::new());
+        let gone = skills.iter().chain(templates).filter(|path| !path.exists());
+        complaints.extend(gone.map(|path| Complaint::NothingBrought(path.clone())));
+        let there =
+            |paths: &[PathBuf]| paths.iter().filter(|path| path.exists()).map(|path| named(path)).collect();
+        resources.add(there(skills), there(templates), &mut complaints);
+        (resources, complaints)
+    }
+
+    fn add(&mut self, skills: Vec<Place>, templates: Vec<Place>, complaints: &mut Vec<Complaint>) {
+        load(&mut self.skills, skills, skill_files, SkillFile::read, complaints);
+        load(&mut self.templates, templates, template_files, Template::read, complaints);
     }
 
     /// The skills, as clients see them listed: those of the project, those of the user, then those that were named.
@@ -99,15 +115,18 @@ impl Resource for Template {
     }
 }
 
+/// Adds what is in those places.
 fn load<R: Resource>(
+    all: &mut Vec<R>,
     places: Vec<Place>,
     files: impl Fn(&Place, &mut Vec<Complaint>) -> Vec<PathBuf>,
     read: impl Fn(PathBuf, Location, &mut Vec<Complaint>) -> Option<R>,
     complaints: &mut Vec<Complaint>,
-) -> Vec<R> {
-    let mut seen = HashSet::new();
-    let mut names: HashMap<String, PathBuf> = HashMap::new();
-    let mut all: Vec<R> = Vec::new();
+) {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut seen: HashSet<PathBuf> = all.iter().map(|resource| real(resource.path())).collect();
+    let known = |resource: &R| (resource.name().to_owned(), resource.path().to_owned());
+    let mut names: HashMap<String, PathBuf> = all.iter().map(known).collect();
     for place in places {
         if place.location == Location::Path && !place.path.exists() {
             complaints.push(Complaint::Nothing(place.path));
@@ -115,7 +134,7 @@ fn load<R: Resource>(
         }
         for path in files(&place, complaints) {
             // One file that is found in two ways is one.
-            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            if !seen.insert(real(&path)) {
                 continue;
             }
             let Some(resource) = read(path, place.location, complaints) else { continue };
@@ -134,7 +153,6 @@ fn load<R: Resource>(
     }
     // The order in which pi lists them.
     all.sort_by_key(Resource::location);
-    all
 }
 
 #[cfg(test)]

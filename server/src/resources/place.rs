@@ -97,13 +97,13 @@ impl Wanted {
     /// What settings and the command line name.
     fn named(&self) -> impl Iterator<Item = Place> {
         let settings = if self.only_given { &[] } else { self.settings.as_slice() };
-        settings.iter().chain(&self.given).map(|path| Place {
-            path: path.clone(),
-            location: Location::Path,
-            loose_files: true,
-            inside: None,
-        })
+        settings.iter().chain(&self.given).map(|path| named(path))
     }
+}
+
+/// What somebody points at.
+pub(super) fn named(path: &Path) -> Place {
+    Place { path: path.to_owned(), location: Location::Path, loose_files: true, inside: None }
 }
 
 fn user(path: PathBuf, loose_files: bool) -> Place {

@@ -38,7 +38,7 @@ fn messages_and_unknown_options_are_warnings() {
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
     assert_eq!(
         stderr,
-        "Warning: unknown option --frobnicate is ignored\nWarning: messages on the command line are ignored in RPC mode\n"
+        "Warning: messages on the command line are ignored in RPC mode\nWarning: unknown option --frobnicate is ignored\n"
     );
 }
 

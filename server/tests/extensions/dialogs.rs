@@ -149,11 +149,11 @@ fn fm_f57_a_run_does_not_hang_on_a_question_that_nobody_answers() {
 #[test]
 fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
     let place = Place::new();
-    let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 400}));
+    let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 2000}));
     agent.prompt("go");
     let asked = agent.shown();
     // Longer than the hook may take by itself.
-    std::thread::sleep(Duration::from_millis(900));
+    std::thread::sleep(Duration::from_millis(2500));
     agent.answer(&asked, "value", "Allow");
     let frames = agent.until_event("agent_end");
     assert!(frames.iter().all(|frame| frame["type"] != "extension_error"), "{frames:#?}");

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::host::{agent, plain, runs};
-use crate::support::process::Place;
+use super::host::{agent, command, plain, runs};
+use crate::support::process::{Agent, Place};
 
 #[test]
 fn words_can_be_taken_and_changed() {
@@ -80,6 +80,52 @@ fn switches_forks_and_compactions_can_be_stopped() {
     let frames = agent.until("the answer", |frame| frame["id"] == "m");
     assert_eq!(frames[0]["message"], "switched new");
     assert_eq!(frames[1]["data"], json!({"cancelled": false}));
+}
+
+/// Says which model is in use, and since when.
+const MODELS: &str = r#"
+export default function (pi: any) {
+  pi.on("session_switch", (_event: unknown, ctx: any) => ctx.ui.notify("switched"));
+  pi.on("model_select", (event: any, ctx: any) =>
+    ctx.ui.notify(`${event.source} ${event.previousModel?.id} ${event.model.id} ${ctx.model.id}`));
+}
+"#;
+
+#[test]
+fn another_model_is_told_of_however_it_came() {
+    let place = Place::new();
+    let file = place.put("installed/models.ts", MODELS);
+    place.put(
+        "home/.pi/agent/models.json",
+        json!({"providers": {"fake": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k",
+            "models": [{"id": "one"}, {"id": "two"}]}}})
+        .to_string(),
+    );
+    let mut command = command(&place, &[], plain());
+    command.args(["--provider", "scripted", "--models", "fake/*"]);
+    command.arg("-e").arg(file);
+    let mut agent = Agent::start(command);
+    let scripted =
+        agent.ask(json!({"type": "get_state"}))["data"]["model"]["id"].as_str().unwrap().to_owned();
+    agent.prompt("keep");
+    agent.until_event("agent_end");
+    let kept = agent.ask(json!({"type": "get_state"}))["data"]["sessionFile"].clone();
+    agent.send(json!({"type": "new_session"}));
+    assert_eq!(agent.noticed(), "switched");
+    let set = json!({"type": "set_model", "provider": "fake", "modelId": "one"});
+    agent.send(set.clone());
+    assert_eq!(agent.noticed(), format!("set {scripted} one one"));
+    // The same again is no change.
+    agent.ask(set);
+    agent.send(json!({"type": "cycle_model"}));
+    assert_eq!(agent.noticed(), "cycle one two two");
+    agent.send(json!({"type": "switch_session", "sessionPath": kept}));
+    assert_eq!(agent.noticed(), "switched");
+    assert_eq!(agent.noticed(), format!("restore two {scripted} {scripted}"));
+    agent.send(json!({"type": "switch_session", "sessionPath": kept}));
+    assert_eq!(agent.noticed(), "switched");
+    agent.send(json!({"type": "cycle_model"}));
+    assert_eq!(agent.noticed(), format!("cycle {scripted} one one"));
 }
 
 #[test]

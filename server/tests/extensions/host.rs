@@ -17,6 +17,9 @@ pub fn file(name: &str) -> PathBuf {
 pub fn command(place: &Place, extensions: &[&str], script: Value) -> Command {
     let script = place.script(script);
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
+    if !place.work().parent().unwrap().join(SETTINGS).exists() {
+        settings(place, json!({}));
+    }
     for name in extensions {
         let manifest = json!({"runtime": "python3", "entry": file(name)}).to_string();
         let manifest = place.put(&format!("installed/{name}/extension.json"), manifest);
@@ -37,9 +40,15 @@ pub fn limited(place: &Place, extensions: &[&str], script: Value, host: Value) -
     agent(place, extensions, script)
 }
 
-pub fn settings(place: &Place, host: Value) {
-    place.put("home/.pi/agent/settings.json", json!({"extensionHost": host}).to_string());
+/// The settings for the host are these; a machine on which much else goes on may take its time for a start.
+pub fn settings(place: &Place, mut host: Value) {
+    if host["startTimeoutMs"].is_null() {
+        host["startTimeoutMs"] = json!(60_000);
+    }
+    place.put(SETTINGS, json!({"extensionHost": host}).to_string());
 }
+
+const SETTINGS: &str = "home/.pi/agent/settings.json";
 
 /// A model that says `ok` to everything.
 pub fn plain() -> Value {

@@ -77,6 +77,73 @@ fn one_process_serves_all() {
 }
 
 #[test]
+fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
+    for outside in [true, false] {
+        let place = Place::new();
+        place.put("work/.pi/extensions/its.ts", WHO.replace("NAME", "its"));
+        place.put(
+            "work/.pi/extensions/bad.ts",
+            "export default function () { throw new Error('load failed'); }",
+        );
+        let mut command = command(&place, &[], plain());
+        if outside {
+            command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+        }
+        command.arg("--plan");
+        let mut agent = Agent::start(command);
+        agent.prompt("go");
+        let question = agent.until("the question", |frame| frame["method"] == "select").pop().unwrap();
+        agent.answer(&question, "value", "Trust it for now");
+        agent.until_event("agent_end");
+        agent.prompt("/its turn");
+        agent.until("the command", |frame| frame["message"] == "its turn");
+        let pids = pids(&agent);
+        assert_eq!(pids.len(), if outside { 3 } else { 1 });
+        assert_eq!(pids, vec![pids[0]; pids.len()], "there is more than one Node process");
+        assert_eq!(node_processes(agent.pid()), [pids[0]]);
+        let names = |agent: &mut Agent| -> Vec<String> {
+            let listed = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+            listed.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&mut agent), if outside { vec!["one", "two", "its"] } else { vec!["its"] });
+        // Its end is the end of them all, told once.
+        rustix::process::kill_process(rustix::process::Pid::from_raw(pids[0]).unwrap(), Signal::KILL)
+            .unwrap();
+        agent.until_event("extension_error");
+        assert_eq!(names(&mut agent), Vec::<String>::new());
+        assert_eq!(agent.failures().len(), 1);
+        let stderr = agent.finish().2;
+        assert!(stderr.contains("bad.ts\": load failed"), "{stderr}");
+        assert!(stderr.contains("unknown option --plan: no extension that is loaded takes it"), "{stderr}");
+    }
+}
+
+/// The processes below one that run Node.
+fn node_processes(above: rustix::process::Pid) -> Vec<i32> {
+    let mut below = vec![above.as_raw_nonzero().get()];
+    let mut all: Vec<(i32, i32, String)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // One that has ended meanwhile is none.
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some((head, rest)) = stat.rsplit_once(')') else { continue };
+        let parent = rest.split_whitespace().nth(1).unwrap().parse().unwrap();
+        let name = std::fs::read_link(entry.path().join("exe")).unwrap_or_default();
+        let name =
+            name.file_name().map_or_else(|| head.to_owned(), |name| name.to_string_lossy().into_owned());
+        all.push((pid, parent, name));
+    }
+    let mut at = 0;
+    while at < below.len() {
+        let parent = below[at];
+        below.extend(all.iter().filter(|(_, of, _)| *of == parent).map(|(pid, ..)| *pid));
+        at += 1;
+    }
+    let runs_node = |pid: &i32| all.iter().any(|(known, _, name)| known == pid && name == "node");
+    below.into_iter().filter(runs_node).collect()
+}
+
+#[test]
 fn it_is_unpacked_for_its_user_alone() {
     let place = Place::new();
     let mut command = command(&place, &[], plain());

@@ -7,6 +7,8 @@ import sys
 import time
 
 ZOO = os.environ.get("ZOO", "")
+# Where answers have to come soon, it hears of nothing but what it shall fail in: a busy machine may take its time.
+EVENTS = os.environ.get("ZOO_EVENTS", "session_start,input,tool_call").split(",")
 
 
 def send(**frame):
@@ -67,8 +69,7 @@ for line in sys.stdin:
         if ZOO == "load-error":
             offer = {"path": frame["extensions"][0], "error": "load failed"}
         else:
-            events = ["session_start", "input", "tool_call"]
-            offer = {"path": frame["extensions"][0], "events": events}
+            offer = {"path": frame["extensions"][0], "events": EVENTS, "commands": [{"name": "zoo"}]}
         send(type="response", id=frame["id"], result={"protocol": 1, "extensions": [offer]})
     elif frame["type"] == "event":
         event = frame["event"]

@@ -14,7 +14,7 @@ use agentese::types::ModelScript;
 use serde_json::Value;
 
 /// Nothing here takes seconds; what takes this long hangs.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(60);
 
 /// Waits for something that has to come.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {

@@ -18,7 +18,7 @@ use agentese::wire::NoParams;
 
 use super::convert;
 use crate::engine::{Engine, Input};
-use crate::extensions::{Heard, Host};
+use crate::extensions::{GIVEN_UP, Heard, Host};
 use crate::fronts::trust::{Gate, Undecided, Waiting};
 use crate::providers::number;
 
@@ -82,9 +82,11 @@ impl agentese::pi::Service for Front {
             return Ok(());
         }
         let images = params.images.unwrap_or_default();
-        let Heard::Words(text, images) = self.host.input(params.message, images, InputSource::Rpc).await
-        else {
-            return Ok(());
+        let asked = self.host.input(params.message, images, InputSource::Rpc);
+        let (text, images) = match self.host.until_replaced(call.replaced(), asked).await {
+            Heard::Words(text, images) => (text, images),
+            Heard::Handled => return Ok(()),
+            Heard::GivenUp => return Err(refuse(GIVEN_UP)),
         };
         let streaming = params.streaming_behavior.map(convert::streaming_behavior);
         let input = self.engine.prepare(Input::new(text, images)).await.map_err(refuse)?;
@@ -111,13 +113,15 @@ impl agentese::pi::Service for Front {
 
     async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
         self.gate.stop(Waiting::Prompt);
+        self.host.give_up();
         self.engine.abort().await;
         Ok(())
     }
 
-    async fn new_session(&self, params: NewSessionParams, _: Call<Pi>) -> Result<Cancellation, Refusal> {
+    async fn new_session(&self, params: NewSessionParams, call: Call<Pi>) -> Result<Cancellation, Refusal> {
         self.host.ready().await;
-        let done = self.engine.new_session(params.parent_session).await;
+        let work = self.engine.new_session(params.parent_session);
+        let done = self.host.until_replaced(call.replaced(), work).await;
         Ok(Cancellation::new(!done))
     }
 
@@ -212,9 +216,10 @@ impl agentese::pi::Service for Front {
         Ok(answer)
     }
 
-    async fn compact(&self, params: CompactParams, _: Call<Pi>) -> Result<CompactionResult, Refusal> {
+    async fn compact(&self, params: CompactParams, call: Call<Pi>) -> Result<CompactionResult, Refusal> {
         self.host.ready().await;
-        self.engine.compact(params.custom_instructions.as_deref()).await.map_err(refuse)
+        let work = self.engine.compact(params.custom_instructions.as_deref());
+        self.host.until_replaced(call.replaced(), work).await.map_err(refuse)
     }
 
     async fn set_auto_compaction(&self, params: SetAutoCompactionParams, _: Call<Pi>) -> Result<(), Refusal> {
@@ -235,16 +240,18 @@ impl agentese::pi::Service for Front {
     async fn switch_session(
         &self,
         params: SwitchSessionParams,
-        _: Call<Pi>,
+        call: Call<Pi>,
     ) -> Result<Cancellation, Refusal> {
         self.host.ready().await;
-        let done = self.engine.switch_session(Path::new(&params.session_path)).await.map_err(refuse)?;
+        let work = self.engine.switch_session(Path::new(&params.session_path));
+        let done = self.host.until_replaced(call.replaced(), work).await.map_err(refuse)?;
         Ok(Cancellation::new(!done))
     }
 
-    async fn fork(&self, params: ForkParams, _: Call<Pi>) -> Result<ForkResult, Refusal> {
+    async fn fork(&self, params: ForkParams, call: Call<Pi>) -> Result<ForkResult, Refusal> {
         self.host.ready().await;
-        let (text, done) = self.engine.fork(&params.entry_id).await.map_err(refuse)?;
+        let work = self.engine.fork(&params.entry_id);
+        let (text, done) = self.host.until_replaced(call.replaced(), work).await.map_err(refuse)?;
         Ok(ForkResult::new(text, !done))
     }
 

@@ -1,0 +1,34 @@
+//! Skills and prompt templates that extensions bring.
+
+use std::path::PathBuf;
+
+use agentese::types::{DiscoverReason, ResourcesDiscoverAnswer, ResourcesDiscoverHook};
+
+use super::host::{Host, Member};
+use super::type_of;
+
+impl Host {
+    /// Asks extensions where more skills and templates are, and lets the agent read them.
+    pub(super) async fn discover_resources(&self, new: &[Member]) {
+        let (mut skills, mut templates) = (Vec::new(), Vec::new());
+        let cwd = &self.around.cwd;
+        let paths = |named: Option<Vec<String>>| -> Vec<PathBuf> {
+            named.into_iter().flatten().map(|path| cwd.join(path)).collect()
+        };
+        for member in new.iter().filter(|member| member.hears(type_of::<ResourcesDiscoverHook>())) {
+            let event = ResourcesDiscoverHook::new(cwd.to_string_lossy(), DiscoverReason::Startup);
+            let Ok(Some(answer)) = self.answer::<ResourcesDiscoverAnswer>(member, event.into()).await else {
+                continue;
+            };
+            skills.extend(paths(answer.skill_paths));
+            templates.extend(paths(answer.prompt_paths));
+        }
+        let Some(engine) = self.engine().filter(|_| !(skills.is_empty() && templates.is_empty())) else {
+            return;
+        };
+        for complaint in engine.extend_resources(skills, templates).await {
+            tracing::warn!("{complaint}");
+        }
+        self.changed();
+    }
+}

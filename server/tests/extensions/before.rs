@@ -1,0 +1,146 @@
+//! Questions of extensions to the user before something begins, and what takes them back.
+
+use serde_json::{Value, json};
+
+use super::host::{agent, check_runs, plain};
+use crate::support::process::{Agent, Place};
+
+/// The first question that was not looked at, of which there are `before`. It may stand before other frames that were
+/// waited for.
+#[track_caller]
+fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
+    let is_one = |frame: &&Value| frame["method"] == "confirm";
+    while agent.seen.iter().filter(is_one).count() <= before {
+        agent.next().expect("the question comes");
+    }
+    let asked = agent.seen.iter().filter(is_one).nth(before).unwrap().clone();
+    assert_eq!(asked["title"], title);
+    asked
+}
+
+/// Frames until all of those have come: answers by their id, notices by their text.
+fn all(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    agent.until("the last of them", |frame| {
+        if wanted.iter().any(|wanted| frame["id"] == *wanted || frame["message"] == *wanted) {
+            found.push(frame.clone());
+        }
+        found.len() == wanted.len()
+    });
+    let place = |frame: &Value| wanted.iter().position(|it| frame["id"] == *it || frame["message"] == *it);
+    found.sort_by_key(place);
+    found
+}
+
+/// A session with one prompt in it; gives the entry of that.
+fn begun(agent: &mut Agent) -> Value {
+    agent.prompt("quick");
+    agent.until_event("agent_end");
+    agent.ask(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone()
+}
+
+#[test]
+fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["before"], plain());
+    agent.prompt("words");
+    let asked = question(&mut agent, 0, "input");
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let frames = all(&mut agent, &["words", "abort", "taken back input"]);
+    assert_eq!(
+        (&frames[0]["success"], &frames[0]["error"], &frames[1]["success"]),
+        (&json!(false), &json!("it was aborted before it began"), &json!(true))
+    );
+    // The answer that comes now belongs to nothing, and the next prompt is another matter.
+    agent.answer(&asked, "confirmed", true);
+    agent.prompt("more");
+    let asked = question(&mut agent, 1, "input");
+    agent.answer(&asked, "confirmed", true);
+    agent.until_event("agent_end");
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 2);
+    assert_eq!((check_runs(&agent.seen), agent.failures()), (1, Vec::new()));
+}
+
+#[test]
+fn fm_f49_an_abort_takes_back_what_is_asked_before_another_session() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["before"], plain());
+    let entry = begun(&mut agent);
+    let before = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    let other = place.put("work/other.jsonl", "");
+    let cases = [
+        ("session_before_switch", json!({"id": "c", "type": "new_session"})),
+        ("session_before_switch", json!({"id": "c", "type": "switch_session", "sessionPath": other})),
+        ("session_before_fork", json!({"id": "c", "type": "fork", "entryId": entry})),
+        ("session_before_compact", json!({"id": "c", "type": "compact"})),
+    ];
+    for (round, (title, command)) in cases.into_iter().enumerate() {
+        agent.send(command.clone());
+        question(&mut agent, round, title);
+        agent.send(json!({"id": "abort", "type": "abort"}));
+        let frames = all(&mut agent, &["c", "abort", &format!("taken back {title}")]);
+        match frames[0]["success"] == true {
+            true => assert_eq!(frames[0]["data"]["cancelled"], true, "{command}"),
+            false => assert_eq!(frames[0]["error"], "Compaction cancelled", "{command}"),
+        }
+        assert_eq!(frames[1]["success"], true);
+        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"], before, "{command}");
+    }
+    assert_eq!(agent.failures(), Vec::<&Value>::new());
+}
+
+#[test]
+fn fm_f49_another_session_takes_back_what_is_asked_before_a_prompt() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["before"], plain());
+    agent.prompt("words");
+    question(&mut agent, 0, "input");
+    // It does not wait for the answer, but asks its own question.
+    agent.send(json!({"id": "first", "type": "new_session"}));
+    let frames = all(&mut agent, &["words", "taken back input"]);
+    assert_eq!(frames[0]["error"], "it was aborted before it began");
+    question(&mut agent, 1, "session_before_switch");
+    // Neither does the one after it.
+    agent.send(json!({"id": "second", "type": "new_session"}));
+    let frames = all(&mut agent, &["first", "taken back session_before_switch"]);
+    assert_eq!(frames[0]["data"], json!({"cancelled": true}));
+    let asked = question(&mut agent, 2, "session_before_switch");
+    agent.answer(&asked, "confirmed", true);
+    assert_eq!(all(&mut agent, &["second"])[0]["data"], json!({"cancelled": false}));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+}
+
+#[test]
+fn a_session_that_comes_behind_a_prompt_without_a_question_does_not_take_it_away() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["before"], plain());
+    agent.prompt("quick");
+    agent.send(json!({"id": "new", "type": "new_session"}));
+    let answer = agent.until("the answer", |frame| frame["id"] == "quick").pop().unwrap();
+    assert_eq!(answer["success"], true, "{answer}");
+    let asked = question(&mut agent, 0, "session_before_switch");
+    agent.answer(&asked, "confirmed", true);
+    assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": false}));
+}
+
+#[test]
+fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
+    let place = Place::new();
+    let mut agent = agent(&place, &["before"], plain());
+    agent.prompt("words");
+    question(&mut agent, 0, "input");
+    agent.close_stdin();
+    // What was begun is finished, as if nobody had answered.
+    let frames = agent.until_event("agent_end");
+    assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], "unsure words");
+    while agent.next().is_some() {}
+    assert_eq!(agent.wait().code(), Some(0));
+    // With another session in question, nothing happens.
+    let mut agent = super::host::agent(&place, &["before"], plain());
+    agent.send(json!({"id": "new", "type": "new_session"}));
+    question(&mut agent, 0, "session_before_switch");
+    agent.close_stdin();
+    assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": true}));
+    while agent.next().is_some() {}
+    assert_eq!(agent.wait().code(), Some(0));
+}
