@@ -12,6 +12,7 @@ use agentese_conformance::defects::trial::Base;
 use agentese_conformance::defects::{mutators, neutrals};
 use agentese_conformance::player::{find_program, not_applicable};
 use agentese_conformance::run::{default_jobs, profile_for, select};
+use agentese_conformance::words::{counted, instead};
 use anyhow::{Context as _, bail};
 use clap::Args;
 
@@ -90,7 +91,8 @@ impl Defects {
                 live::run(suite, &agent, &program, &bases, draw, &self.mutator, &mut |_, _| {}).await?;
             parts.push(("the agent with the proxy", outcome));
         }
-        let mut text = format!("{} cases of {}, seed {seed}\n", bases.len(), self.dialect);
+        let mut text =
+            format!("{} of {}, seed {seed}\n", counted(bases.len(), "case", "cases"), self.dialect);
         let mut json = serde_json::json!({"dialect": self.dialect, "seed": seed, "cases": bases.len()});
         for (title, outcome) in &parts {
             text += &format!("\nChanges in {title}\n\n{}", table(outcome, self.show));
@@ -107,12 +109,14 @@ impl Defects {
 
     /// A name that nothing has would be tried no time at all.
     fn check_names(&self) -> anyhow::Result<()> {
-        let names: Vec<&str> =
-            mutators().iter().map(|it| it.name).chain(neutrals().iter().map(|it| it.name)).collect();
-        match self.mutator.iter().find(|name| !names.contains(&name.as_str())) {
-            Some(name) => {
-                bail!("there is no mutator and no neutral change `{name}`; there are: {}", names.join(", "))
-            }
+        let mutators = mutators().iter().map(|it| it.name);
+        let names: Vec<String> =
+            mutators.chain(neutrals().iter().map(|it| it.name)).map(str::to_owned).collect();
+        match self.mutator.iter().find(|name| !names.contains(name)) {
+            Some(name) => bail!(
+                "there is no mutator and no neutral change `{name}`; {}",
+                instead(name, &names, "`proxy --list` has the mutators")
+            ),
             None => Ok(()),
         }
     }

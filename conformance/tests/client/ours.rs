@@ -1,5 +1,6 @@
 //! The driver of the Rust library passes every case that a client can play, in all dialects.
 
+use agentese::types::TranscriptRecord;
 use agentese_conformance::verdict::Verdict;
 
 use crate::support::{cases, client, example, judge, told, verdict};
@@ -22,8 +23,10 @@ async fn passes(dialect: &str, made: usize, least: usize) {
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::Pass) {
         let shown = judged.case.covers.clone().unwrap_or_default();
         assert!(!shown.iter().any(|what| what.starts_with("edge ")), "{dialect}/{}", judged.case.name);
-        let sent = judged.recording.iter().flat_map(|recording| &recording.records).count();
-        assert!(sent == 0 || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
+        let mut records = judged.recording.iter().flat_map(|recording| &recording.records);
+        // Some agents end at once, or are left at once.
+        let is_silent = !records.any(|record| matches!(record, TranscriptRecord::Line(_)));
+        assert!(is_silent || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
     }
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::NotApplicable) {
         assert_eq!(told(judged).len(), 1, "{dialect}/{} says why it is none for clients", judged.case.name);

@@ -81,7 +81,6 @@ def long(params, context, update):
 @extension.tool("stops", "Stops the run from many threads", {"type": "object"})
 def stops(params, context, update):
     threads = [threading.Thread(target=context.abort) for _ in range(8)]
-    update("stopping")
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -190,7 +190,7 @@ fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
     for round in 1..=20 {
         agent.prompt(&format!("round {round}"));
         // The client joins the eight threads of the tool.
-        agent.until_update("stopping");
+        agent.until("the tool", |frame| frame["type"] == "tool_execution_start");
         agent.send(json!({"id": "stop", "type": "abort"}));
         agent.until("the answer", |frame| frame["id"] == "stop");
         let stats = agent.ask(json!({"type": "get_session_stats"}));

@@ -5,19 +5,8 @@ import json
 from agentese_extension import Extension
 
 extension = Extension("flags")
-without = extension._offer
-
-
-def with_flags():
-    offer = without()
-    offer["extensions"][0]["flags"] = [
-        {"name": "plan", "description": "Begin in plan mode", "kind": "boolean", "default": False},
-        {"name": "to", "description": "Where to", "kind": "string"},
-    ]
-    return offer
-
-
-extension._offer = with_flags
+extension.flag("plan", "boolean", "Begin in plan mode", default=False)
+extension.flag("to", "string", "Where to")
 
 
 @extension.on("session_start")
