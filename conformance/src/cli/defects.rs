@@ -109,9 +109,9 @@ impl Defects {
 
     /// A name that nothing has would be tried no time at all.
     fn check_names(&self) -> anyhow::Result<()> {
-        let mutators = mutators().iter().map(|it| it.name);
+        let mutators = mutators().into_iter().map(|it| it.name);
         let names: Vec<String> =
-            mutators.chain(neutrals().iter().map(|it| it.name)).map(str::to_owned).collect();
+            mutators.chain(neutrals().into_iter().map(|it| it.name)).map(str::to_owned).collect();
         match self.mutator.iter().find(|name| !names.contains(name)) {
             Some(name) => bail!(
                 "there is no mutator and no neutral change `{name}`; {}",
