@@ -254,6 +254,8 @@ class Extension:
 
     def flag(self, name, kind, description=None, default=None):
         """Adds a flag of the command line; kind is boolean or string. state() has what was given."""
+        if kind not in ("boolean", "string"):
+            raise ValueError(f"the kind of a flag is boolean or string, not {kind!r}")
         self._flags.append(_given({"name": name, "kind": kind, "description": description, "default": default}))
 
     def on(self, event):

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Every dialog and every notice: /dialogs."""
 
 from agentese_extension import Extension

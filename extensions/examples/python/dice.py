@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A tool of one's own: dice."""
 
 import random

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Asks before a command of the model that looks dangerous."""
 
 import re
@@ -6,7 +7,11 @@ from agentese_extension import Extension
 
 extension = Extension("guard")
 
-DANGEROUS = re.compile(r"\brm\s+(-\w*\s+)*-\w*[rf]|\bsudo\b|\bmkfs\b|\bdd\b.*\bof=|\bgit\s+push\b.*--force|>\s*/dev/sd")
+# An example: there is always one more way to write them.
+DANGEROUS = re.compile(
+    r"\brm\b.*\s(-\w*[rRf]\w*|--recursive|--force)\b|\bsudo\b|\bmkfs\b|\bdd\b.*\bof="
+    r"|\bgit\s+push\b.*\s(-f|--force)\b|>\s*/dev/sd"
+)
 
 
 @extension.on("tool_call")

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A status line: how many turns there were, and what the agent is at."""
 
 from agentese_extension import Extension

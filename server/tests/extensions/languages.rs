@@ -1,5 +1,6 @@
 //! The example extensions of the documentation, in each language and each way in which they are started.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::support::process::{Agent, Place};
 /// How an example is written and started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// With the interpreter.
+    /// An executable file.
     Python,
     /// Compiled, with Node.
     TypeScript,
@@ -33,27 +34,31 @@ impl Language {
     /// An agent with that example alone.
     pub fn agent(self, place: &Place, example: &str, script: Value) -> Agent {
         let mut command = command(place, &[], script);
-        command.arg("-e").arg(self.install(place, example));
+        command.env_remove("PYTHONPATH").arg("-e").arg(self.install(place, example));
         Agent::start(command)
     }
 
-    /// The folder of the extension.
+    /// The folder or the file of the extension.
     fn install(self, place: &Place, example: &str) -> PathBuf {
         let put = |name: &str, text: String| place.put(&format!("installed/{example}/{name}"), text);
         let (main, manifest) = match self {
-            Self::Python => ("main.py", json!({"runtime": "python3", "entry": "main.py"})),
+            // As they are in the repository; the one of the page is made executable, with the library beside it.
+            Self::Python if example == "hello" => {
+                put("agentese_extension.py", read(&root().join("extensions/python/agentese_extension.py")));
+                let file = put("hello.py", self.documented());
+                std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+                return file;
+            }
+            Self::Python => return root().join(format!("extensions/examples/python/{example}.py")),
             Self::TypeScript => ("main.ts", json!({"runtime": "node", "entry": "main.js"})),
             Self::PlainTypeScript => {
                 let runtime = ["node", "--experimental-strip-types", "--no-warnings"];
                 ("main.ts", json!({"runtime": runtime, "entry": "main.ts"}))
             }
         };
-        let code = if example == "hello" { self.documented() } else { self.code(example) };
+        let code = if example == "hello" { self.documented() } else { Self::code(example) };
         let folder = put(main, code).parent().unwrap().to_owned();
         put("extension.json", manifest.to_string());
-        if self == Self::Python {
-            return folder;
-        }
         put("package.json", r#"{"type": "module"}"#.to_owned());
         put("node_modules/agentese/package.json", read(&root().join("sdk-ts/package.json")));
         compile(&root().join("sdk-ts/src/extension.ts"), &folder.join("node_modules/agentese/dist"));
@@ -64,12 +69,8 @@ impl Language {
         folder
     }
 
-    fn code(self, example: &str) -> String {
-        let examples = root().join("extensions/examples");
-        match self {
-            Self::Python => read(&examples.join(format!("python/{example}.py"))),
-            _ => read(&examples.join(format!("typescript/{example}/main.ts"))),
-        }
+    fn code(example: &str) -> String {
+        read(&root().join(format!("extensions/examples/typescript/{example}/main.ts")))
     }
 
     /// The first extension of the documentation.

@@ -4,7 +4,11 @@ import { Extension } from "agentese/extension";
 
 const extension = new Extension("guard");
 
-const DANGEROUS = /\brm\s+(-\w*\s+)*-\w*[rf]|\bsudo\b|\bmkfs\b|\bdd\b.*\bof=|\bgit\s+push\b.*--force|>\s*\/dev\/sd/;
+// An example: there is always one more way to write them.
+const DANGEROUS = new RegExp(
+  String.raw`\brm\b.*\s(-\w*[rRf]\w*|--recursive|--force)\b|\bsudo\b|\bmkfs\b|\bdd\b.*\bof=` +
+    String.raw`|\bgit\s+push\b.*\s(-f|--force)\b|>\s*/dev/sd`,
+);
 
 extension.on("tool_call", async (event, context) => {
   const command = String(event.input.command);

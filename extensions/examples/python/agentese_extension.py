@@ -1,0 +1,1 @@
+../../python/agentese_extension.py
