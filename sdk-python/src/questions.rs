@@ -43,6 +43,13 @@ struct Waits {
     end: Option<Arc<End>>,
 }
 
+impl Waits {
+    /// The answer has come, or nobody gives one: there is nothing to take back.
+    fn are_over(mut self) {
+        self.end = None;
+    }
+}
+
 impl Drop for Waits {
     fn drop(&mut self) {
         if let Some(end) = self.end.take() {
@@ -137,10 +144,10 @@ impl Dialogs for Sink {
         let asked = Asked { method: method.to_owned(), params, notice, answer, end };
         self.questions.state().asked.push_back(asked);
         self.questions.wake();
-        let mut waits = Waits { questions: self.questions.clone(), end: Some(waiting) };
+        let waits = Waits { questions: self.questions.clone(), end: Some(waiting) };
         async move {
             let answer = answered.await.ok().flatten();
-            waits.end = None;
+            waits.are_over();
             answer
         }
         .boxed()
