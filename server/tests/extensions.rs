@@ -31,5 +31,7 @@ mod pi;
 mod recorded;
 #[path = "extensions/resources.rs"]
 mod resources;
+#[path = "extensions/shared.rs"]
+mod shared;
 #[path = "support/mod.rs"]
 mod support;

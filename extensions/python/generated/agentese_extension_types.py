@@ -719,7 +719,8 @@ class HostInitialize(TypedDict):
 
 class HostLoad(TypedDict):
     """More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-    `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+    `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
+    empty list, to which the answer is one too, asks whether the process still answers at all.
     """
     type: Literal["load"]
     id: "str"

@@ -3471,7 +3471,8 @@ tagged! {
         /// sends nothing else before that but dialogs' notices and logs.
         Initialize(HostInitialize) = "initialize",
         /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-        /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+        /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
+        /// empty list, to which the answer is one too, asks whether the process still answers at all.
         Load(HostLoad) = "load",
         /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
         /// stand in it; without one nobody waits.
@@ -3535,7 +3536,8 @@ impl HostInitialize {
 
 record! {
     /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
+    /// empty list, to which the answer is one too, asks whether the process still answers at all.
     pub struct HostLoad("type" = "load") {
         /// Names the question.
         required id: String = "id",

@@ -712,7 +712,8 @@ export interface HostInitialize {
 
 /**
  * More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
- * `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone.
+ * `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
+ * empty list, to which the answer is one too, asks whether the process still answers at all.
  */
 export interface HostLoad {
   type: "load";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::arguments::Run;
-use crate::config::{Environment, Settings, Trust, agent_dir, expand_home, load_settings};
+use crate::config::{Environment, Settings, Trust, agent_dir, expand_home, load_settings, resolve};
 use crate::extensions::{self, project_folder};
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use crate::resources::{self, Resources, Sources};
@@ -45,7 +45,7 @@ pub(super) struct Found {
 impl Surroundings {
     pub fn of(run: &Run, environment: &dyn Environment, cwd: PathBuf) -> Self {
         let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let absolute = |path: &PathBuf| cwd.join(expand_home(path, home.as_deref()));
+        let absolute = |path: &PathBuf| resolve(&cwd, &expand_home(path, home.as_deref()));
         let wanted = |only_given, given: &[PathBuf]| resources::Wanted {
             only_given,
             settings: Vec::new(),
@@ -100,7 +100,7 @@ impl Surroundings {
         let (skills, hidden) = resources.for_model();
         warnings.extend(few(complaints.iter().chain(&hidden)));
         let parts = Parts { base: bases.base, appended: bases.appended, context, skills, cwd: cwd.clone() };
-        let own = Some(project_folder(cwd)).filter(|folder| !trusted && folder.is_dir());
+        let own = Some(project_folder(cwd)).filter(|folder| !trusted && extensions::brings_any(folder));
         let extensions = extensions::Wanted {
             project: trusted.then(|| cwd.clone()),
             agent_dir: self.agent_dir.clone(),

@@ -1,7 +1,7 @@
 //! The directory with a user's settings, sessions and programs.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Reads environment variables; a test gives its own.
 pub trait Environment {
@@ -35,9 +35,44 @@ pub fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
+/// A path as seen from a directory, without `.` and `..`. Links do not count: a path has one name, whatever it
+/// leads to.
+pub fn resolve(directory: &Path, path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in directory.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => match resolved.components().next_back() {
+                Some(Component::Normal(_)) => drop(resolved.pop()),
+                Some(Component::RootDir) => {}
+                _ => resolved.push(".."),
+            },
+            part => resolved.push(part),
+        }
+    }
+    resolved
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_has_one_name() {
+        for (path, resolved) in [
+            ("./x.py", "/work/here/x.py"),
+            ("../x.py", "/work/x.py"),
+            ("a/./b/../x.py", "/work/here/a/x.py"),
+            ("/other/./a/../x.py", "/other/x.py"),
+            ("../../../../x.py", "/x.py"),
+            (".", "/work/here"),
+        ] {
+            let found = resolve(Path::new("/work/here"), Path::new(path));
+            // As text: paths are equal that are not the same.
+            assert_eq!(found.to_str(), Some(resolved), "{path}");
+        }
+        assert_eq!(resolve(Path::new("../here"), Path::new("x.py")).to_str(), Some("../here/x.py"));
+    }
 
     fn find(variables: &[(&str, &str)]) -> Option<PathBuf> {
         agent_dir(&|name: &str| {

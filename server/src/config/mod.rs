@@ -19,7 +19,7 @@ mod settings;
 mod text_file;
 mod trust;
 
-pub use agent_dir::{Environment, agent_dir, expand_home};
+pub use agent_dir::{Environment, agent_dir, expand_home, resolve};
 pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};

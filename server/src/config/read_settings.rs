@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::complaint::{Complaint, LIMIT};
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
-use super::{Settings, Trust, expand_home};
+use super::{Settings, Trust, expand_home, resolve};
 
 #[cfg(test)]
 mod tests;
@@ -164,7 +164,7 @@ impl File<'_> {
         self.set(key, &mut listed);
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         let listed = listed.iter().filter(|path| !path.is_empty());
-        field.extend(listed.map(|path| directory.join(expand_home(Path::new(path), home))));
+        field.extend(listed.map(|path| resolve(directory, &expand_home(Path::new(path), home))));
     }
 
     fn take(&mut self, key: &str) -> Option<Value> {

@@ -135,7 +135,7 @@ impl Host {
             (Some(id), Ok(result)) => answer(process, id, &result),
             (Some(id), Err(error)) => refuse(process, id, error),
             (None, Ok(_)) => {}
-            (None, Err(error)) => self.fail(extension.unwrap_or(process.name()), kind, &error),
+            (None, Err(error)) => self.fail(extension.unwrap_or(&process.name()), kind, &error),
         }
     }
 

@@ -137,6 +137,8 @@ struct State {
     asked: BTreeMap<u64, (Arc<Asked>, oneshot::Sender<Answer>)>,
     last: u64,
     closed: bool,
+    /// The extension of the first question since the process said anything.
+    unheard: Option<String>,
 }
 
 impl Calls {
@@ -153,6 +155,9 @@ impl Calls {
         state.last += 1;
         let number = state.last;
         let (sender, receiver) = oneshot::channel();
+        if state.unheard.is_none() && !asked.extension.is_empty() {
+            state.unheard = Some(asked.extension.clone());
+        }
         state.asked.insert(number, (asked, sender));
         Some((number, receiver))
     }
@@ -167,6 +172,23 @@ impl Calls {
         let state = self.state();
         let mut asked = state.asked.values().rev().map(|(asked, _)| asked);
         asked.find(|asked| extension.is_none_or(|extension| asked.extension == extension)).cloned()
+    }
+
+    /// The extension of the newest question; none where no question is open.
+    pub fn newest_extension(&self) -> Option<String> {
+        let state = self.state();
+        let mut extensions = state.asked.values().rev().map(|(asked, _)| &asked.extension);
+        extensions.find(|extension| !extension.is_empty()).cloned()
+    }
+
+    /// The process has said something.
+    pub fn heard(&self) {
+        self.state().unheard = None;
+    }
+
+    /// Who was asked first since the process said anything, whether anybody still waits for that or not.
+    pub fn first_unheard(&self) -> Option<String> {
+        self.state().unheard.clone()
     }
 
     /// All questions.
@@ -189,6 +211,11 @@ impl Calls {
     pub fn forget(&self, number: u64) -> bool {
         let asked = self.state().asked.remove(&number);
         asked.inspect(|(asked, _)| asked.over.cancel()).is_some()
+    }
+
+    /// Whether the process is gone.
+    pub fn are_closed(&self) -> bool {
+        self.state().closed
     }
 
     /// The process is gone.
@@ -223,6 +250,25 @@ mod tests {
         assert_eq!(limit, Duration::from_millis(100));
         let waited = began.elapsed() - Duration::from_secs(3600);
         assert!((100..110).contains(&waited.as_millis()), "{waited:?}");
+    }
+
+    #[test]
+    fn the_first_question_since_the_last_word_is_the_one_that_may_hang() {
+        let calls = Calls::default();
+        let open = |extension: &str| calls.open(Arc::new(Asked::new(extension))).unwrap();
+        assert_eq!((calls.first_unheard(), calls.newest_extension()), (None, None));
+        let first = open("a");
+        calls.heard();
+        let second = open("b");
+        let third = open("c");
+        let _ping = open("");
+        calls.forget(second.0);
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!((calls.first_unheard(), calls.newest_extension()), (named("b"), named("c")));
+        calls.forget(third.0);
+        assert_eq!(calls.newest_extension(), named("a"));
+        calls.forget(first.0);
+        assert_eq!(calls.newest_extension(), None);
     }
 
     #[test]

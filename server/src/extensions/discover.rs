@@ -6,6 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{self, MANIFEST};
+use crate::config::resolve;
+
+/// What scripts in Python have beside them.
+const LIBRARY: &str = "agentese_extension.py";
 
 /// An extension that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +56,13 @@ pub struct Unusable {
 /// The folder of a working directory's own extensions.
 pub fn project_folder(cwd: &Path) -> PathBuf {
     cwd.join(".pi/extensions")
+}
+
+/// Whether there is anything in a folder that counts as an extension, also one that cannot be loaded.
+pub fn brings_any(folder: &Path) -> bool {
+    let mut search = Search::default();
+    search.folder(Some(folder));
+    !search.found.is_empty() || !search.unusable.is_empty()
 }
 
 /// Looks for extensions: in the working directory, in the user's folder, then what settings and command
@@ -131,6 +142,9 @@ fn looks_like_one(path: &Path) -> bool {
     if path.is_dir() {
         return path.join(MANIFEST).is_file() || !node_entries(path).is_empty();
     }
+    if path.file_name().is_some_and(|name| name == LIBRARY) {
+        return false;
+    }
     // A script that lost its permission is told of; texts and data beside extensions are not.
     path.is_file() && (is_for_node(path) || is_executable(path) || has_extension(path, &["py"]))
 }
@@ -171,7 +185,8 @@ fn node_entries(folder: &Path) -> Vec<PathBuf> {
     let package = std::fs::read_to_string(folder.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
     let named = package["pi"]["extensions"].as_array().into_iter().flatten().filter_map(|name| name.as_str());
-    let named: Vec<PathBuf> = named.map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+    let named: Vec<PathBuf> =
+        named.map(|name| resolve(folder, Path::new(name))).filter(|path| path.is_file()).collect();
     if !named.is_empty() {
         return named;
     }
@@ -209,6 +224,24 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             path
         }
+    }
+
+    #[test]
+    fn a_folder_brings_something_where_something_would_be_found() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let folder = place.0.path().join("extensions");
+        let expect = |path: &str, mode, brings| {
+            if !path.is_empty() {
+                place.put(&format!("extensions/{path}"), "", mode);
+            }
+            assert_eq!(brings_any(&folder), brings, "{path}");
+        };
+        expect("", 0, false);
+        for (path, mode) in [("README.md", 0o644), (".hidden", 0o755), (LIBRARY, 0o644), (LIBRARY, 0o755)] {
+            expect(path, mode, false);
+        }
+        expect("empty/notes.txt", 0o644, false);
+        expect("guard.py", 0o755, true);
     }
 
     #[test]

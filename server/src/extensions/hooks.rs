@@ -115,6 +115,8 @@ impl Host {
 
     /// Why a call may not be executed.
     async fn blocks(&self, call: &ToolCall) -> Option<String> {
+        // Whether or not something is given up: an abort has ways of its own.
+        let _ = self.restarted().await;
         for member in self.subscribers(type_of::<ToolCallHook>()) {
             let event = ToolCallHook::new(&call.id, &call.name, call.arguments.clone());
             match self.answer::<ToolCallAnswer>(&member, event.into()).await {

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::before::Before;
 use super::calls::{Asked, Failed};
 use super::process::Process;
+use super::restart::Restarting;
 use super::watch::Watch;
 use super::{Found, GivenFlag, Limits, NodeHost, Ui, type_of};
 use crate::engine::{Engine, Link};
@@ -107,6 +108,7 @@ pub struct Host {
     /// The client is gone: nobody sees or answers anything.
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
+    pub(super) restarting: Restarting,
     pub(super) watch: Watch,
     pub(super) before: Before,
     /// Held while extensions are loaded, so that one process serves all that it can serve.
@@ -142,6 +144,7 @@ impl Host {
             closing: AtomicBool::new(false),
             deserted: AtomicBool::new(false),
             restarts: AtomicU32::new(0),
+            restarting: Restarting::default(),
             watch: Watch::default(),
             before: Before::default(),
             loading: tokio::sync::Mutex::default(),
@@ -238,29 +241,10 @@ impl Host {
             // A tool's fate is its result, not an event.
             Err(Failed::Said(_)) if name == type_of::<ToolCallHook>() => {}
             Err(Failed::Said(error)) => self.fail(&member.path, &name, error),
-            Err(Failed::TimedOut(limit)) => self.is_silent(member, &name, *limit),
+            Err(Failed::TimedOut(limit)) => self.is_silent(member, &name, *limit).await,
             Ok(_) | Err(Failed::Gone) => {}
         }
         answer
-    }
-
-    /// One that took too long is not waited for again. A process of its own is ended; what others share goes
-    /// on without it.
-    fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
-        member.silent.store(true, Ordering::Release);
-        let error = format!("no answer to {event} within {} ms", limit.as_millis());
-        if member.process.paths().len() == 1 {
-            member.process.fault(error);
-        } else {
-            self.fail(&member.path, event, &error);
-        }
-    }
-
-    /// One that took too long has answered after all.
-    pub(super) fn speaks_again(&self, process: &Arc<Process>) {
-        for member in self.state().members.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
-            member.silent.store(false, Ordering::Release);
-        }
     }
 
     /// Tells one of an event; nobody waits.

@@ -6,8 +6,8 @@
 //! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
 //! | `settings` | how patient the host is |
 //! | `before` | questions that can be taken back, because something has not begun |
-//! | `process`, `calls`, `flood` | one process, the questions to it, how much it may say |
-//! | `host`, `start` | which extensions there are, asking them; their beginning and end |
+//! | `process`, `calls`, `flood`, `noise` | one process, the questions to it, how much it may say |
+//! | `host`, `start`, `restart` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
 //! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
@@ -26,9 +26,11 @@ mod hooks;
 mod host;
 mod manifest;
 mod node_host;
+mod noise;
 mod process;
 mod requests;
 mod resources;
+mod restart;
 mod settings;
 mod start;
 mod told;
@@ -40,7 +42,7 @@ mod withdrawn;
 use agentese::wire::{ConstantValue, Record};
 
 pub use commands::Invoked;
-pub use discover::{Found, Start, Unusable, Wanted, discover, project_folder};
+pub use discover::{Found, Start, Unusable, Wanted, brings_any, discover, project_folder};
 pub use flags::{GivenFlag, NO_MESSAGES, complaints};
 pub use hooks::{GIVEN_UP, Heard};
 pub use host::{Host, Options};

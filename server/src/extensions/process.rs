@@ -8,12 +8,14 @@ use std::time::Duration;
 use agentese::framing::{FrameReader, FramerOptions, FramingError, Incoming};
 use agentese::types::{ExtensionFrame, HostCancel, HostFrame};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Asked, Calls, Failed};
 use super::flood::Flood;
+use super::noise::Noise;
+use super::start::name_of;
 use super::withdrawn::Withdrawn;
 use crate::tools::{CommandLine, Exit, Running, Spawner, Talking};
 
@@ -25,9 +27,6 @@ const UNREAD: usize = 32 << 20;
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the end of a process is waited for whose stdout has ended.
 const AFTER_EOF: Duration = Duration::from_secs(1);
-/// How many lines of stderr are passed on, and how much of each.
-const STDERR_LINES: usize = 1_000;
-const STDERR_LINE: u64 = 4 << 10;
 
 /// Hears what a process says.
 pub(super) trait Listener: Send + Sync {
@@ -38,15 +37,23 @@ pub(super) trait Listener: Send + Sync {
     /// An answer came that nobody waits for any more.
     fn late(&self, process: &Arc<Process>);
     /// The process has ended; none where it was asked to.
-    fn ended(&self, process: &Arc<Process>, why: Option<String>);
+    fn ended(&self, process: &Arc<Process>, end: Option<End>);
+}
+
+/// The end of a process that nobody asked for.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    /// Who is to blame: the extension that it was working for, else all that it served.
+    pub by: String,
+    pub why: String,
 }
 
 /// A process that serves one extension or several.
 pub(super) struct Process {
     /// The extensions, as the agent names them.
     paths: Mutex<Vec<String>>,
-    /// The name for people.
-    name: String,
+    /// It has said what it brings.
+    introduced: AtomicBool,
     /// It can load more extensions.
     loads_more: AtomicBool,
     /// The program and its arguments.
@@ -62,9 +69,9 @@ pub(super) struct Process {
     end: CancellationToken,
     ended: CancellationToken,
     /// Why it was ended, where that was not asked for.
-    fault: Mutex<Option<String>>,
-    /// The last line of its stderr, which often says why it ended.
-    last_words: Mutex<String>,
+    fault: Mutex<Option<End>>,
+    /// What it says for people.
+    pub noise: Noise,
 }
 
 impl Process {
@@ -78,8 +85,8 @@ impl Process {
         let Talking { input, output, errors, running } = spawner.talk(line).await?;
         let (outbox, lines) = mpsc::unbounded_channel();
         let process = Arc::new(Self {
-            name: paths.first().cloned().unwrap_or_else(|| "the Node host".to_owned()),
             paths: Mutex::new(paths),
+            introduced: AtomicBool::new(false),
             loads_more: AtomicBool::new(false),
             words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
             outbox,
@@ -90,7 +97,7 @@ impl Process {
             end: CancellationToken::new(),
             ended: CancellationToken::new(),
             fault: Mutex::default(),
-            last_words: Mutex::default(),
+            noise: Noise::default(),
         });
         tokio::spawn(process.clone().write(input, lines));
         tokio::spawn(process.clone().pass_on(errors));
@@ -99,8 +106,8 @@ impl Process {
     }
 
     /// The name for people.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn name(&self) -> String {
+        name_of(&self.paths())
     }
 
     /// The extensions that it serves, as the agent names them.
@@ -111,6 +118,16 @@ impl Process {
     /// It serves these, too.
     pub fn serve(&self, more: &[String]) {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(more);
+    }
+
+    /// Whether it has ever said what it brings.
+    pub fn was_introduced(&self) -> bool {
+        self.introduced.load(Ordering::Acquire)
+    }
+
+    /// It has said what it brings.
+    pub fn introduce(&self) {
+        self.introduced.store(true, Ordering::Release);
     }
 
     /// Whether it can load more extensions.
@@ -200,7 +217,12 @@ impl Process {
 
     /// Ends it because of what it did.
     pub fn fault(&self, why: String) {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.fault_of(self.name(), why);
+    }
+
+    /// Ends it because of what one of its extensions did. Only the first reason counts.
+    pub fn fault_of(&self, by: String, why: String) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(End { by, why });
         self.end.cancel();
     }
 
@@ -240,24 +262,7 @@ impl Process {
 
     /// What it writes to stderr goes to the agent's.
     async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
-        let mut errors = BufReader::new(errors);
-        let mut seen = 0;
-        loop {
-            let mut line = Vec::new();
-            match (&mut errors).take(STDERR_LINE).read_until(b'\n', &mut line).await {
-                Ok(1..) => {}
-                _ => return,
-            }
-            seen += 1;
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end();
-            if seen <= STDERR_LINES {
-                tracing::warn!("{}: {line}", self.name());
-            }
-            if !line.is_empty() {
-                line.clone_into(&mut self.last_words.lock().unwrap_or_else(PoisonError::into_inner));
-            }
-        }
+        self.noise.pass_on(errors, || self.name()).await;
     }
 
     async fn live(
@@ -273,6 +278,7 @@ impl Process {
             () = self.end.cancelled() => true,
             () = self.listen(&mut frames, &listener) => false,
         };
+        let by = self.calls.newest_extension().unwrap_or_else(|| self.name());
         // From here on nobody gets an answer.
         self.calls.close();
         let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -295,8 +301,8 @@ impl Process {
         self.end.cancel();
         self.ended.cancel();
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let why = fault.or_else(|| (!asked).then(|| self.obituary(exit)));
-        listener.ended(&self, why);
+        let end = fault.or_else(|| (!asked).then(|| End { by, why: self.obituary(exit) }));
+        listener.ended(&self, end);
     }
 
     fn obituary(&self, exit: Option<Exit>) -> String {
@@ -307,7 +313,7 @@ impl Process {
             }
             None => "it closed its stdout".to_owned(),
         };
-        match &**self.last_words.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.noise.last_words() {
             "" => how,
             words => format!("{how}: {words}"),
         }
@@ -337,7 +343,7 @@ impl Process {
                         return self
                             .fault(format!("it floods the agent: a line of more than {} MiB", limit >> 20));
                     }
-                    Incoming::Fault(fault) => tracing::warn!("{}: {fault}", self.name()),
+                    Incoming::Fault(fault) => self.noise.complain(&self.name(), &fault.to_string()),
                 }
             }
             listener.room().await;
@@ -350,6 +356,7 @@ impl Process {
         if line.is_empty() {
             return;
         }
+        self.calls.heard();
         match agentese::wire::decode::<ExtensionFrame>(line) {
             Ok(ExtensionFrame::Response(response)) => {
                 let answer = match response.error {
@@ -370,7 +377,7 @@ impl Process {
             // Whatever it prints: people want to see it, clients do not.
             Err(error) => {
                 let shown: String = line.chars().take(200).collect();
-                tracing::warn!("{}: a line that is no frame ({error}): {shown}", self.name());
+                self.noise.complain(&self.name(), &format!("a line that is no frame ({error}): {shown}"));
             }
         }
     }

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Serialize;
 
-use super::process::{Listener, Process};
+use super::process::{End, Listener, Process};
 use super::{Dialog, Host, Notice};
 
 /// Hears a process for the host.
@@ -36,9 +36,9 @@ impl Listener for Ears {
         }
     }
 
-    fn ended(&self, process: &Arc<Process>, why: Option<String>) {
+    fn ended(&self, process: &Arc<Process>, end: Option<End>) {
         if let Some(host) = self.0.upgrade() {
-            host.buried(process, why);
+            host.buried(process, end);
         }
     }
 }
@@ -58,7 +58,7 @@ impl Host {
             Frame::SetTitle(notice) => self.show(Notice::Title(notice)),
             Frame::SetEditorText(notice) => self.show(Notice::EditorText(notice)),
             Frame::Failed(failed) => {
-                let path = failed.extension.unwrap_or_else(|| process.name().to_owned());
+                let path = failed.extension.unwrap_or_else(|| process.name());
                 self.fail(&path, &failed.event, &failed.error);
             }
             Frame::Log(line) => match line.level {
@@ -71,7 +71,7 @@ impl Host {
                 let error = format!("there is no `{}` in version 1 of the protocol", unknown.tag);
                 match unknown.members.get("id").and_then(|id| id.as_str()) {
                     Some(id) => refuse(process, id, error),
-                    None => tracing::warn!("{}: {error}", process.name()),
+                    None => process.noise.complain(&process.name(), &error),
                 }
             }
             // Answers are taken before.

@@ -1,10 +1,8 @@
-//! How extensions begin: their processes are started, and say what they bring. And what becomes of them
-//! when a process ends by itself.
+//! How extensions begin: their processes are started, and say what they bring.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use agentese::types::{HostFrame, HostInitialize, HostLoad, HostMode, Initialized, SessionStartHook};
 use futures::future::join_all;
@@ -48,7 +46,7 @@ impl Host {
     }
 
     /// The first events of extensions that are there now.
-    async fn welcome(&self, new: &[Member]) {
+    pub(super) async fn welcome(&self, new: &[Member]) {
         for member in new.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
             let _ = self.ask(member, SessionStartHook::new()).await;
         }
@@ -56,7 +54,7 @@ impl Host {
     }
 
     /// Loads what the Node host runs: into the one that is there, else into a new one.
-    async fn load_for_node(&self, paths: Vec<String>) -> Vec<Member> {
+    pub(super) async fn load_for_node(&self, paths: Vec<String>) -> Vec<Member> {
         let there = self.processes().into_iter().find(|process| process.loads_more() && !process.has_ended());
         let Some(process) = there.filter(|_| !paths.is_empty()) else {
             return match self.node(paths).await {
@@ -142,7 +140,10 @@ impl Host {
         };
         match process.paths().get(count..) {
             // What it serves besides goes on.
-            Some([_, ..]) => self.fail(process.paths().last().map_or("", String::as_str), "start", &wrong),
+            Some([_, ..]) => {
+                let paths = process.paths();
+                self.fail(&name_of(&paths[paths.len() - count..]), "start", &wrong);
+            }
             _ => process.fault(wrong),
         }
         Vec::new()
@@ -165,6 +166,7 @@ impl Host {
     }
 
     fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
+        process.introduce();
         process.set_loads_more(said.loads_more == Some(true) || process.loads_more());
         self.watch.add(process, said.watch.as_deref().unwrap_or_default());
         let (paths, mut members) = (process.paths(), Vec::new());
@@ -185,40 +187,6 @@ impl Host {
     /// What pi says too, and where: on stderr, while the agent goes on.
     fn not_loaded(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
-    }
-
-    /// A process has ended. By itself: the client is told once, and it is started again as often as the
-    /// settings say.
-    pub(super) fn buried(&self, process: &Arc<Process>, why: Option<String>) {
-        let place = {
-            let mut state = self.state();
-            state.processes.retain(|known| !Arc::ptr_eq(known, process));
-            let place = state.members.iter().position(|member| Arc::ptr_eq(&member.process, process));
-            state.members.retain(|member| !Arc::ptr_eq(&member.process, process));
-            place
-        };
-        self.watch.remove(process);
-        let Some(why) = why else { return };
-        self.fail(process.name(), "process", &why);
-        let again = self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
-        let Some(me) = self.me.upgrade().filter(|_| again && !self.is_closing()) else { return };
-        let (process, words, paths) = (process.clone(), process.words.clone(), process.paths());
-        tokio::spawn(async move {
-            let loading = me.loading.lock().await;
-            let members = match process.loads_more() {
-                // Another one may have begun meanwhile.
-                true => me.load_for_node(paths).await,
-                false => me.start(words, paths).await,
-            };
-            let place = place.unwrap_or(usize::MAX);
-            {
-                let mut state = me.state();
-                let place = place.min(state.members.len());
-                state.members.splice(place..place, members.iter().cloned());
-            }
-            drop(loading);
-            me.welcome(&members).await;
-        });
     }
 }
 

@@ -45,6 +45,8 @@ def child(params, context, update):
     if how == "die":
         os._exit(3)
     if how == "spin":
+        with open("own", "w") as file:
+            file.write(f"{os.getpid()}\n")
         update("spinning")
         while True:
             time.sleep(0.05)

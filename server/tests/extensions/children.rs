@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::host::{check_runs, command};
 use crate::support::LONG;
-use crate::support::process::{Agent, Place, assert_gone};
+use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
 /// A script whose first answer calls a tool, and that says `done` to everything else.
 fn calls(tool: &str, arguments: Value) -> Value {
@@ -136,7 +136,10 @@ fn fm_f93_a_tool_that_spins_for_ever_ends_with_the_abort_and_its_process_with_th
     let frames = agent.until_event("agent_end");
     assert_eq!(the_end(&frames), (true, "Operation aborted"));
     agent.goes_on();
+    let own = pid_in(&place.work().join("own"));
+    assert!(is_alive(own));
     assert_eq!(agent.finish().0.code(), Some(0));
+    assert_gone(own);
 }
 
 #[test]

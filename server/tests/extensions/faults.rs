@@ -101,7 +101,7 @@ fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
 
 impl Agent {
     /// Asks until that many failures were told.
-    fn until_failures(&mut self, count: usize) {
+    pub(super) fn until_failures(&mut self, count: usize) {
         self.until_seen(count, |frame| frame["type"] == "extension_error");
     }
 
@@ -138,6 +138,51 @@ fn fm_f92_a_guard_that_fails_lets_nothing_through() {
         assert_eq!(end["isError"], true, "{how}: {end}");
         assert!(!place.work().join("ran").exists(), "{how}");
     }
+}
+
+#[test]
+fn fm_f92_nothing_slips_by_a_guard_that_is_being_started_again() {
+    let place = Place::new();
+    let host = json!({"restarts": 1});
+    let mut agent = Agent::start(hurried(&place, "guard", "input,tool_call", runs("touch ran"), host));
+    agent.prompt("exit");
+    let frames = agent.until_event("agent_end");
+    let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "guarded", "{end}");
+    assert!(!place.work().join("ran").exists());
+    assert_eq!(starts(&place), 2);
+    assert!(the_failure(&agent).contains("its process ended with code 3"));
+}
+
+#[test]
+fn fm_f92_one_that_never_said_what_it_brings_is_not_started_again() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "old", plain(), json!({"restarts": 10})));
+    agent.until_failures(1);
+    // A start takes less; nothing here waits for one.
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_millis(300) {
+        agent.ask(json!({"type": "get_state"}));
+    }
+    assert!(the_failure(&agent).contains("it speaks version 0"));
+    assert_eq!(agent.finish().0.code(), Some(0));
+    assert_eq!(starts(&place), 1);
+}
+
+/// How often the extension has begun.
+fn starts(place: &Place) -> usize {
+    std::fs::read_to_string(place.work().join("starts")).unwrap().lines().count()
+}
+
+#[test]
+fn fm_f92_what_it_should_not_send_is_not_told_without_end() {
+    let place = Place::new();
+    let mut agent = Agent::start(hurried(&place, "", "input", plain(), json!({})));
+    agent.prompt("unknown");
+    agent.until_event("agent_end");
+    let stderr = agent.finish().2;
+    assert_eq!(stderr.matches("there is no `no such frame`").count(), 1000);
+    assert_eq!(stderr.matches("more of what it should not send is not shown").count(), 1);
 }
 
 #[test]

@@ -229,14 +229,18 @@ fn fm_f22_what_they_print_comes_between_no_frames() {
 fn fm_f92_the_end_of_their_process_is_one_failure() {
     let place = Place::new();
     let mut command = command(&place, &[], plain());
-    command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+    let (one, two) = (put(&place, "one"), put(&place, "two"));
+    command.arg("-e").arg(&one).arg("-e").arg(&two);
     let mut agent = Agent::start(command);
     agent.prompt("/two");
     agent.until("the command", |frame| frame["message"] == "two ");
     let pid = rustix::process::Pid::from_raw(pids(&agent)[0]).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
     let failure = agent.until_event("extension_error").pop().unwrap();
-    assert_eq!(failure["error"], "signal SIGKILL ended its process");
+    // It was working for none of them.
+    assert_eq!(failure["extensionPath"], "the Node host");
+    let expected = format!("signal SIGKILL ended its process (it served {one}, {two})");
+    assert_eq!(failure["error"], expected.as_str());
     agent.prompt("go on");
     agent.until_event("agent_end");
     assert_eq!(agent.failures().len(), 1);

@@ -36,6 +36,12 @@ def misbehave(how, frame):
     if how == "wrong-shape":
         send(type="response", id=frame["id"], result={"block": "perhaps", "action": 7, "cancel": "no"})
         return True
+    if how == "guard":
+        send(type="response", id=frame["id"], result={"block": True, "reason": "guarded"})
+        return True
+    if how == "unknown":
+        for _ in range(1500):
+            send(type="no such frame")
     if how == "late":
         time.sleep(0.5)
     return False
@@ -51,6 +57,13 @@ if ZOO == "child":
         file.write(f"{os.getpid()}\n")
 if ZOO == "exit-at-start":
     misbehave("exit", {})
+
+if ZOO in ("guard", "old"):
+    with open("starts", "a") as file:
+        file.write("started\n")
+if ZOO == "guard" and len(open("starts").readlines()) > 1:
+    # A start that takes its time leaves room for what must not happen meanwhile.
+    time.sleep(0.5)
 
 for line in sys.stdin:
     frame = json.loads(line)

@@ -76,6 +76,9 @@ impl agentese::pi::Service for Front {
     async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
         self.host.ready().await;
         self.pass(&call, Waiting::Prompt).await?;
+        if !self.host.restarted().await {
+            return Err(refuse(GIVEN_UP));
+        }
         if let Some(invoked) = self.host.find(&params.message) {
             let accepted = Box::new(move || call.answer(&Reply::Prompt));
             self.host.invoke(invoked, accepted).await;

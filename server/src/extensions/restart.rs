@@ -1,0 +1,144 @@
+//! What becomes of extensions when their process ends by itself, or answers nothing any more.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use agentese::types::{HostFrame, HostLoad};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::Host;
+use super::calls::{Asked, Failed};
+use super::host::Member;
+use super::process::{End, Process};
+
+/// How many processes are being started again.
+pub(super) struct Restarting(watch::Sender<usize>);
+
+impl Default for Restarting {
+    fn default() -> Self {
+        Self(watch::Sender::new(0))
+    }
+}
+
+/// A process is being started again until this is dropped.
+struct Underway(watch::Sender<usize>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Restarting {
+    fn begin(&self) -> Underway {
+        self.0.send_modify(|count| *count += 1);
+        Underway(self.0.clone())
+    }
+}
+
+impl Host {
+    /// Waits until those are back that are being started again, at most as long as a start may take: what they
+    /// guard does not slip through meanwhile. False where what has not begun is given up.
+    pub async fn restarted(&self) -> bool {
+        if self.options.limits.restarts == 0 {
+            return true;
+        }
+        let mut restarting = self.restarting.0.subscribe();
+        // One that has ended, and of which it is not known yet what becomes of it, counts too.
+        let all_there = restarting.wait_for(|count| *count == 0 && !self.is_burying());
+        let waited = tokio::time::timeout(self.options.limits.start, all_there);
+        self.before.unless_given_up(waited).await.is_some()
+    }
+
+    fn is_burying(&self) -> bool {
+        let ends = |process: &Arc<Process>| process.has_ended() || process.calls.are_closed();
+        !self.is_closing() && self.state().processes.iter().any(ends)
+    }
+
+    /// A process has ended. By itself: the client is told once, and it is started again as often as the
+    /// settings say; one that never said what it brings is not, for it would not say the next time.
+    pub(super) fn buried(&self, process: &Arc<Process>, end: Option<End>) {
+        let again = end.is_some()
+            && process.was_introduced()
+            && !self.is_closing()
+            && self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
+        // Before the members are gone.
+        let underway = self.restarting.begin();
+        let place = {
+            let mut state = self.state();
+            state.processes.retain(|known| !Arc::ptr_eq(known, process));
+            let place = state.members.iter().position(|member| Arc::ptr_eq(&member.process, process));
+            state.members.retain(|member| !Arc::ptr_eq(&member.process, process));
+            place
+        };
+        self.watch.remove(process);
+        let Some(End { by, why }) = end else { return };
+        let why = match &process.paths()[..] {
+            [] | [_] => why,
+            all => format!("{why} (it served {})", all.join(", ")),
+        };
+        self.fail(&by, "process", &why);
+        let Some(me) = self.me.upgrade().filter(|_| again) else { return };
+        let (process, words, paths) = (process.clone(), process.words.clone(), process.paths());
+        tokio::spawn(async move {
+            let loading = me.loading.lock().await;
+            let members = match process.loads_more() {
+                // Another one may have begun meanwhile.
+                true => me.load_for_node(paths).await,
+                false => me.start(words, paths).await,
+            };
+            let place = place.unwrap_or(usize::MAX);
+            {
+                let mut state = me.state();
+                let place = place.min(state.members.len());
+                state.members.splice(place..place, members.iter().cloned());
+            }
+            drop((loading, underway));
+            me.welcome(&members).await;
+        });
+    }
+
+    /// One that took too long is not waited for again. A process of its own is ended; what others share goes
+    /// on without it, where it goes on at all.
+    pub(super) async fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
+        member.silent.store(true, Ordering::Release);
+        let error = format!("no answer to {event} within {} ms", limit.as_millis());
+        if member.process.paths().len() == 1 {
+            return member.process.fault(error);
+        }
+        let Some(me) = self.me.upgrade() else { return };
+        let member = member.clone();
+        let event = event.to_owned();
+        // Goes on where nobody waits for the answer any more.
+        let looked = tokio::spawn(async move {
+            match me.is_alive(&member.process).await {
+                Ok(_) | Err(Failed::Said(_)) => me.fail(&member.path, &event, &error),
+                Err(Failed::TimedOut(_)) => {
+                    let by = member.process.calls.first_unheard().unwrap_or(member.path);
+                    member.process.fault_of(by, format!("{error}, and none to anything else"));
+                }
+                // That it has ended is told.
+                Err(Failed::Gone) => {}
+            }
+        });
+        let _ = looked.await;
+    }
+
+    /// Asks a process the least that there is: to load nothing. One that cannot be asked this counts as alive.
+    async fn is_alive(&self, process: &Process) -> Result<Value, Failed> {
+        if !process.loads_more() {
+            return Ok(Value::Null);
+        }
+        let nothing = |id: String| HostFrame::from(HostLoad::new(id, Vec::new()));
+        process.ask(Asked::new(""), nothing, Some(self.options.limits.hook)).await
+    }
+
+    /// One that took too long has answered after all.
+    pub(super) fn speaks_again(&self, process: &Arc<Process>) {
+        for member in self.state().members.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
+            member.silent.store(false, Ordering::Release);
+        }
+    }
+}

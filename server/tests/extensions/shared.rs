@@ -1,0 +1,95 @@
+//! Extensions of pi share a process: what one of them does to it, the others outlive. These need Node.
+
+use serde_json::{Value, json};
+
+use super::host::{check_runs, command, plain, runs, settings};
+use crate::support::process::{Agent, Place, assert_gone, pid_in};
+
+/// Notes its process, and what it is asked.
+const GUARD: &str = r#"
+import { appendFileSync, writeFileSync } from "node:fs";
+export default function (pi: any) {
+  writeFileSync("own", `${process.pid}\n`);
+  pi.on("tool_call", () => appendFileSync("asked", "asked\n"));
+}
+"#;
+
+/// Does what the user says.
+const FAULTY: &str = r#"
+export default function (pi: any) {
+  pi.on("input", async (event: any) => {
+    if (event.text === "spin") for (;;);
+    if (event.text === "exit") process.exit(3);
+    if (event.text === "wait") await new Promise(() => {});
+  });
+}
+"#;
+
+/// An agent with both, and the paths of them: the guard, which is loaded first, and the other one.
+fn both(place: &Place, script: Value, host: Value) -> (Agent, [String; 2]) {
+    settings(place, host);
+    let paths = [("guard", GUARD), ("faulty", FAULTY)]
+        .map(|(name, text)| place.put(&format!("installed/{name}.ts"), text).to_str().unwrap().to_owned());
+    let mut command = command(place, &[], script);
+    command.arg("-e").arg(&paths[0]).arg("-e").arg(&paths[1]);
+    (Agent::start(command), paths)
+}
+
+#[track_caller]
+fn the_failure(agent: &Agent) -> (&str, &str) {
+    let failures = agent.failures();
+    assert_eq!(failures.len(), 1, "{failures:#?}");
+    let text = |member: &str| failures[0][member].as_str().unwrap();
+    (text("extensionPath"), text("error"))
+}
+
+#[test]
+fn fm_f92_one_that_spins_ends_the_process_of_all_and_they_are_started_again() {
+    let place = Place::new();
+    let host = json!({"hookTimeoutMs": 1500, "restarts": 1});
+    let (mut agent, [guard, faulty]) = both(&place, runs("touch ran"), host);
+    agent.ask(json!({"type": "get_state"}));
+    let first = pid_in(&place.work().join("own"));
+    agent.prompt("spin");
+    agent.until_event("agent_end");
+    let error =
+        format!("no answer to input within 1500 ms, and none to anything else (it served {guard}, {faulty})");
+    assert_eq!(the_failure(&agent), (faulty.as_str(), error.as_str()));
+    assert_gone(first);
+    // The guard is back, was asked, and let it run.
+    assert_ne!(pid_in(&place.work().join("own")), first);
+    assert_eq!(std::fs::read_to_string(place.work().join("asked")).unwrap(), "asked\n");
+    assert!(place.work().join("ran").exists());
+    agent.prompt("and on");
+    agent.until_event("agent_end");
+    check_runs(&agent.seen);
+    assert_eq!(agent.failures().len(), 1);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f92_one_that_waits_for_ever_is_left_out_and_the_others_stay() {
+    let place = Place::new();
+    let (mut agent, [_, faulty]) = both(&place, runs("touch ran"), json!({"hookTimeoutMs": 1500}));
+    agent.ask(json!({"type": "get_state"}));
+    let first = pid_in(&place.work().join("own"));
+    agent.prompt("wait");
+    agent.until_event("agent_end");
+    assert_eq!(the_failure(&agent), (faulty.as_str(), "no answer to input within 1500 ms"));
+    assert_eq!(std::fs::read_to_string(place.work().join("asked")).unwrap(), "asked\n");
+    assert_eq!(pid_in(&place.work().join("own")), first);
+    assert!(place.work().join("ran").exists());
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f92_the_one_that_ends_the_process_of_all_is_named() {
+    let place = Place::new();
+    let (mut agent, [guard, faulty]) = both(&place, plain(), json!({}));
+    agent.prompt("exit");
+    agent.until_event("agent_end");
+    agent.until_failures(1);
+    let error = format!("its process ended with code 3 (it served {guard}, {faulty})");
+    assert_eq!(the_failure(&agent), (faulty.as_str(), error.as_str()));
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
