@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use agentese::types::{ExpectedFailures, Profile, ProfileClaims};
 use agentese_conformance::{Suite, file};
@@ -10,6 +11,9 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../docs/check-your-agent.md");
 const AGENT: &str = include_str!("../examples/echo_agent.py");
+
+/// Held by tests that play cases: side by side they would take the time from each other's agents.
+static PLAYING: Mutex<()> = Mutex::new(());
 
 /// What stands between fences with that label.
 fn blocks(label: &str) -> Vec<&'static str> {
@@ -61,6 +65,7 @@ impl Clone {
 /// Every command of the page but the installation, whose result is this very program.
 #[test]
 fn every_command_of_the_page_runs() {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
     let clone = Clone::new();
     let (installs, commands): (Vec<_>, Vec<_>) =
         commands().into_iter().partition(|command| command.starts_with("cargo install "));
@@ -243,6 +248,7 @@ fn failures(report: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn an_agent_of_a_few_commands_is_caught_where_it_is_wrong() {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
     let sound = report(AGENT, PLAIN);
     assert_eq!(failures(&sound), [], "{sound:#}");
     assert_eq!((&sound["totals"]["pass"], &sound["exit_code"]), (&PLAIN.len().into(), &0.into()));
