@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use agentese::types::{ExpectedFailures, Profile, ProfileClaims};
 use agentese_conformance::{Suite, file};
@@ -10,6 +11,9 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../docs/check-your-agent.md");
 const AGENT: &str = include_str!("../examples/echo_agent.py");
+
+/// Held by tests that play cases: side by side they would take the time from each other's agents.
+static PLAYING: Mutex<()> = Mutex::new(());
 
 /// What stands between fences with that label.
 fn blocks(label: &str) -> Vec<&'static str> {
@@ -61,6 +65,7 @@ impl Clone {
 /// Every command of the page but the installation, whose result is this very program.
 #[test]
 fn every_command_of_the_page_runs() {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
     let clone = Clone::new();
     let (installs, commands): (Vec<_>, Vec<_>) =
         commands().into_iter().partition(|command| command.starts_with("cargo install "));
@@ -173,4 +178,85 @@ fn a_claim_takes_cases_away() {
     let all: Value = serde_json::json!({});
     profile.claims = serde_json::from_value(all).unwrap();
     assert_eq!(left(&profile), cases.len());
+}
+
+/// Cases that need three commands and no more, for agents that speak a part of pi.
+const PLAIN: &[&str] = &["plain-history", "plain-second-prompt", "plain-state"];
+
+/// What the example does after a text in it was replaced by another, and which check of which case says so.
+const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "the model is sent the last two messages and no others",
+        "for it in messages if it",
+        "for it in messages[-2:] if it",
+        "plain-history",
+        "requests",
+    ),
+    (
+        "the state never says that the agent is streaming",
+        "{**STATE, \"messageCount\"",
+        "{**STATE, \"isStreaming\": False, \"messageCount\"",
+        "plain-state",
+        "expect during",
+    ),
+    (
+        "a second prompt during a run is taken",
+        "if starts and STATE[\"isStreaming\"]: raise",
+        "if False: raise",
+        "plain-second-prompt",
+        "expect refused",
+    ),
+    (
+        "the end of a run has the whole history",
+        "messages=messages[-2:])",
+        "messages=messages)",
+        "plain-history",
+        "expect messages-of-the-run",
+    ),
+];
+
+/// The report over these cases, of an agent with that text in place of the example's.
+fn report(agent: &str, cases: &[&str]) -> Value {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("echo_agent.py"), agent).unwrap();
+    std::fs::set_permissions(at("echo_agent.py"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(at("profile.json"), include_str!("../examples/echo_agent.profile.json")).unwrap();
+    let mut suite = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
+    suite.args(["run", "--level", "must", "--timeout", "60", "--only"]).args(cases);
+    suite.arg("--profile").arg(at("profile.json")).arg("--json").arg(at("report.json"));
+    let output = suite.output().unwrap();
+    let text = std::fs::read_to_string(at("report.json"))
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["exit_code"], output.status.code().unwrap());
+    report
+}
+
+/// The `must` checks that fail, as case and check.
+fn failures(report: &Value) -> Vec<(&str, &str)> {
+    let cases = report["cases"].as_array().unwrap();
+    let checks = cases.iter().flat_map(|case| {
+        let name = case["name"].as_str().unwrap();
+        case["checks"].as_array().unwrap().iter().map(move |check| (name, check))
+    });
+    let failed = checks.filter(|(_, check)| check["level"] == "must" && check["outcome"] == "failed");
+    failed.map(|(name, check)| (name, check["check"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn an_agent_of_a_few_commands_is_caught_where_it_is_wrong() {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
+    let sound = report(AGENT, PLAIN);
+    assert_eq!(failures(&sound), [], "{sound:#}");
+    assert_eq!((&sound["totals"]["pass"], &sound["exit_code"]), (&PLAIN.len().into(), &0.into()));
+    for (what, from, to, case, check) in BROKEN {
+        assert_eq!(AGENT.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
+        let report = report(&AGENT.replace(from, to), &[case]);
+        let failed = failures(&report);
+        assert!(failed.contains(&(case, check)), "{what}: {failed:?}");
+        assert_eq!(report["exit_code"], 1, "{what}");
+    }
 }

@@ -39,7 +39,7 @@ fn errors_are_one_line_and_name_what_there_is() {
             &["list", "--dialect", "nope"],
             "there is no dialect `nope`; there are: omp, opal, operator, pi, pisces",
         ),
-        (&["play", "zzz", "--profile", "pi"], "there is no case `zzz`; `list --dialect pi` has all 114"),
+        (&["play", "zzz", "--profile", "pi"], "there is no case `zzz`; `list --dialect pi` has all 117"),
         (
             &["play", "bash-basi", "--profile", "pi"],
             "there is no case `bash-basi`; did you mean `bash-basic`",
