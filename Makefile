@@ -13,7 +13,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages ## Everything, in all languages.
+test: lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace --no-fail-fast
@@ -55,7 +55,7 @@ test-quick-starts: test-typescript ## The quick starts of the READMEs against th
 test-pages-setup: ## What drives the browser that opens exported pages.
 	cd sdk-ts && { [ -d node_modules/playwright-core ] || npm ci --no-audit --no-fund; }
 
-test-pages: test-pages-setup ## The exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
+test-pages: test-pages-setup ## Of test-rust, the exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
 	$(CARGO) test --workspace --test export --test run -- --nocapture browser
 
 lint: ## Format and lints; warnings are errors.
