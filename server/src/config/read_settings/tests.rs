@@ -148,7 +148,7 @@ fn paths_begin_where_their_file_is_and_add_up() {
     assert_eq!(place.load(false).settings.skills, mine);
     let settings = place.load(true).settings;
     assert_eq!(settings.skills, [mine, vec![place.cwd().join(".pi/d")]].concat());
-    assert_eq!(settings.prompts, [place.cwd().join(".pi/../e")]);
+    assert_eq!(settings.prompts, [place.cwd().join("e")]);
 }
 
 #[test]
