@@ -1,6 +1,7 @@
 //! The cases, profiles and golden transcripts: those in the binary, or those of a folder.
 
 mod beside;
+mod claims;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -112,8 +113,15 @@ impl Suite {
     /// the file, and `${PROFILE}` is the file's folder.
     ///
     /// # Errors
-    /// Where there is no such profile, or it is wrong.
+    /// Where there is no such profile, or it is wrong: its claims name a command, an event or a need that there is
+    /// not, say.
     pub fn profile(&self, name: &str) -> Result<Profile, SuiteError> {
+        let profile = self.read_profile(name)?;
+        claims::check(self, &profile)?;
+        Ok(profile)
+    }
+
+    fn read_profile(&self, name: &str) -> Result<Profile, SuiteError> {
         if name.ends_with(".json") {
             let path = Path::new(name);
             return Ok(beside::resolve(file::load(path, "profile")?, path)?);

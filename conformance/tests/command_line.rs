@@ -151,9 +151,15 @@ fn detect_asks_a_program() {
     let program = env!("CARGO_BIN_EXE_agentese-conformance");
     let output = run(&["detect", "--", program, "replay", "--dialect", "pi", "auto-flags"]);
     assert!(stdout(&output).starts_with("pi@0.55"), "{}", stdout(&output));
-    let output = run(&["detect", "--timeout", "200", "--", "sh", "-c", "echo why not >&2; exit 1"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "error: the agent said nothing within 200 ms (exited with code 1: why not)\n");
+    let failure = |timeout: &str, script: &str| {
+        let output = run(&["detect", "--timeout", timeout, "--", "sh", "-c", script]);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let ended = failure("60000", "echo why not >&2; exit 1");
+    assert_eq!(ended, "error: the agent ended before it said anything (exited with code 1: why not)\n");
+    let silent = failure("200", "cat >/dev/null");
+    assert!(silent.starts_with("error: the agent said nothing within 200 ms ("), "{silent}");
 }
 
 /// What says something and is no agent is said to be none, with the exit code of what is not known.
@@ -180,4 +186,50 @@ fn detect_knows_what_is_no_agent() {
         r#"while read -r line; do echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}'; done"#,
     );
     assert!(other.starts_with("nothing that it says belongs to a known dialect; "), "{other}");
+}
+
+/// A misspelt name in the claims would take cases away in silence.
+#[test]
+fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.json");
+    let table = [
+        (
+            r#"{"commands": ["get_mesages"]}"#,
+            "there is no command `get_mesages`; did you mean `get_messages`",
+        ),
+        (r#"{"without": ["tolls"]}"#, "there is no need `tolls`; there are: "),
+    ];
+    for (claims, wanted) in table {
+        let profile = format!(
+            r#"{{"profile": 1, "name": "n", "dialect": "pi@0.55", "agent": "a", "command": ["cat"], "claims": {claims}}}"#
+        );
+        std::fs::write(&path, profile).unwrap();
+        let path = path.to_str().unwrap();
+        for arguments in [&["run", "--profile", path][..], &["play", "bash-basic", "--profile", path]] {
+            let output = run(arguments);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(
+                said.starts_with(&format!("error: {wanted}"))
+                    && said.contains("tools") == wanted.contains("tolls"),
+                "{said}"
+            );
+        }
+    }
+}
+
+/// The agent starts elsewhere, where an argument that names a file here names nothing.
+#[test]
+fn an_argument_that_is_a_file_here_is_named_where_the_agent_does_not_speak() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("my_agent.sh"), "exit 0\n").unwrap();
+    let hint = "`my_agent.sh` is a file here, but arguments are not resolved: give an absolute path";
+    for arguments in [&["detect"][..], &["run", "--profile", "pi", "--only", "bash-basic"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
+        command.current_dir(folder.path()).args(arguments).args(["--", "sh", "my_agent.sh"]);
+        let output = command.output().unwrap();
+        let said = stdout(&output) + &String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(hint) && output.status.code() == Some(2), "{arguments:?}: {said}");
+    }
 }

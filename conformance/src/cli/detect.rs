@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentese_conformance::detect::{DetectError, Guess, Stranger, detect, detect_case, detect_live};
-use agentese_conformance::player::{PlayOptions, play};
+use agentese_conformance::player::{PlayOptions, play, relative_argument};
 use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
@@ -58,6 +58,10 @@ impl Detect {
                 let limit = Duration::from_millis(self.timeout);
                 match detect_live(&program, arguments, directory.path(), limit).await {
                     Err(DetectError::Stranger(stranger)) => Err(stranger),
+                    Err(error @ DetectError::Ended { .. }) => match relative_argument(&self.command) {
+                        Some(hint) => anyhow::bail!("{error}; {hint}"),
+                        None => return Err(error.into()),
+                    },
                     found => Ok(found?),
                 }
             }

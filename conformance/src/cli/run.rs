@@ -99,6 +99,7 @@ impl Run {
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = select(&self.only, all)?;
         let expected = self.find_expected(&profile, suite)?;
+        self.check_outputs()?;
         let stop = interrupted()?;
         let options = self.options(&stop);
         let begin = Instant::now();
@@ -112,8 +113,8 @@ impl Run {
             known: &known,
         };
         let report = Report::new(&facts, ran, expected.as_ref());
-        self.write(&report)?;
         super::print(&text(&report.data))?;
+        self.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }
 
@@ -178,6 +179,20 @@ impl Run {
                 Ok(Expected::of(profile, suite, place)?)
             }
         }
+    }
+
+    /// Opens what will be written, before anything is played: a run is not to be lost for a misspelt folder.
+    /// What is there stays as it is until the run is over.
+    fn check_outputs(&self) -> anyhow::Result<()> {
+        for path in [&self.json, &self.junit, &self.html].into_iter().flatten() {
+            let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+            opened.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if let Some(folder) = &self.transcripts {
+            let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+            made.with_context(|| format!("cannot write to {}", folder.display()))?;
+        }
+        Ok(())
     }
 
     fn write(&self, report: &Report) -> anyhow::Result<()> {

@@ -50,6 +50,12 @@ pub enum DetectError {
     /// It does not start.
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
+    /// It ended, and had said nothing.
+    #[error("the agent ended before it said anything ({exit})")]
+    Ended {
+        /// How it ended.
+        exit: String,
+    },
     /// It says nothing.
     #[error("the agent said nothing within {} ms ({exit})", limit.as_millis())]
     Silent {
@@ -108,6 +114,8 @@ pub async fn detect_live(
         }
     };
     let _ = tokio::time::timeout(limit, first).await;
+    // A pipe that ended before anybody closed the agent's stdin.
+    let has_ended = recorder.progress() == (0, false);
     // Answers may come in any order, and some dialects do not answer all: the rest has a short time.
     while recorder.progress().1 && tokio::time::timeout(REST, changes.changed()).await.is_ok() {}
     drop(stdin);
@@ -129,6 +137,7 @@ pub async fn detect_live(
         })
         .collect();
     match weigh(&lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect::<Vec<_>>()) {
+        Err(Stranger::Silent) if has_ended => Err(DetectError::Ended { exit }),
         Err(Stranger::Silent) => Err(DetectError::Silent { limit, exit }),
         weighed => Ok(weighed?),
     }

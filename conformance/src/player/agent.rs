@@ -172,6 +172,14 @@ pub fn find_program(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
+/// What is to be said of an argument that names a file here: the agent starts in another directory, so it does not
+/// find it. None where there is no such argument.
+pub fn relative_argument(command: &[String]) -> Option<String> {
+    let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
+    let argument = command.iter().skip(1).find(is_here)?;
+    Some(format!("`{argument}` is a file here, but arguments are not resolved: give an absolute path"))
+}
+
 /// The folder of the package that an agent is installed as: the nearest one above a file of its command that
 /// has a `package.json`. None where there is none.
 pub(super) fn package(command: &[String]) -> Option<PathBuf> {

@@ -27,8 +27,8 @@ use crate::model::{ModelOptions, ScriptedModel};
 use crate::recording::{Recorder, Recording};
 use crate::variables::Variables;
 
-pub use agent::find_program;
 pub(crate) use agent::read_lines;
+pub use agent::{find_program, relative_argument};
 pub use applies::not_applicable;
 pub use error::PlayError;
 pub use needs::{commands, needs};

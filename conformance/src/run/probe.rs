@@ -6,7 +6,7 @@ use agentese::types::{Direction, Profile, TranscriptRecord};
 
 use super::RunOptions;
 use crate::detect::{Guess, detect, detect_case};
-use crate::player::{PlayOptions, play};
+use crate::player::{PlayOptions, play, relative_argument};
 
 /// How long agents take to say something at most, where nothing holds them up, in milliseconds.
 const USUAL: f64 = 1500.0;
@@ -53,7 +53,10 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
     if !transcript.received().any(|line| is_json(line.as_str())) {
         let end = end(&played.recording.records);
-        return Probe::No(format!("the agent does not speak: {end}"));
+        let command = options.command.as_ref().or(profile.command.as_ref());
+        let hint = command.and_then(|command| relative_argument(command));
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Probe::No(format!("the agent does not speak: {end}{hint}"));
     }
     let slowness = (first(&played.recording.records) / USUAL).clamp(1.0, SLOWEST);
     match detect(&transcript) {

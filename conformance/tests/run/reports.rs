@@ -108,3 +108,28 @@ fn transcripts_are_written_and_can_be_read() {
     assert_eq!(transcript.sent().count(), 1);
     assert!(!suite.file("transcripts").join("none.jsonl").exists());
 }
+
+/// A path that cannot be written is an error before anything is played, not after.
+#[test]
+fn a_report_that_cannot_be_written_is_told_before_the_run() {
+    let suite = Suite::new(AGENT);
+    let played = suite.file("played");
+    suite.case("one", &json!({"setup": [format!("touch {}", played.display())]}));
+    let file = suite.file("profiles/pi.json");
+    let (nowhere, below) = ("/nonexistent/report", file.join("x"));
+    for (option, path) in [
+        ("--html", nowhere),
+        ("--json", nowhere),
+        ("--junit", nowhere),
+        ("--transcripts", below.to_str().unwrap()),
+    ] {
+        let output = suite.run(&[option, path]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{option}: {said}");
+        assert!(said.starts_with("error: cannot write ") && said.contains(path), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(!played.exists(), "{option}: a case was played");
+    }
+    let output = suite.run(&["--html", suite.file("r.html").to_str().unwrap()]);
+    assert!(output.status.success() && played.exists(), "{}", text(&output.stderr));
+}

@@ -1,0 +1,89 @@
+//! Names in a profile's claims. One that nothing has would take cases away, and nobody would see why.
+
+use std::collections::BTreeSet;
+
+use agentese::dynamic;
+use agentese::types::{CaseNeed, Profile};
+
+use super::{Suite, SuiteError, unknown};
+use crate::player::needs;
+
+/// Checks each name in the claims: the dialect declares it, or a case of the suite names it.
+///
+/// # Errors
+/// Names the first that is neither, and those that are like it.
+pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
+    let Some(claims) = &profile.claims else { return Ok(()) };
+    // A dialect that is not known is an error wherever it is used.
+    let Ok(spec) = dynamic::spec(&profile.dialect) else { return Ok(()) };
+    let commands: BTreeSet<&str> = spec.commands.iter().map(|row| row.wire).collect();
+    let events: BTreeSet<&str> = spec.events.iter().map(|row| row.name).collect();
+    let cases = suite.cases(&profile.dialect).unwrap_or_default();
+    let needs: Vec<String> = cases.iter().flat_map(needs).map(|need| need.to_string()).collect();
+    let needs: BTreeSet<&str> = needs.iter().map(String::as_str).collect();
+    let is_other = |need: &&CaseNeed| matches!(need, CaseNeed::Other(_));
+    let without: Vec<String> =
+        claims.without.iter().flatten().filter(is_other).map(ToString::to_string).collect();
+    let of = |names: &Option<Vec<String>>| names.clone().unwrap_or_default();
+    let claimed = [
+        ("command", "commands", of(&claims.commands), &commands),
+        ("command", "without_commands", of(&claims.without_commands), &commands),
+        ("event", "events", of(&claims.events), &events),
+        ("event", "without_events", of(&claims.without_events), &events),
+        ("need", "without", without, &needs),
+    ];
+    for (what, member, names, declared) in claimed {
+        for name in names.iter().filter(|name| !declared.contains(name.as_str())) {
+            // A suite of somebody's own may have cases about more than the dialect declares.
+            let covers = format!("{what} {name}");
+            if cases.iter().any(|case| case.covers.iter().flatten().any(|covered| *covered == covers)) {
+                continue;
+            }
+            let known: Vec<String> = declared.iter().map(|name| (*name).to_owned()).collect();
+            let all = format!("in the profile's `claims.{member}` are names of {}", spec.id());
+            return Err(unknown(what, name, &known, &all));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn checked(claims: Value) -> Result<(), String> {
+        let mut profile = Profile::new(1, "p", "pi@0.55", "a");
+        profile.claims = serde_json::from_value(claims).unwrap();
+        check(&Suite::embedded(), &profile).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_name_that_nothing_has_is_an_error_with_the_nearest() {
+        let table = [
+            (
+                json!({"commands": ["get_mesages"]}),
+                "there is no command `get_mesages`; did you mean `get_messages`",
+            ),
+            (json!({"without_commands": ["abrot"]}), "there is no command `abrot`; did you mean `abort`"),
+            (json!({"events": ["agent_ned"]}), "there is no event `agent_ned`; did you mean `agent_end`"),
+            (json!({"without_events": ["x"]}), "there is no event `x`; "),
+            (
+                json!({"without": ["tolls"]}),
+                "there is no need `tolls`; there are: arguments, configuration, ",
+            ),
+        ];
+        for (claims, wanted) in table {
+            let said = checked(claims).unwrap_err();
+            assert!(said.starts_with(wanted), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_the_dialect_has_may_be_claimed() {
+        let claims = json!({"commands": ["get_messages"], "events": ["agent_end"], "without_commands": ["abort"],
+            "without_events": ["turn_end"], "without": ["tools", "queues"]});
+        assert_eq!(checked(claims), Ok(()));
+    }
+}
