@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo test test-conformance conformance-real test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench clean help
+.PHONY: demo test test-conformance conformance-real test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -13,7 +13,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-server --bin agentese
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-test: lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts ## Everything, in all languages.
+test: lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts docs release-check ## Everything, in all languages.
 
 test-rust: test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(CARGO) test --workspace --no-fail-fast
@@ -72,6 +72,12 @@ pi-examples: ## Loads the examples of pi's own package and checks the table of d
 	cd pi-host && npm ci --no-audit --no-fund && npm install --no-save --prefix build/pi @mariozechner/pi-coding-agent@0.55.4
 	cd pi-host && node scripts/examples.mjs build/pi/node_modules/@mariozechner/pi-coding-agent --check
 
+docs: ## Builds the documentation site into target/site and checks its links.
+	./site/build
+
+release-check: ## Tries everything of a release that needs no account: versions, workflows, packages.
+	./release/check
+
 bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 	$(CARGO) bench -p agentese
 	./bench/round-trip
@@ -82,4 +88,4 @@ bench: ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
+	rm -rf site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
