@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentese::serve::{Ended, Options as ServeOptions, serve_with};
+use agentese::serve::{Ended, Options as ServeOptions};
 use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
-use crate::engine::{Engine, NoHooks, Options};
-use crate::extensions::{self, Host, Told};
-use crate::fronts::pi;
+use crate::engine::{NoHooks, Options};
+use crate::extensions;
 use crate::fronts::trust::Undecided;
+use crate::fronts::{FRONTENDS, Frontend, Parts, Updates};
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
@@ -22,16 +22,17 @@ use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 /// One agent, ready to serve one client.
 pub struct Server {
-    options: Options,
-    session: Option<Session>,
-    updates: pi::Updates,
-    undecided: Option<Undecided>,
-    extensions: extensions::Options,
+    frontend: &'static Frontend,
+    parts: Parts,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Server").field("options", &self.options).finish_non_exhaustive()
+        formatter
+            .debug_struct("Server")
+            .field("frontend", &self.frontend)
+            .field("options", &self.parts.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,42 +44,26 @@ impl Server {
 
     /// Why there is no model to begin with; none where there is one.
     pub fn no_model(&self) -> Option<&str> {
-        self.options.model.is_none().then_some(self.options.no_model.as_str())
+        let options = &self.parts.options;
+        options.model.is_none().then_some(options.no_model.as_str())
     }
 
     /// Gives a key for the provider of the model that was selected, before all others; it is not
     /// stored.
     pub fn give_key(&self, key: SecretString) {
-        if let Some(chosen) = &self.options.model {
-            self.options.catalog.set_api_key(&chosen.model.provider, key);
+        if let Some(chosen) = &self.parts.options.model {
+            self.parts.options.catalog.set_api_key(&chosen.model.provider, key);
         }
     }
 
-    /// Serves the pi dialect to one client until its input ends. Bad input is answered, it never fails.
+    /// Serves one client until its input ends. Bad input is answered, it never fails.
     pub async fn serve(self, transport: Transport) -> Ended {
         self.serve_with(transport, ServeOptions::default()).await
     }
 
     /// As [`Server::serve`], with limits and a way to stop it.
-    pub async fn serve_with(self, transport: Transport, mut options: ServeOptions) -> Ended {
-        // An extension may end the agent, and nothing else that the caller stops with it.
-        options.stop = options.stop.child_token();
-        let Self { options: mut parts, session, updates, undecided, extensions } = self;
-        let context = &parts.context;
-        let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
-        let host = Host::new(extensions, spawner, &context.cwd, hidden, options.stop.clone());
-        parts.hooks = host.clone();
-        parts.extension_commands = host.clone();
-        let sink = Arc::new(pi::Sink::new(updates));
-        let told = Told::new(host.clone(), sink.clone(), parts.clock.clone());
-        let engine = Engine::with_session(parts, session, Arc::new(told));
-        host.connect(engine.link());
-        let front = Arc::new(pi::Front::new(engine, host.clone()).asking(undecided));
-        serve_with(transport, front, options, |emitter| {
-            sink.connect(emitter.clone());
-            host.begin(Arc::new(pi::Dialogs::to(emitter)));
-        })
-        .await
+    pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
+        self.frontend.serve(self.parts, transport, options).await
     }
 }
 
@@ -95,7 +80,8 @@ pub struct Builder {
     thinking: Option<ThinkingLevel>,
     store: Option<Store>,
     session: Option<Session>,
-    updates: pi::Updates,
+    frontend: &'static Frontend,
+    updates: Updates,
     undecided: Option<Undecided>,
     system_prompt: SystemPrompt,
     resources: Arc<Resources>,
@@ -123,7 +109,8 @@ impl Default for Builder {
             thinking: None,
             store: None,
             session: None,
-            updates: pi::Updates::default(),
+            frontend: &FRONTENDS[0],
+            updates: Updates::default(),
             undecided: None,
             system_prompt: SystemPrompt::default(),
             resources: Arc::default(),
@@ -231,8 +218,14 @@ impl Builder {
         self
     }
 
+    /// The dialect that it speaks; the first one of [`FRONTENDS`] by default.
+    pub fn dialect(mut self, frontend: &'static Frontend) -> Self {
+        self.frontend = frontend;
+        self
+    }
+
     /// What the frames of a growing answer carry: all of it, by default.
-    pub fn updates(mut self, updates: pi::Updates) -> Self {
+    pub fn updates(mut self, updates: Updates) -> Self {
         self.updates = updates;
         self
     }
@@ -311,19 +304,21 @@ impl Builder {
     }
 
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
-    pub fn build(mut self) -> Server {
-        let (updates, undecided) = (self.updates, self.undecided.take());
-        let extensions = std::mem::take(&mut self.extensions);
-        let (options, session) = self.parts();
-        Server { options, session, updates, undecided, extensions }
+    pub fn build(self) -> Server {
+        self.server().0
     }
 
     /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
-    pub fn try_build(mut self) -> Result<Server, SelectError> {
-        let (updates, undecided) = (self.updates, self.undecided.take());
+    pub fn try_build(self) -> Result<Server, SelectError> {
+        let (server, error) = self.server();
+        error.map_or(Ok(server), Err)
+    }
+
+    fn server(mut self) -> (Server, Option<SelectError>) {
+        let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
         let extensions = std::mem::take(&mut self.extensions);
         let (options, session, error) = self.put_together();
-        error.map_or(Ok(Server { options, session, updates, undecided, extensions }), Err)
+        (Server { frontend, parts: Parts { options, session, extensions, undecided, updates } }, error)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.

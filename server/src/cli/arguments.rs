@@ -1,15 +1,23 @@
 //! What can be said on the command line.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::api_key::ApiKey;
+use crate::fronts::{FRONTENDS, Updates};
 
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
 its stdout, one JSON object per line.";
+
+/// What `--dialect` is about.
+static DIALECT: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec().name).collect();
+    format!("The dialect to speak: {}", names.join(", "))
+});
 
 const USAGE: &str = "\
 agentese --mode rpc [OPTIONS]
@@ -132,8 +140,9 @@ pub(super) struct Run {
     /// The way to talk to the agent: rpc
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
-    /// The dialect to speak: pi
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi", help_heading = "Protocol")]
+    /// The dialect to speak
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(),
+          help_heading = "Protocol")]
     pub dialect: String,
     /// What a message_update carries
     #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
@@ -230,15 +239,6 @@ pub(super) struct Run {
     pub messages: Vec<String>,
     #[command(flatten)]
     pub resources: Resources,
-}
-
-/// What a `message_update` carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Updates {
-    /// The whole message so far.
-    Snapshots,
-    /// The new piece.
-    Delta,
 }
 
 /// Options of pi for things that this agent does not have. Those that ask for less ask for what is the

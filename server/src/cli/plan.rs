@@ -6,10 +6,11 @@ use agentese::types::ThinkingLevel;
 
 use super::Failure;
 use super::api_key::ApiKey;
-use super::arguments::{Run, Updates};
+use super::arguments::Run;
 use super::surroundings::{Surroundings, names};
 use crate::config::{Environment, Settings, Trust, expand_home};
 use crate::extensions;
+use crate::fronts::{Frontend, Updates};
 use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 
@@ -32,6 +33,7 @@ pub(super) struct Plan {
     pub session: SessionChoice,
     /// Where sessions are, if not in the agent directory.
     pub session_dir: Option<PathBuf>,
+    pub dialect: &'static Frontend,
     pub updates: Updates,
     pub max_line: usize,
     /// What the user should know.
@@ -87,6 +89,7 @@ impl Plan {
     pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
+        let dialect = Frontend::find(&run.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
         let mut warnings = warnings(&run, &task);
         let surroundings = Surroundings::of(&run, environment, cwd);
         let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
@@ -116,6 +119,7 @@ impl Plan {
             system_prompt: found.system_prompt,
             resources: found.resources,
             tools: tools(run.tools, run.no_tools),
+            dialect,
             updates: run.updates,
             max_line: run.max_line,
             extensions: found.extensions,
@@ -184,17 +188,6 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if run.messages.iter().any(|message| message.starts_with('@')) {
         // The text is pi's.
         return refuse("@file arguments are not supported in RPC mode");
-    }
-    if agentese::schema::schema(&run.dialect, agentese::schema::Side::Server).is_none() {
-        let known = agentese::schema::dialects().join(", ");
-        return refuse(format!("\"{}\" is no dialect; there is {known}", run.dialect));
-    }
-    if run.dialect.split('@').next() != Some(agentese::pi::SPEC.name) {
-        return refuse(format!(
-            "the dialect {} is declared, but this server does not speak it yet; it speaks {}",
-            run.dialect,
-            agentese::pi::SPEC.id()
-        ));
     }
     if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
         return refuse("--api-key is empty");

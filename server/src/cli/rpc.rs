@@ -11,14 +11,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::arguments::Updates;
 use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::extensions::{self, Limits, NodeHost};
-use crate::fronts::pi;
 use crate::providers::scripted::{self, Scripted};
 use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
 use crate::server::{Builder, Server};
@@ -96,10 +94,8 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
-        .updates(match plan.updates {
-            Updates::Snapshots => pi::Updates::Snapshots,
-            Updates::Delta => pi::Updates::Delta,
-        })
+        .dialect(plan.dialect)
+        .updates(plan.updates)
         .cwd(surroundings.cwd);
     if let Some(undecided) = undecided {
         builder = builder.undecided(undecided);

@@ -10,4 +10,3 @@ mod snapshot;
 pub use dialogs::Dialogs;
 pub use service::Front;
 pub use sink::Sink;
-pub use snapshot::Updates;

@@ -12,14 +12,16 @@ use agentese::pi::{
     SetModelParams, SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SteerParams,
     SwitchSessionParams, TokenTotals, WrittenFile,
 };
-use agentese::serve::{Call, Refusal};
+use agentese::serve::{Call, Emitter, Refusal};
 use agentese::types::InputSource;
 use agentese::wire::NoParams;
+use tokio_util::sync::CancellationToken;
 
-use super::convert;
+use super::{Dialogs, Sink, convert};
 use crate::engine::{Engine, Input};
 use crate::extensions::{GIVEN_UP, Heard, Host};
-use crate::fronts::trust::{Gate, Undecided, Waiting};
+use crate::fronts::trust::{Gate, Waiting};
+use crate::fronts::{self, Parts};
 use crate::providers::number;
 
 /// How long commands of extensions may go on after the end of stdin.
@@ -32,20 +34,25 @@ pub struct Front {
     engine: Engine,
     gate: Gate,
     host: Arc<Host>,
+    sink: Arc<Sink>,
+}
+
+impl fronts::Front for Front {
+    type Dialect = Pi;
+
+    fn new(parts: Parts, stop: CancellationToken) -> Self {
+        let sink = Arc::new(Sink::new(parts.updates));
+        let (engine, host, undecided) = parts.assemble(sink.clone(), stop);
+        Self { engine, gate: Gate::new(undecided), host, sink }
+    }
+
+    fn connect(&self, emitter: Emitter<Pi>) {
+        self.sink.connect(emitter.clone());
+        self.host.begin(Arc::new(Dialogs::to(emitter)));
+    }
 }
 
 impl Front {
-    /// A front for that engine, whose events go to a [`super::Sink`], and for the extensions of that host.
-    pub fn new(engine: Engine, host: Arc<Host>) -> Self {
-        Self { engine, gate: Gate::default(), host }
-    }
-
-    /// Asks the client before the first prompt or command whether the working directory is trusted.
-    pub fn asking(mut self, undecided: Option<Undecided>) -> Self {
-        self.gate = Gate::new(undecided);
-        self
-    }
-
     /// Waits until it is known whether the working directory is trusted.
     async fn pass(&self, call: &Call<Pi>, who: Waiting) -> Result<(), Refusal> {
         self.gate.pass(&self.engine, &self.host, call.emitter(), who).await.map_err(refuse)

@@ -8,8 +8,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::convert;
-use super::snapshot::{Snapshot, Updates};
+use super::snapshot::Snapshot;
 use crate::engine::{Event, EventSink};
+use crate::fronts::Updates;
 
 /// Sends the engine's events to the client. Drops them until it is connected.
 #[derive(Default)]

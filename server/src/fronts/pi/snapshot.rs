@@ -7,17 +7,8 @@
 use agentese::types::{AssistantBlock, AssistantMessage, Usage};
 use serde_json::{Error, to_string};
 
+use crate::fronts::Updates;
 use crate::providers::Update;
-
-/// What the frames of a growing answer carry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Updates {
-    /// The whole answer so far, as the documents of the family say.
-    #[default]
-    Snapshots,
-    /// Only what is new.
-    Delta,
-}
 
 /// The answer so far, as JSON.
 #[derive(Debug, Default)]
