@@ -69,9 +69,9 @@ impl Run {
 
     async fn request(&self) -> Request {
         let tools = self.shared.tools();
-        let (mut messages, session_id) = {
+        let (mut messages, session_id, repeats) = {
             let state = self.shared.state();
-            (state.session.messages().to_vec(), state.session.id().to_owned())
+            (state.session.messages().to_vec(), state.session.id().to_owned(), state.retry.enabled)
         };
         let hooks = &self.shared.options.hooks;
         if hooks.minds_context()
@@ -92,6 +92,7 @@ impl Run {
             thinking: self.thinking,
             max_tokens: None,
             session_id,
+            repeats,
         }
     }
 }

@@ -16,6 +16,7 @@ fn kind(entry: &Entry) -> Kind {
     match (entry.body(), entry.message()) {
         (Body::Compaction(compaction), _) => Kind::Compaction(Previous {
             summary: compaction.summary.clone(),
+            first_kept: compaction.first_kept_entry_id.to_string(),
             // What an extension wrote there means what it likes.
             details: compaction.details.clone().filter(|_| compaction.from_hook != Some(true)),
         }),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, CompactionReason, CompactionResult, InputBlock, InputContent, Model,
-    StopReason, TextContent, ThinkingLevel, UserMessage,
+    AgentMessage, AssistantBlock, AssistantMessage, CompactionReason, CompactionResult, InputBlock,
+    InputContent, Model, StopReason, TextContent, ThinkingLevel, UserMessage,
 };
 use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
@@ -15,6 +15,13 @@ use super::state::{Kind, Phase};
 use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
 use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
+
+/// Why an answer is no summary.
+const CUT_SHORT: &str = "the summary was cut off at the output limit";
+const CALLED: &str = "the model called a tool instead of writing a summary";
+const WORDLESS: &str = "the model's answer has no text";
+/// Why what an extension gave is none.
+const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
 
 /// Why a conversation was not compacted. Nothing changed then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +62,8 @@ struct Job {
     thinking: ThinkingLevel,
     reserve: u64,
     session: String,
+    /// Whether the provider may be asked again without anybody being told.
+    repeats: bool,
 }
 
 impl Engine {
@@ -125,6 +134,7 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     let plan = plan(
         &super::branch::items(&state.session),
         state.session.messages(),
+        state.session.compacted_messages(),
         state.compaction.keep_recent_tokens,
     )?;
     Ok(Job {
@@ -134,6 +144,7 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
         provider,
         reserve: state.compaction.reserve_tokens,
         session: state.session.id().to_owned(),
+        repeats: state.retry.enabled,
     })
 }
 
@@ -161,6 +172,9 @@ async fn make(
         match said {
             Compacting::Usual => {}
             Compacting::Cancelled => return Err(CompactError::Cancelled),
+            Compacting::Given(result) if result.summary.trim().is_empty() => {
+                return Err(CompactError::Failed(EMPTY_GIVEN.to_owned()));
+            }
             Compacting::Given(result) => return Ok(Made::Given(result)),
         }
     }
@@ -220,6 +234,23 @@ async fn summarize(
     }
 }
 
+/// The summary that an answer is; fails with the reason why it is none.
+fn summary_of(answer: &AssistantMessage) -> Result<String, &'static str> {
+    let is_call = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
+    if answer.stop_reason == StopReason::Length {
+        return Err(CUT_SHORT);
+    }
+    if answer.content.iter().any(is_call) {
+        return Err(CALLED);
+    }
+    let texts = answer.content.iter().filter_map(|block| match block {
+        AssistantBlock::Text(block) => Some(block.text.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    if text.trim().is_empty() { Err(WORDLESS) } else { Ok(text) }
+}
+
 /// One request: the text of its answer, or how it failed.
 async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, CompactError> {
     let text = request_text(&job.plan, part, focus);
@@ -232,6 +263,7 @@ async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, Compa
         thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
         max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
         session_id: job.session.clone(),
+        repeats: job.repeats,
     };
     let failed = |failure: &Failure| CompactError::Failed(format!("{}: {}", part.failure(), failure.text));
     let mut stream = job.provider.stream(request);
@@ -240,13 +272,8 @@ async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, Compa
         let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
         match next {
             Ok(Some(StreamEvent::Done(reason))) => {
-                let message = assembler.done(reason).message;
-                debug_assert_ne!(message.stop_reason, StopReason::Error);
-                let texts = message.content.iter().filter_map(|block| match block {
-                    AssistantBlock::Text(block) => Some(block.text.as_str()),
-                    _ => None,
-                });
-                return Ok(texts.collect::<Vec<_>>().join("\n"));
+                return summary_of(&assembler.done(reason).message)
+                    .map_err(|reason| CompactError::Failed(format!("{}: {reason}", part.failure())));
             }
             Ok(Some(StreamEvent::Error(failure))) => return Err(failed(&failure)),
             Ok(Some(event)) => drop(assembler.apply(event)),

@@ -163,7 +163,10 @@ impl Engine {
     pub fn context_usage(&self) -> Option<(u64, Model)> {
         let state = self.shared.state();
         let model = state.model.clone()?;
-        Some((super::compaction::context_tokens(state.session.messages()), model))
+        Some((
+            super::compaction::context_tokens(state.session.messages(), state.session.compacted_messages()),
+            model,
+        ))
     }
 
     /// The model and how hard it thinks.

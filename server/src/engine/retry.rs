@@ -74,7 +74,9 @@ pub(super) fn then(ended: &Ended<'_>, retry: &RetrySettings, compaction: &Compac
             let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
             return Then::Retry { attempt, pause };
         }
-        if ended.attempt > 0 {
+        // The request that was tried again may not fit by now; that is mended as it always is.
+        let can_make_room = failure.kind == FailureKind::Overflow && compaction.enabled;
+        if ended.attempt > 0 && !can_make_room {
             return Then::GiveUp { attempt: ended.attempt };
         }
     }
@@ -194,6 +196,15 @@ mod tests {
         assert_eq!(decide("stop", None, 0, 100_000, false), compact(CompactionReason::Threshold, false));
         assert_eq!(decide("stop", None, 0, 83_617, false), compact(CompactionReason::Threshold, false));
         assert_eq!(decide("stop", None, 0, 83_616, false), Then::Rest);
+    }
+
+    #[test]
+    fn an_overflow_after_a_retry_is_compacted_as_well() {
+        let overflow = || failure(FailureKind::Overflow);
+        let compact = Then::Compact { reason: CompactionReason::Overflow, again: true };
+        assert_eq!(decide("error", overflow(), 1, 0, false), compact);
+        assert_eq!(decide("error", overflow(), 3, 0, false), compact);
+        assert_eq!(decide("error", overflow(), 2, 0, true), Then::StillTooLong);
     }
 
     #[test]

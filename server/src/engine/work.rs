@@ -16,12 +16,13 @@ use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, NOBODY};
-use super::compaction::{context_tokens, is_due};
+use super::compaction::{context_tokens, counted_tokens, is_due};
 use super::retry::{Ended, Then, then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
 use super::{Event, Shared};
 use crate::providers::tokens;
+use crate::session::Body;
 
 /// What ends a pause before a retry says, as pi 0.55 does.
 const RETRY_CANCELLED: &str = "Retry cancelled";
@@ -133,11 +134,30 @@ impl Work {
     }
 
     /// Whether the conversation needs to be compacted before anything is added. Also an answer that
-    /// was aborted counts here.
+    /// was aborted counts here; one that a compaction left does not, for its figures are of the context
+    /// before.
     fn is_full(&self) -> bool {
         let state = self.shared.state();
         let Some(model) = &state.model else { return false };
-        let tokens = last_answer(&state).map(|answer| tokens(&answer.usage));
+        let compacted = state.session.compacted_messages();
+        let messages = state.session.messages();
+        let Some((at, answer)) =
+            messages.iter().enumerate().rev().find_map(|(at, message)| match &**message {
+                AgentMessage::Assistant(answer) => Some((at, answer)),
+                _ => None,
+            })
+        else {
+            return false;
+        };
+        // Right behind a compaction there is nothing that another one could do: pi 0.55 tells of one that
+        // does nothing, and so does this.
+        let right_behind =
+            || state.session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)));
+        let tokens = match () {
+            () if at < compacted && !right_behind() => None,
+            () if answer.stop_reason == StopReason::Error => counted_tokens(messages, compacted),
+            () => Some(tokens(&answer.usage)),
+        };
         tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
     }
 
@@ -158,6 +178,11 @@ impl Work {
             Then::Compact { reason, again } => {
                 self.made_room |= again;
                 let compacted = self.compact(reason, again).await;
+                // The retry that the overflow came of ends with the answer after the compaction, or here.
+                if !(again && compacted) && self.attempt > 0 {
+                    let attempt = std::mem::take(&mut self.attempt);
+                    self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
+                }
                 if self.abort.is_cancelled() {
                     return self.rest(None);
                 }
@@ -189,6 +214,10 @@ impl Work {
                 state.work = None;
             }
             Then::StillTooLong => {
+                if self.attempt > 0 {
+                    let attempt = self.attempt;
+                    sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
+                }
                 sink.push(Event::CompactionEnded {
                     result: None,
                     aborted: false,
@@ -224,7 +253,14 @@ impl Work {
             failure: outcome.failure.as_ref(),
             attempt: self.attempt,
             made_room: self.made_room,
-            tokens: context_tokens(state.session.messages()),
+            tokens: {
+                let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
+                match outcome.failure {
+                    // A failure counts nothing itself: only an answer since the last compaction can.
+                    Some(_) => counted_tokens(messages, compacted).unwrap_or_default(),
+                    None => context_tokens(messages, compacted),
+                }
+            },
             model: &outcome.model,
         };
         // Another model may have more room: what was said by the one before does not count.
@@ -233,6 +269,9 @@ impl Work {
             .as_ref()
             .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
         match then(&ended, &state.retry, &state.compaction) {
+            Then::Compact { .. } | Then::StillTooLong if !same && self.attempt > 0 => {
+                Then::GiveUp { attempt: self.attempt }
+            }
             Then::Compact { .. } | Then::StillTooLong if !same => Then::Rest,
             decision => decision,
         }

@@ -91,7 +91,7 @@ impl AuthFile {
         let entries = self.read()?;
         let Some(entry) = entries.get(provider) else { return Ok(None) };
         let member = |name: &str| {
-            let found = entry[name].as_str().filter(|text| !text.is_empty()).map(SecretString::from);
+            let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
             found.ok_or_else(|| self.corrupt(format!("the entry of {provider} has no {name}")))
         };
         match entry["type"].as_str() {

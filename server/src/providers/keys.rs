@@ -118,7 +118,9 @@ impl Keys {
     }
 
     /// The key for a provider: one that was given, else a stored one, else one of the environment,
-    /// else the one that `models.json` says.
+    /// else the one that `models.json` says. What is stored and cannot be used (a login that has ended,
+    /// an entry that is empty or unknown, a file that cannot be read) hides none of the others; it is the
+    /// failure where there is no other.
     pub fn find<'a>(
         &self,
         provider: &str,
@@ -128,21 +130,9 @@ impl Keys {
         if let Some(key) = given {
             return Ok(Found::Key(Key::new(key)));
         }
-        if let Some(file) = &self.file {
-            let unreadable = |error: AuthError| NotReady::Unreadable {
-                provider: provider.to_owned(),
-                reason: error.to_string(),
-            };
-            match file.stored(provider).map_err(unreadable)? {
-                Some(Stored::Key(key)) => return Ok(Found::Key(Key::new(key))),
-                Some(Stored::Login { token, expires }) => {
-                    if expires <= self.clock.now_ms() {
-                        return Err(NotReady::Expired { provider: provider.to_owned() });
-                    }
-                    return Ok(Found::Key(Key::bearer(token)));
-                }
-                None => {}
-            }
+        let stored = self.stored(provider);
+        if let Ok(Some(key)) = stored {
+            return Ok(Found::Key(key));
         }
         let variables =
             VARIABLES.iter().find(|(name, _)| *name == provider).map_or(&[][..], |(_, names)| names);
@@ -157,9 +147,25 @@ impl Keys {
                 }));
             }
         }
-        configured
-            .map(Found::Configured)
-            .ok_or_else(|| NotReady::NoKey { provider: provider.to_owned(), hint: hint(variables) })
+        let none = || NotReady::NoKey { provider: provider.to_owned(), hint: hint(variables) };
+        configured.map(Found::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
+    }
+
+    /// The stored key, where there is one that can be used.
+    fn stored(&self, provider: &str) -> Result<Option<Key>, NotReady> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let unreadable = |error: AuthError| NotReady::Unreadable {
+            provider: provider.to_owned(),
+            reason: error.to_string(),
+        };
+        match file.stored(provider).map_err(unreadable)? {
+            Some(Stored::Key(key)) => Ok(Some(Key::new(key))),
+            Some(Stored::Login { expires, .. }) if expires <= self.clock.now_ms() => {
+                Err(NotReady::Expired { provider: provider.to_owned() })
+            }
+            Some(Stored::Login { token, .. }) => Ok(Some(Key::bearer(token))),
+            None => Ok(None),
+        }
     }
 
     /// The key itself; runs the command that gives it, where there is one.
@@ -233,5 +239,46 @@ mod tests {
         std::fs::write(directory.path().join("auth.json"), login(1000).to_string()).unwrap();
         let expired = found(&bare, "openai", None).await;
         assert!(expired.starts_with("The login for openai in auth.json has expired"), "{expired}");
+    }
+
+    #[tokio::test]
+    async fn fm_f121_an_entry_that_cannot_be_used_hides_no_other_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = AuthFile::in_dir(directory.path());
+        let keys = |variable: Option<&'static str>| {
+            let environment =
+                move |name: &str| variable.filter(|_| name == "OPENAI_API_KEY").map(OsString::from);
+            Keys::new(Some(file.clone()), Arc::new(environment), Arc::new(SystemClock))
+        };
+        let configured = ConfigValue::new("configured", &|_: &str| None);
+        for text in [
+            json!({"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": 1000}}).to_string(),
+            json!({"openai": {"type": "oauth", "access": "a"}}).to_string(),
+            json!({"openai": {"type": "oauth", "expires": i64::MAX}}).to_string(),
+            json!({"openai": {"type": "novel", "key": "x"}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": ""}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": " \n"}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": 7}}).to_string(),
+            json!({"openai": {}}).to_string(),
+            json!({"openai": null}).to_string(),
+            json!({"openai": "x"}).to_string(),
+            "{".to_owned(),
+            "[]".to_owned(),
+            String::new(),
+        ] {
+            std::fs::write(directory.path().join("auth.json"), &text).unwrap();
+            let key = keys(Some("env")).get("openai", Some(&configured)).await.unwrap();
+            assert_eq!((key.secret().expose_secret(), key.is_bearer()), ("env", false), "{text}");
+            let key = keys(None).get("openai", Some(&configured)).await.unwrap();
+            assert_eq!(key.secret().expose_secret(), "configured", "{text}");
+            // Without another one, what is wrong is told.
+            let failure = keys(None).get("openai", None).await.unwrap_err();
+            assert!(failure.text.contains("auth.json"), "{text}: {}", failure.text);
+            assert!(!failure.text.starts_with("No API key"), "{text}: {}", failure.text);
+        }
+        std::fs::remove_file(directory.path().join("auth.json")).unwrap();
+        std::fs::create_dir(directory.path().join("auth.json")).unwrap();
+        assert!(keys(Some("env")).find("openai", None).is_ok());
+        assert!(matches!(keys(None).find("openai", None), Err(NotReady::Unreadable { .. })));
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
         number(input + output + cache_read + cache_write),
     );
     let mut usage = Usage::new(counts.input, counts.output, counts.cache_read, counts.cache_write, cost);
-    usage.total_tokens = Some(counts.input + counts.output + counts.cache_read + counts.cache_write);
+    usage.total_tokens = Some(tokens(&usage));
     usage
 }
 
@@ -53,6 +53,14 @@ mod tests {
             serde_json::to_string(&usage).unwrap(),
             r#"{"input":100,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":120,"cost":{"input":0.00030000000000000003,"output":0.00030000000000000003,"cacheRead":0,"cacheWrite":0,"total":0.0006000000000000001}}"#
         );
+    }
+
+    #[test]
+    fn fm_f68_token_counts_do_not_wrap() {
+        let most = TokenCounts { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: 7 };
+        let usage = usage(most, &ModelCost::new(number(3.0), number(15.0), number(0.3), number(3.75)));
+        assert_eq!((usage.total_tokens, tokens(&usage)), (Some(u64::MAX), u64::MAX));
+        assert!(usage.cost.total.as_f64().unwrap() > 0.0);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Preparation {
             wire.headers.insert(header, value);
         }
         let reader = self.api.reader(&asked);
-        Ok(Exchange { api: self.api, wire, reader, secrets })
+        Ok(Exchange { api: self.api, wire, reader, secrets, repeats: self.request.repeats })
     }
 }
 

@@ -34,4 +34,7 @@ pub struct Request {
     pub max_tokens: Option<u64>,
     /// The session, for caches on the provider's side.
     pub session_id: String,
+    /// Whether a request that was not taken (no connection, or refused for now) is sent again before its
+    /// failure shows.
+    pub repeats: bool,
 }

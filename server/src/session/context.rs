@@ -37,12 +37,13 @@ impl Restored {
 }
 
 /// The messages of a path from the root: a summary first where there is a compaction, then what it
-/// kept, then what came after it. Entries in `forgotten` are left out.
+/// kept, then what came after it; and how many of them are the summary and what it kept. Entries in
+/// `forgotten` are left out.
 pub(super) fn messages(
     entries: &[Entry],
     path: &[usize],
     forgotten: &HashSet<usize>,
-) -> Vec<Arc<AgentMessage>> {
+) -> (Vec<Arc<AgentMessage>>, usize) {
     let compaction =
         path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
     let mut messages = Vec::new();
@@ -57,14 +58,19 @@ pub(super) fn messages(
             _ => at,
         };
     }
-    let speaks = |position: &&usize| {
+    let speaks = |position: &usize| {
         !forgotten.contains(position)
             && matches!(
-                entries[**position].body(),
+                entries[*position].body(),
                 Body::Message(_) | Body::CustomMessage { .. } | Body::BranchSummary(_)
             )
     };
-    let kept = path[begin..].iter().filter(speaks);
-    messages.extend(kept.filter_map(|position| entries[*position].message().cloned()));
-    messages
+    let mut compacted = messages.len();
+    for (index, position) in path.iter().enumerate().skip(begin).filter(|(_, position)| speaks(position)) {
+        messages.extend(entries[*position].message().cloned());
+        if compaction.is_some_and(|at| index < at) {
+            compacted = messages.len();
+        }
+    }
+    (messages, compacted)
 }

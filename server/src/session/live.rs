@@ -26,6 +26,8 @@ pub struct Session {
     pub(super) tree: Tree,
     pub(super) leaf: Option<usize>,
     pub(super) messages: Vec<Arc<AgentMessage>>,
+    /// How many of them the newest compaction left: its summary and what it kept.
+    pub(super) compacted: usize,
     /// Answers that were tried again: they stand in the file and not before the model.
     pub(super) forgotten: HashSet<usize>,
     pub(super) name: Option<String>,
@@ -46,7 +48,8 @@ impl Session {
     }
 
     fn rebuild(&mut self) {
-        self.messages = context::messages(&self.entries, &self.tree.path(self.leaf), &self.forgotten);
+        (self.messages, self.compacted) =
+            context::messages(&self.entries, &self.tree.path(self.leaf), &self.forgotten);
     }
 
     /// Brings what the file lacks to it.
@@ -116,6 +119,12 @@ impl Session {
     /// What the model gets to see, in order.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
         &self.messages
+    }
+
+    /// How many of [`Session::messages`] the newest compaction left: its summary and what it kept. What
+    /// a provider counted for those is of a context that is no more.
+    pub fn compacted_messages(&self) -> usize {
+        self.compacted
     }
 
     /// Model and thinking level that the active branch names.
@@ -200,6 +209,7 @@ impl Session {
         let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
         let Some(at) = self.messages.iter().rposition(is_answer) else { return };
         let last = self.messages.remove(at);
+        self.compacted -= usize::from(at < self.compacted);
         let path = self.tree.path(self.leaf);
         let is_last = |position: &usize| {
             self.entries[*position].message().is_some_and(|message| Arc::ptr_eq(message, &last))

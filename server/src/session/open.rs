@@ -23,6 +23,7 @@ impl Session {
             tree: Tree::default(),
             leaf: None,
             messages: Vec::new(),
+            compacted: 0,
             forgotten: HashSet::new(),
             name: None,
             file: None,

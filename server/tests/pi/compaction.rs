@@ -1,10 +1,15 @@
 //! A summary takes the place of what was said long ago.
 
+use std::sync::Arc;
+
+use agentese_server::Server;
 use agentese_server::config::CompactionSettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::clock::ImpatientClock;
 use crate::support::link::{Link, builder};
+use crate::support::script;
 use crate::support::trace::outline;
 
 /// Everything but the last exchange is summarised; on its own the agent compacts above `limit` tokens.
@@ -78,11 +83,164 @@ async fn a_turn_that_is_cut_in_the_middle_gets_a_summary_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_empty_session_is_compacted_as_well() {
-    let (mut link, _place) = link(NEVER, json!([{"text": "Nothing happened."}]));
+async fn an_empty_history_is_refused_and_the_model_is_not_asked() {
+    let (mut link, _place) = link(NEVER, json!([{"text": "one"}, {"text": "two"}]));
+    let nothing = "Nothing to compact (session too small)";
+    let answer = link.ask(json!({"type": "compact"})).await;
+    assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(nothing)));
+    link.run("the first question").await;
+    let answer = link.ask(json!({"type": "compact"})).await;
+    assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(nothing)));
+    // The answer that a summary would have taken is still there.
+    link.run("the second question").await;
+    let messages = link.messages().await;
+    assert_eq!((messages.len(), &messages[3]["content"][0]["text"]), (4, &json!("two")));
+}
+
+#[tokio::test]
+async fn a_second_compaction_does_not_lose_what_the_first_one_kept() {
+    let (mut link, _place) = link(
+        NEVER,
+        json!([
+            {"text": "one"}, {"text": "two"}, {"text": "the summary"}, {"text": "ok"}, {"text": "three"},
+            {"text": "the second summary"},
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
+    link.data(json!({"type": "compact"})).await;
+    link.run("go").await;
+    // All that the first one kept would be kept by the second one too.
+    assert_eq!(link.ask(json!({"type": "compact"})).await["success"], false);
+    let outline = |messages: Vec<Value>| -> Vec<String> {
+        let text = |message: &Value| match message["summary"].as_str() {
+            Some(summary) => summary.to_owned(),
+            None => message["content"][0]["text"].as_str().unwrap().to_owned(),
+        };
+        messages.iter().map(text).collect()
+    };
+    assert_eq!(outline(link.messages().await), ["the summary", "the second question", "two", "go", "ok"]);
+    link.run("the third question").await;
     let result = link.data(json!({"type": "compact"})).await;
-    assert_eq!((&result["summary"], &result["tokensBefore"]), (&json!("Nothing happened."), &json!(0)));
-    assert_eq!(link.messages().await.len(), 1);
+    assert_eq!(result["summary"], "the second summary");
+    assert_eq!(outline(link.messages().await), ["the second summary", "the third question", "three"]);
+}
+
+#[tokio::test]
+async fn fm_f67_what_was_counted_before_a_compaction_causes_no_other_one() {
+    let refused = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "no"}});
+    let denied = json!({"error": {"status": 401, "type": "authentication_error", "message": "no"}});
+    let (mut link, _place) = link(
+        1000,
+        json!([
+            tokens(100, "one"), tokens(1001, "two"), {"text": "the summary"}, refused, denied, tokens(100, "five"),
+        ]),
+    );
+    link.run("the first question").await;
+    link.run("the second question").await;
+    link.until_event("auto_compaction_end").await;
+    // A name stands behind the compaction: another one would have something to do.
+    link.data(json!({"type": "set_session_name", "name": "a name"})).await;
+    let seen = link.seen.len();
+    for question in ["the third question", "the fourth question", "the fifth question"] {
+        link.run(question).await;
+        assert_eq!(link.state().await["isCompacting"], false, "{question}");
+    }
+    let compacted = |frame: &&Value| frame["type"].as_str().is_some_and(|kind| kind.starts_with("auto_comp"));
+    assert_eq!(link.seen[seen..].iter().find(compacted), None);
+    let messages = link.messages().await;
+    assert_eq!((messages.len(), &messages[0]["summary"]), (9, &json!("the summary")));
+    assert_eq!(messages[8]["content"][0]["text"], "five");
+}
+
+/// Answers that are no summary, and what is said of them.
+fn no_summaries() -> [(Value, &'static str); 6] {
+    [
+        (json!({"text": ""}), "the model's answer has no text"),
+        (json!({"text": " \n\t"}), "the model's answer has no text"),
+        (json!({"blocks": [{"thinking": "a long thought"}]}), "the model's answer has no text"),
+        (
+            json!({"blocks": [{"thinking": "a thought that took all"}], "stop": "length"}),
+            "the summary was cut off at the output limit",
+        ),
+        (
+            json!({"text": "## Goal\nThe user wa", "stop": "length"}),
+            "the summary was cut off at the output limit",
+        ),
+        (
+            json!({"blocks": [{"text": "I look."}, {"tool": {"name": "read", "args": {"path": "x"}}}]}),
+            "the model called a tool instead of writing a summary",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn an_empty_or_cut_off_summary_is_refused_and_replaces_nothing() {
+    for (answer, reason) in no_summaries() {
+        let (mut link, _place) =
+            link(NEVER, json!([{"text": "one"}, {"text": "two"}, answer, {"text": "three"}]));
+        link.run("the first question").await;
+        link.run("the second question").await;
+        let before = link.messages().await;
+        let refused = link.ask(json!({"type": "compact"})).await;
+        let error = format!("Summarization failed: {reason}");
+        assert_eq!((&refused["success"], &refused["error"]), (&json!(false), &json!(error)));
+        assert_eq!(link.messages().await, before, "{reason}");
+        link.run("the third question").await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_or_cut_off_summary_of_the_agents_own_is_told_and_replaces_nothing() {
+    for (answer, reason) in no_summaries() {
+        let (mut link, _place) = link(1000, json!([tokens(100, "one"), tokens(5000, "two"), answer]));
+        link.run("the first question").await;
+        link.run("the second question").await;
+        let end = link.until_event("auto_compaction_end").await.pop().unwrap();
+        let error = format!("Auto-compaction failed: Summarization failed: {reason}");
+        assert_eq!((&end["result"], &end["errorMessage"]), (&Value::Null, &json!(error)));
+        assert_eq!(link.messages().await.len(), 4, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn fm_f67_an_overflow_after_a_retried_529_is_compacted() {
+    let overflow = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}});
+    let overloaded = json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}});
+    for (summary, ending) in [("the summary", true), ("", false)] {
+        let responses = json!([
+            {"text": "one"}, {"text": "two"}, overloaded, overflow, {"text": summary}, {"text": "fits"},
+        ]);
+        let place = tempfile::tempdir().unwrap();
+        let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
+        let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+        let builder = builder.clock(Arc::new(ImpatientClock::default())).compaction(compaction);
+        let mut link = Link::to(builder.script(script(json!({"responses": responses}))).build());
+        link.run("the first question").await;
+        link.run("the second question").await;
+        let seen = link.seen.len();
+        link.send(json!({"type": "prompt", "message": "the third question"})).await;
+        link.until_event("auto_compaction_end").await;
+        if ending {
+            link.until_event("agent_end").await;
+        } else {
+            link.until_event("auto_retry_end").await;
+        }
+        let told: Vec<_> = outline(&link.seen[seen..])
+            .into_iter()
+            .filter(|line| line.starts_with("auto_") || line == "agent_end")
+            .collect();
+        let failed =
+            ["agent_end", "auto_retry_start", "agent_end", "auto_compaction_start", "auto_compaction_end"];
+        let rest: &[&str] = if ending { &["auto_retry_end", "agent_end"] } else { &["auto_retry_end"] };
+        assert_eq!(told, [&failed[..], rest].concat());
+        let end = link.seen.iter().rfind(|frame| frame["type"] == "auto_retry_end").unwrap();
+        assert_eq!((&end["success"], &end["attempt"]), (&json!(ending), &json!(1)));
+        assert_eq!(link.state().await["isStreaming"], false);
+        if ending {
+            assert_eq!(link.messages().await.last().unwrap()["content"][0]["text"], "fits");
+        }
+    }
 }
 
 #[tokio::test]
@@ -104,8 +262,10 @@ async fn a_summary_that_fails_changes_nothing() {
 
 #[tokio::test]
 async fn fm_f48_an_abort_stops_a_compaction() {
-    let (mut link, _place) = link(NEVER, json!([{"text": "one"}, {"hang_after": -1}, {"text": "two"}]));
+    let (mut link, _place) =
+        link(NEVER, json!([{"text": "one"}, {"text": "two"}, {"hang_after": -1}, {"text": "three"}]));
     link.run("the first question").await;
+    link.run("the second question").await;
     link.send(json!({"id": "c", "type": "compact"})).await;
     assert_eq!(link.state().await["isCompacting"], true);
     link.send(json!({"id": "a", "type": "abort"})).await;
@@ -114,8 +274,8 @@ async fn fm_f48_an_abort_stops_a_compaction() {
     assert_eq!((&answers[0]["success"], &answers[1]["success"]), (&json!(true), &json!(false)));
     assert_eq!(answers[1]["error"], "Compaction cancelled");
     assert_eq!(link.state().await["isCompacting"], false);
-    assert_eq!(link.messages().await.len(), 2);
-    link.run("the second question").await;
+    assert_eq!(link.messages().await.len(), 4);
+    link.run("the third question").await;
 }
 
 #[tokio::test]

@@ -1,11 +1,16 @@
 //! Requests and answers that fail.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use agentese_server::providers::{FailureKind, StreamEvent};
-use futures::StreamExt;
-use tokio::io::AsyncWriteExt;
+use agentese_server::providers::{FailureKind, Sources, StreamEvent, load};
+use agentese_server::world::Clock;
+use base64::Engine;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use crate::support::{
     APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, soon, text,
@@ -168,10 +173,165 @@ async fn fm_f64_an_answer_that_stalls_is_given_up() {
         let (event, ()) = soon(futures::future::join(stream.next(), turn)).await;
         let failure = failure(&[event.expect("an error")]);
         assert_eq!(failure.kind, FailureKind::Network);
-        assert_eq!(failure.text, "The provider timed out: nothing came for 300 s.");
+        assert_eq!(failure.text, "The provider timed out: no part of an answer came for 300 s.");
         drop(stream);
         server.client_gone().await;
         assert_eq!(server.received().len(), 1);
+    }
+}
+
+/// Time that somebody turns on; tells how many long waits have begun.
+struct SharedTime {
+    seconds: watch::Sender<u64>,
+    waits: watch::Sender<usize>,
+}
+
+impl Clock for SharedTime {
+    fn now_ms(&self) -> i64 {
+        0
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let mut seconds = self.seconds.subscribe();
+        let until = *seconds.borrow() + duration.as_secs();
+        self.waits.send_modify(|waits| *waits += 1);
+        async move {
+            if seconds.wait_for(|now| *now >= until).await.is_err() {
+                futures::future::pending::<()>().await;
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The answer to a question whose events come 100 s one after another. `awaited`: each is waited for.
+async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let home = Home::with_models(definition("openai-completions", &url));
+    let time = Arc::new(SharedTime { seconds: watch::Sender::new(0), waits: watch::Sender::new(0) });
+    let mut sources = Sources::new(Some(home.directory.path().to_owned()), Arc::new(|_: &str| None));
+    sources.clock = time.clone();
+    let (catalog, _) = load(sources);
+    let serving = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut bytes = Vec::new();
+        while !bytes.ends_with(b"}") {
+            assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0);
+        }
+        let mut waits = time.waits.subscribe();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // One wait for the head, one for the first event, and one after each that is content.
+        waits.wait_for(|waits| *waits >= 2).await.unwrap();
+        for (number, event) in events.iter().enumerate() {
+            if stream.write_all(event.as_bytes()).await.is_err() {
+                return;
+            }
+            if awaited {
+                waits.wait_for(|waits| *waits >= 3 + number).await.unwrap();
+            }
+            time.seconds.send_modify(|seconds| *seconds += 100);
+        }
+    };
+    let (events, ()) =
+        soon(futures::future::join(ask(&catalog, question(model(&catalog), "hi")), serving)).await;
+    events
+}
+
+#[tokio::test]
+async fn fm_f64_signs_of_life_do_not_keep_an_answer_alive() {
+    let start = "data: {\"choices\": [{\"delta\": {\"content\": \"a\"}}]}\n\n".to_owned();
+    for ping in [
+        ": ping\n\n",
+        "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        "data: {\"choices\": [{\"delta\": {\"content\": \"\"}}]}\n\n",
+        "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 7}}\n\n",
+    ] {
+        let events = slow_answer(vec![ping.to_owned(); 20], false).await;
+        let failure = failure(&events);
+        assert_eq!(failure.kind, FailureKind::Network, "{ping}");
+        assert_eq!(failure.text, "The provider timed out: no part of an answer came for 300 s.", "{ping}");
+    }
+    // Content does, as long as it comes.
+    let end = "data: {\"choices\": [{\"delta\": {}, \"finish_reason\": \"stop\"}]}\n\n";
+    let mut events = vec![start; 9];
+    events.push(format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"z\"}}}}]}}\n\n{end}"));
+    let events = slow_answer(events, true).await;
+    assert_eq!(text(&events), "aaaaaaaaaz");
+    assert!(matches!(events.last(), Some(StreamEvent::Done(_))), "{events:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_a_provider_has_read_is_not_sent_again() {
+    for api in APIS {
+        // It reads the whole body and hangs up.
+        for reply in [Reply::silence().then_close(), Reply::silence().then_reset()] {
+            let server = Server::start([reply.clone(), reply]).await;
+            let home = Home::with_models(definition(api, &server.url()));
+            let (catalog, _) = home.load();
+            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+            assert_eq!(failure.kind, FailureKind::Network, "{api}");
+            assert!(failure.text.starts_with("Connection error: "), "{}", failure.text);
+            assert_eq!((server.received().len(), home.clock.waits()), (1, vec![]), "{api}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn fm_f62_a_429_for_used_up_quota_is_sent_once() {
+    for (api, kind) in APIS.into_iter().zip(["insufficient_quota"; 4]) {
+        let used_up =
+            || Reply::error(429, &[("x-should-retry", "true")], kind, "You exceeded your current quota");
+        let server = Server::start([used_up(), used_up(), used_up()]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+        assert_eq!((failure.kind, server.received().len()), (FailureKind::Quota, 1), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn with_retries_off_a_request_is_sent_once() {
+    for reply in [overloaded(&[]), Reply::error(429, &[], "rate_limit_error", "Rate limited")] {
+        let server = Server::start([reply.clone(), reply.clone(), reply]).await;
+        let home = Home::with_models(definition("anthropic-messages", &server.url()));
+        let (catalog, _) = home.load();
+        let mut request = question(model(&catalog), "hi");
+        request.repeats = false;
+        failure(&ask(&catalog, request).await);
+        assert_eq!((server.received().len(), home.clock.waits()), (1, vec![]));
+    }
+    let home = Home::with_models(definition("anthropic-messages", "http://127.0.0.1:1"));
+    let (catalog, _) = home.load();
+    let mut request = question(model(&catalog), "hi");
+    request.repeats = false;
+    failure(&ask(&catalog, request).await);
+    assert_eq!(home.clock.waits(), []);
+}
+
+#[tokio::test]
+async fn an_answer_that_a_gateway_packed_is_unpacked() {
+    let packed = "H4sIAAAAAAACA33LwQmAMAwF0HunkH92gqwiIqGJtChtsbmV7G5xAK8PnrAxLQMx1Ry1g7YB0dsYNLEW02IgNI6XCtx3D0F+jq84c8k9\
+                  HY9yr2XebrXhiy9FvH6/bQAAAA==";
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+    for encoding in ["gzip", "x-gzip", "br"] {
+        let headers = [("content-type", "text/event-stream"), ("content-encoding", encoding)];
+        let server = Server::start([Reply::packed(200, &headers, &packed)]).await;
+        let (catalog, _) = Home::with_models(definition("openai-completions", &server.url())).load();
+        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        match encoding {
+            "gzip" => assert_eq!(text(&events), "packed", "{events:?}"),
+            // What cannot be unpacked is said, and not read as if it were words.
+            _ => {
+                let text = failure(&events).text;
+                let expected = format!(
+                    "The provider answered in the encoding {encoding}, which this version does not read."
+                );
+                assert_eq!(text, expected);
+            }
+        }
+        // It was not asked for: hosts that compress hold words back.
+        assert_eq!(server.received()[0].header("accept-encoding"), Some("identity"));
     }
 }
 

@@ -48,6 +48,14 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
+    /// A head and a body of bytes.
+    pub fn packed(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
+        let mut bytes = head(status, headers);
+        bytes.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
+        bytes.extend(body);
+        Self { bytes, ending: Ending::Close }
+    }
+
     /// An error as the APIs send it.
     pub fn error(status: u16, headers: &[(&str, &str)], kind: &str, message: &str) -> Self {
         let body = json!({"type": "error", "error": {"type": kind, "message": message}});
@@ -89,6 +97,12 @@ impl Reply {
     /// The connection is reset after it.
     pub fn then_reset(mut self) -> Self {
         self.ending = Ending::Reset;
+        self
+    }
+
+    /// The connection is closed after it.
+    pub fn then_close(mut self) -> Self {
+        self.ending = Ending::Close;
         self
     }
 
@@ -308,6 +322,7 @@ pub fn question(model: Model, text: &str) -> Request {
         }],
         thinking: ThinkingLevel::Medium,
         session_id: "session".to_owned(),
+        repeats: true,
     }
 }
 

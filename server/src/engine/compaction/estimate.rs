@@ -17,15 +17,23 @@ pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) 
     settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
 }
 
-/// The tokens that the conversation takes: the count of the last answer that has one, and an
-/// estimate of what came after it.
-pub(crate) fn context_tokens(messages: &[Arc<AgentMessage>]) -> u64 {
-    let counted = messages.iter().enumerate().rev().find_map(|(index, message)| {
-        let tokens = counted(message)?;
-        Some((index, tokens))
-    });
-    let (after, tokens) = counted.map_or((0, 0), |(index, tokens)| (index + 1, tokens));
-    messages[after..].iter().fold(tokens, |sum, message| sum.saturating_add(message_tokens(message)))
+/// The tokens that the conversation takes, as [`counted_tokens`] has them; where nothing was counted,
+/// an estimate of all of it.
+pub(crate) fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
+    counted_tokens(messages, compacted).unwrap_or_else(|| estimate(0, messages))
+}
+
+/// The count of the last answer that has one, and an estimate of what came after it. The first
+/// `compacted` messages are what a compaction left: their counts are of the context before it and say
+/// nothing about this one. None where nothing was counted since.
+pub(crate) fn counted_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> Option<u64> {
+    let fresh = messages.iter().enumerate().skip(compacted).rev();
+    let (index, tokens) = fresh.into_iter().find_map(|(index, message)| Some((index, counted(message)?)))?;
+    Some(estimate(tokens, &messages[index + 1..]))
+}
+
+fn estimate(counted: u64, messages: &[Arc<AgentMessage>]) -> u64 {
+    messages.iter().fold(counted, |sum, message| sum.saturating_add(message_tokens(message)))
 }
 
 /// What the provider counted for an answer that is complete; none where it counted nothing.
@@ -117,12 +125,24 @@ mod tests {
 
     #[test]
     fn what_the_provider_counted_wins_over_an_estimate() {
+        let context_tokens = |messages: &[Arc<AgentMessage>]| context_tokens(messages, 0);
         assert_eq!(context_tokens(&[]), 0);
         assert_eq!(context_tokens(&[user("12345")]), 2);
         assert_eq!(context_tokens(&[user("12345"), answer("x", "stop", 700), user("1234")]), 701);
         // A failed answer and one without figures say nothing.
         assert_eq!(context_tokens(&[answer("x", "stop", 700), answer("12345678", "error", 900)]), 702);
         assert_eq!(context_tokens(&[answer("12345678", "stop", 0)]), 2);
+    }
+
+    #[test]
+    fn what_was_counted_before_a_compaction_does_not_count() {
+        let messages = [user("12345678"), answer("1234", "stop", 900), user("1234")];
+        assert_eq!((context_tokens(&messages, 0), counted_tokens(&messages, 0)), (901, Some(901)));
+        assert_eq!((context_tokens(&messages, 2), counted_tokens(&messages, 2)), (4, None));
+        let since = [&messages[..], &[answer("x", "stop", 70), user("1234")]].concat();
+        assert_eq!((context_tokens(&since, 2), counted_tokens(&since, 2)), (71, Some(71)));
+        let failed = [&messages[..], &[answer("", "error", 0)]].concat();
+        assert_eq!(counted_tokens(&failed, 2), None);
     }
 
     #[test]

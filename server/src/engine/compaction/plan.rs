@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::context_tokens;
 use super::cut;
 use super::files::Files;
+use super::written::written;
 
 /// An entry of the active branch, as far as compaction cares.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub(crate) struct Previous {
     pub summary: String,
     /// Its details, where the agent itself made them.
     pub details: Option<Value>,
+    /// The first entry that it kept; there may be no such entry.
+    pub first_kept: String,
 }
 
 /// Why there is no plan.
@@ -71,10 +74,13 @@ const NO_HISTORY: &str = "No prior history.";
 /// know it.
 const TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Plans the compaction of a branch, root to leaf. `context` is what the model sees of it.
+/// Plans the compaction of a branch, root to leaf: from the first entry that an earlier compaction
+/// kept, so that nothing falls between the two. `context` is what the model sees of the branch, and
+/// the first `compacted` of its messages are what the earlier compaction left.
 pub(crate) fn plan(
     items: &[Item],
     context: &[Arc<AgentMessage>],
+    compacted: usize,
     keep_recent: u64,
 ) -> Result<Plan, NothingToDo> {
     let last = items.last().ok_or(NothingToDo::Empty)?;
@@ -82,14 +88,21 @@ pub(crate) fn plan(
         return Err(NothingToDo::AlreadyCompacted);
     }
     let before = items.iter().rposition(|item| matches!(item.kind, Kind::Compaction(_)));
-    let start = before.map_or(0, |index| index + 1);
     let previous = before.map(|index| match &items[index].kind {
         Kind::Compaction(previous) => previous.clone(),
         _ => Previous::default(),
     });
+    let start = before.map_or(0, |index| {
+        let kept = previous.as_ref().map_or("", |previous| &previous.first_kept);
+        items[..index].iter().position(|item| item.id == kept).unwrap_or(index + 1)
+    });
     let cut = cut::find(items, start, keep_recent);
     let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
     let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
+    // A model that is given nothing makes something up, and that would take the place of what is there.
+    if written(&history).is_empty() && turn.as_deref().is_none_or(|turn| written(turn).is_empty()) {
+        return Err(NothingToDo::Empty);
+    }
     let details = previous.as_ref().and_then(|previous| previous.details.as_ref());
     let mut files = details.map(Files::from_details).unwrap_or_default();
     for message in history.iter().chain(turn.iter().flatten()) {
@@ -97,7 +110,7 @@ pub(crate) fn plan(
     }
     Ok(Plan {
         first_kept: items[cut.kept].id.clone(),
-        tokens_before: context_tokens(context),
+        tokens_before: context_tokens(context, compacted),
         history,
         turn,
         previous: previous.map(|previous| previous.summary),
@@ -132,7 +145,7 @@ impl Plan {
     /// Whether the model has to be asked about the history: only the beginning of a turn may be
     /// there.
     pub fn asks_for_history(&self) -> bool {
-        self.turn.is_none() || !self.history.is_empty()
+        self.turn.is_none() || !written(&self.history).is_empty()
     }
 
     /// The whole summary, from the answers of the model.
@@ -184,18 +197,27 @@ pub(super) mod tests {
             'c' => Kind::Compaction(Previous {
                 summary: "before".to_owned(),
                 details: Some(json!({"readFiles": ["r"], "modifiedFiles": []})),
+                first_kept: String::new(),
             }),
+            // It kept the entry before it.
+            'C' => Kind::Compaction(Previous { summary: "before".to_owned(), ..Previous::default() }),
             _ => Kind::Other,
         };
         letters
             .chars()
             .enumerate()
-            .map(|(index, letter)| Item { id: index.to_string(), kind: kind(letter) })
+            .map(|(index, letter)| {
+                let mut kind = kind(letter);
+                if let (Kind::Compaction(previous), 'C') = (&mut kind, letter) {
+                    previous.first_kept = (index - 1).to_string();
+                }
+                Item { id: index.to_string(), kind }
+            })
             .collect()
     }
 
     fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {
-        let plan = plan(&items(letters), &[], keep)?;
+        let plan = plan(&items(letters), &[], 0, keep)?;
         Ok((plan.first_kept, plan.history.len(), plan.turn.map(|turn| turn.len()), plan.previous.is_some()))
     }
 
@@ -204,29 +226,40 @@ pub(super) mod tests {
         assert_eq!(outline("uauaua", 20), Ok(("4".into(), 4, None, false)));
         assert_eq!(outline("uauaua", 10), Ok(("5".into(), 4, Some(1), false)));
         assert_eq!(outline("uaucuaua", 20), Ok(("6".into(), 2, None, true)));
-        // Of an empty session nothing is summarised, and that is what the model is asked.
-        assert_eq!(outline("--", 20), Ok(("0".into(), 0, None, false)));
-        assert_eq!(outline("--cua", 200), Ok(("3".into(), 0, None, true)));
+    }
+
+    #[test]
+    fn a_second_compaction_begins_with_what_the_first_one_kept() {
+        // The answer that the first one kept is summarised by the second.
+        assert_eq!(outline("uaCuaua", 20), Ok(("5".into(), 3, None, true)));
+        assert_eq!(outline("uaCuaua", 40), Ok(("3".into(), 1, None, true)));
+        // Or kept by both.
+        assert_eq!(outline("uauauaC-", 1000).unwrap_err(), NothingToDo::Empty);
+    }
+
+    #[test]
+    fn a_history_of_nothing_is_refused() {
+        for letters in ["--", "-", "--cua", "uaC-", "uaCn"] {
+            assert_eq!(outline(letters, 200).unwrap_err(), NothingToDo::Empty, "{letters}");
+        }
     }
 
     #[test]
     fn a_compaction_is_not_compacted() {
         assert_eq!(outline("", 20).unwrap_err(), NothingToDo::Empty);
         assert_eq!(outline("uac", 20).unwrap_err(), NothingToDo::AlreadyCompacted);
-        // A name that was given since is something.
-        assert!(outline("uac-", 20).is_ok());
     }
 
     #[test]
     fn the_summary_is_made_of_its_parts() {
-        let split = plan(&items("cuara"), &[], 10).unwrap();
+        let split = plan(&items("cuara"), &[], 0, 10).unwrap();
         assert!(!split.asks_for_history());
         assert_eq!(
             split.summary(None, Some("turn".into())),
             "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nturn\n\n<read-files>\nr\n</read-files>"
         );
         assert_eq!(split.details(), json!({"readFiles": ["r"], "modifiedFiles": []}));
-        let whole = plan(&items("uaua"), &[], 20).unwrap();
+        let whole = plan(&items("uaua"), &[], 0, 20).unwrap();
         assert!(whole.asks_for_history());
         assert_eq!(whole.summary(Some("history".into()), None), "history");
     }

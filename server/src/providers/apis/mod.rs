@@ -57,6 +57,16 @@ impl Asked<'_> {
         let most = self.model().max_tokens;
         self.request.max_tokens.map_or(most.min(MOST_TOKENS), |wanted| wanted.min(most))
     }
+
+    /// The most tokens that come out, for APIs whose limit counts those for thinking: an answer that was
+    /// given a limit has that room beside them, as far as the model has it.
+    fn max_output_tokens(&self) -> u64 {
+        let thinking = self.thinking().and_then(|level| self.settings.budgets.of(level));
+        match (self.request.max_tokens, thinking) {
+            (Some(wanted), Some(room)) => wanted.saturating_add(room).min(self.model().max_tokens),
+            _ => self.max_tokens(),
+        }
+    }
 }
 
 /// The most tokens that an answer is given room for, without those for thinking.
@@ -167,6 +177,28 @@ fn no_body(status: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_with_a_limit_has_that_room_beside_the_thinking() {
+        for (api, path) in [
+            (APIS[1], "/max_completion_tokens"),
+            (APIS[2], "/max_output_tokens"),
+            (APIS[3], "/generationConfig/maxOutputTokens"),
+        ] {
+            let sent = |wanted: Option<u64>, level: ThinkingLevel| {
+                let wire = testing::write_with(api, "m", |request| {
+                    request.max_tokens = wanted;
+                    request.thinking = level;
+                    request.model.max_tokens = 20_000;
+                });
+                wire.body.pointer(path).and_then(Value::as_u64)
+            };
+            assert_eq!(sent(Some(3000), ThinkingLevel::High), Some(19_384), "{}", api.name());
+            assert_eq!(sent(Some(13_107), ThinkingLevel::High), Some(20_000), "{}", api.name());
+            assert_eq!(sent(Some(3000), ThinkingLevel::Off), Some(3000), "{}", api.name());
+            assert_eq!(sent(None, ThinkingLevel::High), Some(20_000), "{}", api.name());
+        }
+    }
 
     #[test]
     fn refusals_are_worded_as_pi_words_them() {

@@ -6,9 +6,13 @@ use serde_json::Value;
 
 use crate::providers::{Done, Failure, FailureKind, StreamEvent, TokenCounts};
 
-/// The most bytes of text, reasoning and arguments in one answer. The longest answers of today's
+/// The most bytes of text, reasoning, arguments and marks in one answer. The longest answers of today's
 /// models are under 1 MiB; this holds off a stream that does not end.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// The most blocks of one answer, and the most tool calls among them: blocks may be empty, and each
+/// takes memory all the same.
+const MOST_BLOCKS: usize = 4096;
+const MOST_CALLS: usize = 1024;
 
 /// How much of something unexpected an error shows, in characters.
 const EXCERPT: usize = 200;
@@ -30,8 +34,9 @@ pub(in crate::providers) struct Said {
     events: VecDeque<StreamEvent>,
     open: Option<Open>,
     over: bool,
-    called: bool,
     length: usize,
+    blocks: usize,
+    calls: usize,
     counts: TokenCounts,
 }
 
@@ -48,7 +53,7 @@ impl Said {
 
     /// Whether the answer calls a tool.
     pub fn has_call(&self) -> bool {
-        self.called
+        self.calls > 0
     }
 
     /// The provider is at work.
@@ -87,7 +92,14 @@ impl Said {
 
     /// Opens a tool call.
     pub fn call(&mut self, id: &str, name: &str) {
-        self.called = true;
+        self.calls += 1;
+        if self.calls > MOST_CALLS {
+            self.too_much(&format!("has more than {MOST_CALLS} tool calls"));
+            return;
+        }
+        if !self.hold(id.len() + name.len()) {
+            return;
+        }
         self.begin(Open::Call, StreamEvent::ToolCallStart { id: id.to_owned(), name: name.to_owned() });
     }
 
@@ -100,10 +112,24 @@ impl Said {
 
     /// The mark of the block that is open.
     pub fn signature(&mut self, signature: &str) {
-        if self.open.is_some() {
-            self.length += signature.len();
+        if self.open.is_some() && self.hold(signature.len()) {
             self.say(StreamEvent::Signature(signature.to_owned()));
         }
+    }
+
+    /// Makes room for what a reader keeps of the answer until it can be told. False where the answer is
+    /// too long with it and has failed.
+    pub fn hold(&mut self, bytes: usize) -> bool {
+        self.length = self.length.saturating_add(bytes);
+        if self.length > LONGEST_ANSWER {
+            self.too_much(&format!("is longer than {} MiB", LONGEST_ANSWER / 1024 / 1024));
+        }
+        !self.over
+    }
+
+    /// How much of the answer there is; grows with its content and with nothing else.
+    pub fn amount(&self) -> usize {
+        self.length.saturating_add(self.blocks)
     }
 
     /// The block of reasoning that is open cannot be read.
@@ -167,19 +193,24 @@ impl Said {
 
     fn begin(&mut self, open: Open, event: StreamEvent) {
         self.close();
+        self.blocks += 1;
+        if self.blocks > MOST_BLOCKS {
+            self.too_much(&format!("has more than {MOST_BLOCKS} blocks"));
+            return;
+        }
         self.open = Some(open);
         self.say(event);
     }
 
+    fn too_much(&mut self, what: &str) {
+        self.fail(Failure::new(FailureKind::Protocol, format!("The answer {what}.")));
+    }
+
     /// An empty piece is told as well: it shows that the provider is at work on the block.
     fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
-        self.length += delta.len();
-        if self.length > LONGEST_ANSWER {
-            let text = format!("The answer is longer than {} MiB.", LONGEST_ANSWER / 1024 / 1024);
-            self.fail(Failure::new(FailureKind::Protocol, text));
-            return;
+        if self.hold(delta.len()) {
+            self.say(event(delta.to_owned()));
         }
-        self.say(event(delta.to_owned()));
     }
 
     fn say(&mut self, event: StreamEvent) {
@@ -227,6 +258,43 @@ mod tests {
         }
         assert!(said.is_over());
         assert_eq!(taken, LONGEST_ANSWER / delta.len());
+    }
+
+    /// What a provider can make grow without an end, each by one step.
+    #[test]
+    fn fm_f69_whatever_a_provider_repeats_comes_to_an_end() {
+        let mark = "x".repeat(1024 * 1024);
+        let steps: [(&str, &dyn Fn(&mut Said)); 7] = [
+            ("text", &|said| said.text(&mark)),
+            ("marks", &|said| {
+                said.open_thinking();
+                said.signature(&mark);
+            }),
+            ("held", &|said| {
+                said.hold(mark.len());
+            }),
+            ("blocks", &|said| said.open_thinking()),
+            ("empty text", &|said| {
+                said.text("");
+                said.close();
+            }),
+            ("calls", &|said| said.call("", "")),
+            ("names", &|said| said.call(&mark, &mark)),
+        ];
+        for (what, step) in steps {
+            let mut said = Said::default();
+            let mut steps = 0;
+            while !said.is_over() {
+                step(&mut said);
+                while let Some(event) = said.take() {
+                    if let StreamEvent::Error(failure) = event {
+                        assert_eq!(failure.kind, FailureKind::Protocol, "{what}");
+                    }
+                }
+                steps += 1;
+                assert!(steps <= MOST_BLOCKS + 1, "{what} does not end");
+            }
+        }
     }
 
     #[test]

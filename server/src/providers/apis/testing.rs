@@ -28,6 +28,7 @@ fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
         thinking: ThinkingLevel::Medium,
         max_tokens: None,
         session_id: "session".to_owned(),
+        repeats: true,
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, NoProxy, Proxy, Url};
 
@@ -115,6 +116,9 @@ impl Client {
         let mut builder = reqwest::Client::builder()
             .no_proxy()
             .user_agent(USER_AGENT)
+            // Not asked for, as hosts that compress hold words back; a gateway may do it all the same, and
+            // what it sends is decoded.
+            .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
             .connect_timeout(self.connect_timeout)
             .redirect(Policy::custom(|attempt| {
                 let from = attempt.previous().last().cloned();

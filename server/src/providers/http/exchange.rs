@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::{BoxFuture, Either};
 use futures::stream::{self, BoxStream};
-use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 
 use super::client::{Client, cause};
@@ -30,6 +30,8 @@ pub(in crate::providers) struct Exchange {
     pub wire: Wire,
     pub reader: Box<dyn Reader>,
     pub secrets: Secrets,
+    /// Whether a request that was not taken is sent again.
+    pub repeats: bool,
 }
 
 /// An exchange that may have to wait for a key.
@@ -84,7 +86,13 @@ struct State {
 enum Phase {
     Prepare(Prepare),
     Send(Exchange),
-    Read { reader: Box<dyn Reader>, response: Response, events: Events },
+    Read {
+        reader: Box<dyn Reader>,
+        response: Response,
+        events: Events,
+        /// Runs out when no content has come for too long; whatever else comes does not wind it up.
+        idle: Option<BoxFuture<'static, ()>>,
+    },
     Over,
 }
 
@@ -102,11 +110,14 @@ impl State {
                     self.said.start();
                 }
                 let events = Events::default();
-                self.phase = Phase::Read { reader: exchange.reader, response, events };
+                self.phase = Phase::Read { reader: exchange.reader, response, events, idle: None };
             }
-            Phase::Read { mut reader, mut response, mut events } => {
+            Phase::Read { mut reader, mut response, mut events, mut idle } => {
                 let said = &mut self.said;
-                match self.sender.chunk(&mut response).await? {
+                let before = said.amount();
+                // Begun where the waiting begins, so that a client that reads slowly takes nothing from it.
+                let overdue = idle.get_or_insert_with(|| self.sender.idle());
+                match self.sender.chunk(&mut response, overdue).await? {
                     Some(chunk) => {
                         let result = events.push(&chunk, |data| {
                             if !said.is_over() {
@@ -120,7 +131,10 @@ impl State {
                     }
                     None => reader.end(said),
                 }
-                self.phase = Phase::Read { reader, response, events };
+                if said.amount() > before {
+                    idle = None;
+                }
+                self.phase = Phase::Read { reader, response, events, idle };
             }
             Phase::Over => self.said.cut_off(),
         }
@@ -144,8 +158,9 @@ impl Sender {
                 .headers(exchange.wire.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.clone());
-            // A provider that took the request and says nothing is not asked again from here: each try
-            // could last as long.
+            // A provider that has read the request and says nothing, or hangs up, may be at work on it and
+            // bill it. Nothing tells it that a second request is the same: none of the APIs has
+            // idempotency keys. Only what was not taken is sent again from here.
             let (refused, mut failure) = match self.timely(request.send()).await? {
                 Ok(response) if response.status().is_success() => {
                     return self.stream(exchange, response).await;
@@ -155,9 +170,15 @@ impl Sender {
                         Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
                     (refused, self.refusal(exchange, response).await)
                 }
-                Err(error) => (Refused::without_answer(), self.connection(&url, &error)),
+                Err(error) if error.is_connect() => {
+                    (Refused::without_answer(), self.connection(&url, &error))
+                }
+                Err(error) => return Err(self.connection(&url, &error)),
             };
-            let Some(wait) = refused.repeat_after(repeats, self.settings.repeats) else {
+            // What was paid for and is used up does not come back by asking.
+            let may = exchange.repeats && failure.kind != FailureKind::Quota;
+            let most = if may { self.settings.repeats } else { 0 };
+            let Some(wait) = refused.repeat_after(repeats, most) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);
                 return Err(failure);
             };
@@ -169,16 +190,34 @@ impl Sender {
 
     /// What comes of a future, unless nothing comes of it for too long.
     async fn timely<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
-        let limit = self.settings.idle_timeout;
-        let overdue = self.clock.sleep(limit);
+        self.before(&mut self.idle(), future).await
+    }
+
+    /// Is over when nothing has come for too long.
+    fn idle(&self) -> BoxFuture<'static, ()> {
+        self.clock.sleep(self.settings.idle_timeout)
+    }
+
+    async fn before<T>(
+        &self,
+        overdue: &mut BoxFuture<'static, ()>,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
         match futures::future::select(std::pin::pin!(future), overdue).await {
             Either::Left((value, _)) => Ok(value),
-            Either::Right(_) => Err(Failure::new(FailureKind::Network, stalled(limit))),
+            Either::Right(_) => {
+                let text = stalled(self.settings.idle_timeout);
+                Err(Failure::new(FailureKind::Network, text))
+            }
         }
     }
 
-    async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Failure> {
-        let chunk = self.timely(response.chunk()).await?;
+    async fn chunk(
+        &self,
+        response: &mut Response,
+        overdue: &mut BoxFuture<'static, ()>,
+    ) -> Result<Option<Bytes>, Failure> {
+        let chunk = self.before(overdue, response.chunk()).await?;
         chunk.map_err(|error| {
             tracing::debug!(cause = cause(&error), "the connection was cut");
             Failure::new(FailureKind::Network, TERMINATED)
@@ -187,6 +226,15 @@ impl Sender {
 
     /// An answer that is a stream of events; anything else is a failure that shows its beginning.
     async fn stream(&self, exchange: &Exchange, mut response: Response) -> Result<Response, Failure> {
+        // What the client unpacks it takes out of the head.
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
+        {
+            let encoding = excerpt(&String::from_utf8_lossy(encoding.as_bytes()));
+            let text = format!(
+                "The provider answered in the encoding {encoding}, which this version does not read."
+            );
+            return Err(Failure::new(FailureKind::Protocol, text));
+        }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
         if !kind.contains("html") && !kind.contains("json") {
@@ -223,7 +271,9 @@ impl Sender {
     /// The beginning of a body; as much of it as comes.
     async fn text(&self, response: &mut Response) -> String {
         let mut body = Vec::new();
-        while let Ok(Some(chunk)) = self.chunk(response).await {
+        // One limit for all of it: it is short.
+        let mut overdue = self.idle();
+        while let Ok(Some(chunk)) = self.chunk(response, &mut overdue).await {
             body.extend_from_slice(&chunk);
             if body.len() >= LONGEST_ERROR {
                 body.truncate(LONGEST_ERROR);
@@ -244,5 +294,5 @@ impl Sender {
 }
 
 fn stalled(limit: Duration) -> String {
-    format!("The provider timed out: nothing came for {} s.", limit.as_secs_f64())
+    format!("The provider timed out: no part of an answer came for {} s.", limit.as_secs_f64())
 }

@@ -21,7 +21,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// No connection, or one that broke before the answer.
+    /// No connection was made.
     pub fn without_answer() -> Self {
         Self { status: None, should_repeat: None, wait: None }
     }

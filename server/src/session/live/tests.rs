@@ -154,3 +154,30 @@ fn a_fork_goes_around_a_label_that_others_follow() {
     assert_eq!(fork.messages(), [user("one"), user("two")]);
     assert_eq!(fork.entry(second.as_str()).unwrap().parent_id(), Some(&first));
 }
+
+#[test]
+fn what_a_compaction_left_is_told_from_what_came_since() {
+    let mut session = session();
+    for text in ["one", "two"] {
+        session.append(user(text));
+        session.append(answer(json!([{"type": "text", "text": text}]), "stop"));
+    }
+    assert_eq!(session.compacted_messages(), 0);
+    let kept = session.entries()[2].id().clone();
+    session.compacted(Compaction {
+        summary: "s".to_owned(),
+        first_kept_entry_id: kept,
+        tokens_before: 9,
+        details: None,
+        from_hook: None,
+    });
+    assert_eq!((session.messages().len(), session.compacted_messages()), (3, 3));
+    session.append(user("three"));
+    session.append(answer(json!([]), "error"));
+    assert_eq!((session.messages().len(), session.compacted_messages()), (5, 3));
+    session.reload();
+    assert_eq!((session.messages().len(), session.compacted_messages()), (5, 3));
+    session.forget_last_answer();
+    session.forget_last_answer();
+    assert_eq!((session.messages().len(), session.compacted_messages()), (3, 2));
+}

@@ -80,14 +80,14 @@ impl Messages {
                 if !text("thinking").is_empty() {
                     said.thinking(text("thinking"), None);
                 }
-                self.sign(text("signature"));
+                self.sign(text("signature"), said);
                 Kind::Thinking
             }
             Some("redacted_thinking") => {
                 said.open_thinking();
                 said.redacted();
                 said.thinking(REDACTED, None);
-                self.sign(text("data"));
+                self.sign(text("data"), said);
                 Kind::Thinking
             }
             Some("tool_use") => {
@@ -111,7 +111,7 @@ impl Messages {
         match (delta["type"].as_str(), &mut block.kind) {
             (Some("text_delta"), Kind::Text) => said.text(text("text")),
             (Some("thinking_delta"), Kind::Thinking) => said.thinking(text("thinking"), None),
-            (Some("signature_delta"), Kind::Thinking) => self.sign(text("signature")),
+            (Some("signature_delta"), Kind::Thinking) => self.sign(text("signature"), said),
             (Some("input_json_delta"), Kind::Call(whole)) => {
                 let part = text("partial_json");
                 if !part.is_empty() {
@@ -123,8 +123,10 @@ impl Messages {
         }
     }
 
-    fn sign(&mut self, part: &str) {
-        self.signature.push_str(part);
+    fn sign(&mut self, part: &str, said: &mut Said) {
+        if said.hold(part.len()) {
+            self.signature.push_str(part);
+        }
     }
 
     fn stop_block(&mut self, said: &mut Said) {

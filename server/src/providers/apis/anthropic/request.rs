@@ -121,8 +121,13 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
         });
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
-    let limit = (asked.max_tokens() + budget).min(asked.model().max_tokens);
-    let budget = if limit <= budget { limit.saturating_sub(LEAST_ANSWER) } else { budget };
+    let limit = asked.max_tokens().saturating_add(budget).min(asked.model().max_tokens);
+    // An answer that was given a limit needs that room, or half of all where there is less.
+    let answer = asked.request.max_tokens.map_or(LEAST_ANSWER, |wanted| wanted.min(limit / 2));
+    let budget = match asked.request.max_tokens {
+        None if limit > budget => budget,
+        _ => budget.min(limit.saturating_sub(answer)),
+    };
     if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
@@ -287,7 +292,8 @@ mod tests {
         };
         assert_eq!(sent(1000, 64_000), json!([9192, 8192]));
         assert_eq!(sent(50_000, 64_000), json!([58_192, 8192]));
-        assert_eq!(sent(50_000, 8000), json!([8000, 6976]));
+        assert_eq!(sent(50_000, 8000), json!([8000, 4000]), "half of all is left for the answer");
+        assert_eq!(sent(3000, 8000), json!([8000, 5000]), "what was asked for is left for the answer");
         assert_eq!(sent(50_000, 2000), json!([2000, null]), "no room to think");
     }
 

@@ -123,7 +123,10 @@ impl Chunks {
         match &self.call {
             Some(call) if call.id == id => said.signature(&detail.to_string()),
             _ => {
-                self.details.insert(id.to_owned(), detail.to_string());
+                let detail = detail.to_string();
+                if said.hold(id.len() + detail.len()) {
+                    self.details.insert(id.to_owned(), detail);
+                }
             }
         }
     }
@@ -178,10 +181,11 @@ fn counts(usage: &Value) -> TokenCounts {
     let written = number(&usage["prompt_tokens_details"]["cache_write_tokens"]);
     let reasoning = number(&usage["completion_tokens_details"]["reasoning_tokens"]);
     // Some hosts count reasoning beside the completion; their total shows it.
-    let beside = reasoning > 0 && count(&usage["total_tokens"]) == Some(prompt + completion + reasoning);
+    let all = prompt.saturating_add(completion).saturating_add(reasoning);
+    let beside = reasoning > 0 && count(&usage["total_tokens"]) == Some(all);
     TokenCounts {
         input: prompt.saturating_sub(cached).saturating_sub(written),
-        output: if beside { completion + reasoning } else { completion },
+        output: if beside { completion.saturating_add(reasoning) } else { completion },
         cache_read: cached,
         cache_write: written,
     }

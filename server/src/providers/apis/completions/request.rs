@@ -40,7 +40,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if compat.store {
         body["store"] = json!(false);
     }
-    body[compat.max_tokens_field] = json!(asked.max_tokens());
+    body[compat.max_tokens_field] = json!(asked.max_output_tokens());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             let mut function =

@@ -125,7 +125,7 @@ fn counts(usage: &Value) -> TokenCounts {
     let cached = number("cachedContentTokenCount");
     TokenCounts {
         input: number("promptTokenCount").saturating_sub(cached),
-        output: number("candidatesTokenCount") + number("thoughtsTokenCount"),
+        output: number("candidatesTokenCount").saturating_add(number("thoughtsTokenCount")),
         cache_read: cached,
         cache_write: 0,
     }

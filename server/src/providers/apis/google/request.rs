@@ -43,7 +43,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let history = history::fit(&request.messages, model, &str::to_owned);
     let mut body = json!({
         "contents": contents(&history, asked),
-        "generationConfig": {"maxOutputTokens": asked.max_tokens()},
+        "generationConfig": {"maxOutputTokens": asked.max_output_tokens()},
     });
     if !request.system_prompt.is_empty() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system_prompt}]});

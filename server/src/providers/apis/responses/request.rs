@@ -43,7 +43,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     }
     let mut body = json!({
         "model": model.id, "input": input, "stream": true, "store": false,
-        "max_output_tokens": asked.max_tokens(),
+        "max_output_tokens": asked.max_output_tokens(),
     });
     if asked.settings.cache != Cache::None && !request.session_id.is_empty() {
         body["prompt_cache_key"] = json!(request.session_id);
