@@ -10,5 +10,7 @@ mod content;
 mod hostile;
 #[path = "export/size.rs"]
 mod size;
+#[path = "support/skip.rs"]
+mod skip;
 #[path = "export/support.rs"]
 mod support;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use agentese_server::export::{Transcript, html};
 
+use crate::skip::skipped;
 use crate::support::{folder, page, sample, system_prompt, tools};
 use crate::{hostile, size};
 
@@ -41,7 +42,7 @@ fn fm_f115_nothing_executes_in_a_browser_and_the_page_is_usable() {
     };
     if let Some(missing) = missing {
         assert!(std::env::var_os("REQUIRE_BROWSER").is_none_or(|value| value != "1"), "{missing}");
-        eprintln!("skipped: the exported page in a browser ({missing})");
+        skipped("the exported page in a browser", missing);
         return;
     }
 

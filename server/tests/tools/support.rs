@@ -1,5 +1,8 @@
 //! What the tests of the tools share.
 
+#[path = "../support/skip.rs"]
+pub mod skip;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
