@@ -8,11 +8,11 @@ use agentese_protocol::model::{
     Answer, Command, ConstantValue, ErrorText, Event, Field, Lane, Presence, RunEffect, RunRole, Shape,
     Timeout, Ty, TypeDef,
 };
-use agentese_protocol::{Index, dialect};
+use agentese_protocol::{Index, dialect, secrets};
 use serde_json::{Map, Value, json};
 
 use crate::Artefact;
-use crate::names::doc_lines;
+use crate::names::{doc_lines, snake};
 use crate::rust::FORMATS;
 
 /// `protocol/model.json`.
@@ -35,6 +35,14 @@ pub fn model() -> Value {
         "model": 1,
         "types": types.into_iter().map(|(name, def)| (name.to_owned(), type_def(def))).collect::<Map<_, _>>(),
         "formats": FORMATS,
+        "secrets": {
+            "redacted": secrets::REDACTED,
+            "members": secrets::MEMBERS,
+            "suffixLength": secrets::SUFFIX_LENGTH,
+            "keys": secrets::KEYS.iter().map(|shape| json!({
+                "name": shape.name, "prefix": shape.prefix, "rest": shape.rest, "also": shape.also, "scheme": shape.scheme,
+            })).collect::<Vec<_>>(),
+        },
         "dialects": dialects.iter().map(dialect_json).collect::<Vec<_>>(),
     })
 }
@@ -109,8 +117,10 @@ fn errors(errors: &[ErrorText]) -> Value {
     errors
         .iter()
         .map(|error| match error.code {
-            Some(code) => json!({"code": code, "text": error.text, "when": error.when}),
-            None => json!({"text": error.text, "when": error.when}),
+            Some(code) => {
+                json!({"code": code, "kind": snake(error.kind), "text": error.text, "when": error.when})
+            }
+            None => json!({"kind": snake(error.kind), "text": error.text, "when": error.when}),
         })
         .collect()
 }
@@ -244,7 +254,9 @@ fn dialect_json(index: &Index) -> Value {
         },
         "errors": errors(row.errors),
         "runEnd": {
-            "barrier": row.run_end.barrier.map(|(command, busy)| json!({"command": command, "busy": busy})),
+            "barrier": row.run_end.barrier.map(|barrier| {
+                json!({"command": barrier.command, "busy": barrier.busy, "limitMs": barrier.limit_ms})
+            }),
             "gapMs": row.run_end.gap_ms,
             "answerEnds": row.run_end.answer_ends,
         },

@@ -82,12 +82,26 @@ pub struct Edges {
     pub end_of_input: EndOfInput,
 }
 
+/// A command whose answer proves that a run is over: the agent sends it after everything that came before.
+#[derive(Debug, Clone, Copy)]
+pub struct Barrier {
+    /// The command's wire name.
+    pub command: &'static str,
+    /// The boolean member of its data that is true while work goes on.
+    pub busy: &'static str,
+    /// How long clients wait for the answer, in milliseconds. A run whose barrier was not answered by then ends all the
+    /// same, and its result says so.
+    pub limit_ms: u64,
+}
+
+/// How long clients wait for the answer that proves the end of a run, in milliseconds.
+pub const BARRIER_LIMIT_MS: u64 = 5_000;
+
 /// How a client knows that a run is over.
 #[derive(Debug, Clone, Copy)]
 pub struct RunEnd {
-    /// The command whose answer proves that nothing follows any more, and the boolean member of
-    /// its data that is true while work goes on. None where the end is certain without.
-    pub barrier: Option<(&'static str, &'static str)>,
+    /// The command whose answer proves that nothing follows. None where the end is certain without it.
+    pub barrier: Option<Barrier>,
     /// How long after a possible end something may still follow, in milliseconds.
     pub gap_ms: u64,
     /// True where the answer of the command that started the run is its end.

@@ -208,7 +208,7 @@ macro_rules! row {
         lane: $lane:ident;
         $(timeout: $timeout:expr;)?
         $(since: $since:literal;)?
-        $(errors { $( $(($code:literal))? $text:literal => $when:literal; )* })?
+        $(errors { $( $(($code:literal))? $failure:ident $text:literal => $when:literal; )* })?
         example $example:tt $( -> $example_result:tt )?;
     ) => {
         $crate::dsl::params! { [concat!("Parameters of `", stringify!($name), "`.\n\n", $doc)] $($params)* }
@@ -233,7 +233,8 @@ macro_rules! row {
                 timeout: $crate::dsl::or_default!(
                     [$($timeout)?] $crate::model::Timeout::Milliseconds(30_000)),
                 errors: &[ $( $( $crate::model::ErrorText {
-                    code: $crate::dsl::optional!($($code)?), text: $text, when: $when,
+                    code: $crate::dsl::optional!($($code)?),
+                    kind: stringify!($failure), text: $text, when: $when,
                 } ),* )? ],
                 since: $crate::dsl::optional!($($since)?),
                 example: stringify!($example),

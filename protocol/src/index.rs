@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::extension;
-use crate::model::{Command, Dialog, Event, Field, Row, Setting, Shape, Ty, TypeDef};
+use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Ty, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
@@ -76,6 +76,18 @@ impl Index {
     /// A type that the dialect uses.
     pub fn type_def(&self, name: &str) -> Option<&'static TypeDef> {
         self.types.get(name).copied()
+    }
+
+    /// The documented failures of the dialect and its commands, each text once, those of commands first.
+    pub fn failures(&self) -> Vec<&'static ErrorText> {
+        let mut failures: Vec<&'static ErrorText> = Vec::new();
+        let rows = self.commands.iter().flat_map(|command| command.errors);
+        for error in rows.chain(self.dialect.errors) {
+            if !failures.iter().any(|known| known.code == error.code && known.text == error.text) {
+                failures.push(error);
+            }
+        }
+        failures
     }
 
     /// The type of the answer to a dialog, in flat dialects.

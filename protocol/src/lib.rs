@@ -18,6 +18,7 @@ pub mod extension;
 pub mod index;
 pub mod matching;
 pub mod model;
+pub mod secrets;
 pub mod typed;
 pub mod types;
 

@@ -191,6 +191,9 @@ pub enum Timeout {
 pub struct ErrorText {
     /// The JSON-RPC code, in dialects that have codes.
     pub code: Option<i32>,
+    /// What kind of failure it is: the name that clients give it, in capitals as in `NoApiKey`. Failures that mean the
+    /// same have the same name in all rows and dialects.
+    pub kind: &'static str,
     /// The text, exactly; `{…}` stands for what varies.
     pub text: &'static str,
     /// When it is sent.

@@ -68,8 +68,8 @@ fn every_reference_is_declared() {
                 "{name} is not in the parent"
             );
         }
-        if let Some((barrier, _)) = index.dialect.run_end.barrier {
-            assert!(index.commands.iter().any(|command| command.wire == barrier), "no barrier {barrier}");
+        if let Some(barrier) = index.dialect.run_end.barrier {
+            assert!(index.commands.iter().any(|command| command.wire == barrier.command), "no {barrier:?}");
         }
         assert!(index.commands.iter().any(|command| command.run == RunRole::Starts), "nothing starts a run");
     }

@@ -190,13 +190,8 @@ impl Shared {
             if let Some(ended) = &state.ended {
                 return ended.clone();
             }
-            let frames = state
-                .recent
-                .take()
-                .into_iter()
-                .map(|frame| FrameText::from(&*redact(frame.as_str())))
-                .collect();
-            let termination = termination.with_last_frames(frames).with_pending(state.pending.ids());
+            let termination =
+                termination.with_last_frames(state.recent.take()).with_pending(state.pending.ids());
             state.ended = Some(termination.clone());
             (
                 state.pending.drain(),

@@ -94,6 +94,9 @@ pub struct Refused {
     pub data: Option<Value>,
     /// True where the answer carried no id and was given to the oldest call that it can belong to.
     pub attributed: bool,
+    /// What kind of failure it is, where the dialect's document names it: `no_api_key`. Typed as the dialect's
+    /// `Failure`, for example [`pi::Failure`](crate::pi::Failure).
+    pub failure: Option<&'static str>,
 }
 
 /// The kinds of [`Error`], to branch on.

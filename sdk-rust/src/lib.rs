@@ -23,6 +23,7 @@ pub mod correlate;
 pub mod dialog;
 pub mod dynamic;
 pub mod error;
+mod failure;
 pub mod frame;
 pub mod framing;
 #[rustfmt::skip]

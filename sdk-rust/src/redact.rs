@@ -1,51 +1,67 @@
 //! Taking keys out of text before anybody sees it.
+//!
+//! What keys look like is declared: [`generated::secrets`](crate::generated::secrets).
 
 use std::borrow::Cow;
 
-/// What stands in place of a key.
-pub const REDACTED: &str = "[redacted]";
+pub use crate::generated::secrets::REDACTED;
+use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
 
-/// Members whose values are keys, in lower case and without separators.
-const SECRET_MEMBERS: &[&str] = &[
-    "apikey",
-    "authorization",
-    "accesstoken",
-    "refreshtoken",
-    "githubtoken",
-    "copilottoken",
-    "password",
-    "secret",
-    "token",
-    "xapikey",
-];
+/// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
+/// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyShape {
+    /// How it begins.
+    pub prefix: &'static str,
+    /// How many characters follow at least.
+    pub rest: usize,
+    /// Characters that may follow beyond letters, digits, `-` and `_`.
+    pub also: &'static str,
+    /// True where the prefix is no part of the key: it is kept, and its case does not matter.
+    pub scheme: bool,
+}
 
-/// Beginnings of well-known keys.
-const SECRET_PREFIXES: &[&str] = &[
-    "sk-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "github_pat_",
-    "AIza",
-    "xoxb-",
-    "xoxp-",
-    "AKIA",
-    "gsk_",
-    "xai-",
-    "hf_",
-];
+/// The bytes that a key's prefix can begin with: most of a text is passed over by looking at one byte.
+static FIRST: [bool; 256] = {
+    let mut first = [false; 256];
+    let mut at = 0;
+    while at < KEYS.len() {
+        let byte = KEYS[at].prefix.as_bytes()[0];
+        first[byte as usize] = true;
+        if KEYS[at].scheme {
+            first[byte.to_ascii_lowercase() as usize] = true;
+            first[byte.to_ascii_uppercase() as usize] = true;
+        }
+        at += 1;
+    }
+    first
+};
 
-/// How long a word has to be to be a key.
-const SHORTEST_KEY: usize = 20;
+/// What a text is, as far as looking for keys needs to know it.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// It stands in a JSON string: the letter of an escape is no part of the word behind it.
+    escaped: bool,
+    /// Its end was cut off: what stands there and begins as a key does may be one.
+    cut: bool,
+}
 
-/// The frame with the values of members that hold keys, and words that look like keys, replaced.
+/// The frame with the strings of members that hold keys, and words that look like keys, replaced.
 /// Borrowed where nothing had to be replaced.
 pub fn redact(frame: &str) -> Cow<'_, str> {
+    redact_frame(frame, false)
+}
+
+/// As [`redact`], for the beginning of a frame.
+pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
+    redact_frame(frame, true)
+}
+
+fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
-    // Whether the value that is read belongs to a member that holds a key, and stands in an array.
-    let (mut secret, mut in_array) = (false, false);
+    // Whether the next value is a member's that holds a key, and how deep in such a value this is.
+    let (mut is_next, mut depth) = (false, 0usize);
     let bytes = frame.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -56,36 +72,32 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
                 let text = frame.get(start..end).unwrap_or_default();
                 let after = skip_space(bytes, end + 1);
                 if bytes.get(after) == Some(&b':') {
-                    (secret, in_array) = (holds_key(text), false);
+                    is_next = holds_key(text);
                     at = after + 1;
                     continue;
                 }
-                let replacement = match secret && !text.is_empty() {
+                let replacement = match (is_next || depth > 0) && !text.is_empty() {
                     true => Some(REDACTED.to_owned()),
-                    false => without_keys(text, true),
+                    false => without_keys(text, Reading { escaped: true, cut: cut && end == bytes.len() }),
                 };
                 if let Some(replacement) = replacement {
                     out.push_str(&frame[copied..start]);
                     out.push_str(&replacement);
                     copied = end;
                 }
-                secret &= in_array;
+                is_next = false;
                 at = end + 1;
+                continue;
             }
-            b'[' => {
-                in_array = true;
-                at += 1;
+            b'[' | b'{' => {
+                depth += usize::from(is_next || depth > 0);
+                is_next = false;
             }
-            b',' => {
-                secret &= in_array;
-                at += 1;
-            }
-            b'{' | b'}' | b']' => {
-                (secret, in_array) = (false, false);
-                at += 1;
-            }
-            _ => at += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => is_next = false,
+            _ => {}
         }
+        at += 1;
     }
     if copied == 0 {
         return Cow::Borrowed(frame);
@@ -98,43 +110,56 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
 ///
 /// The text is plain, without the escapes of JSON; see [`redact`] for frames.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
-    without_keys(text, false).map_or(Cow::Borrowed(text), Cow::Owned)
+    without_keys(text, Reading { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// A string with the keys in it replaced; none where there are none. In escaped text, the letter of an escape is no
-/// part of the word behind it.
-fn without_keys(text: &str, escaped: bool) -> Option<String> {
-    let is_key_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+/// A string with the keys in it replaced; none where there are none.
+fn without_keys(text: &str, reading: Reading) -> Option<String> {
+    let bytes = text.as_bytes();
     let mut out = String::new();
-    let mut copied = 0;
-    for prefix in SECRET_PREFIXES {
-        // Most strings hold none of them.
-        if !text.contains(prefix) {
-            continue;
+    let (mut copied, mut at) = (0, 0);
+    let mut at_word = true;
+    while let Some(&byte) = bytes.get(at) {
+        if at_word
+            && FIRST[usize::from(byte)]
+            && let Some((start, end)) = key_at(bytes, at, reading.cut)
+        {
+            out.push_str(&text[copied..start]);
+            out.push_str(REDACTED);
+            (copied, at, at_word) = (end, end, false);
+        } else if reading.escaped && byte == b'\\' {
+            at += if bytes.get(at + 1) == Some(&b'u') { 6 } else { 2 };
+            at_word = true;
+        } else {
+            at_word = !byte.is_ascii_alphanumeric();
+            at += 1;
         }
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            let length = bytes[at..].iter().take_while(|byte| is_key_byte(**byte)).count();
-            let word = &text[at..at + length];
-            if length >= SHORTEST_KEY && SECRET_PREFIXES.iter().any(|prefix| word.starts_with(prefix)) {
-                out.push_str(&text[copied..at]);
-                out.push_str(REDACTED);
-                copied = at + length;
-            }
-            at += length;
-            at += match &bytes[at..] {
-                [b'\\', b'u', rest @ ..] if escaped => {
-                    2 + rest.iter().take(4).take_while(|byte| byte.is_ascii_hexdigit()).count()
-                }
-                [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] if escaped => 2,
-                // On to the next character: the text is cut at character boundaries only.
-                _ => text[at..].chars().next().map_or(0, char::len_utf8),
-            };
-        }
-        break;
     }
     (copied > 0).then(|| out + &text[copied..])
+}
+
+/// Where the key that begins at a place starts and ends; none where no key begins there. Both are between ASCII
+/// characters.
+fn key_at(bytes: &[u8], at: usize, cut: bool) -> Option<(usize, usize)> {
+    KEYS.iter().find_map(|shape| {
+        let rest_at = at + shape.prefix.len();
+        let found = bytes.get(at..rest_at)?;
+        let is_prefix = match shape.scheme {
+            true => found.eq_ignore_ascii_case(shape.prefix.as_bytes()),
+            false => found == shape.prefix.as_bytes(),
+        };
+        if !is_prefix {
+            return None;
+        }
+        let is_part = |byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'_')
+                || shape.also.as_bytes().contains(byte)
+        };
+        let end = rest_at + bytes[rest_at..].iter().take_while(|byte| is_part(byte)).count();
+        let is_key = end - rest_at >= shape.rest || (cut && end == bytes.len() && end > rest_at);
+        is_key.then_some((if shape.scheme { rest_at } else { at }, end))
+    })
 }
 
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
@@ -159,12 +184,36 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    SECRET_MEMBERS.iter().any(|member| plain == *member || (member.len() >= 6 && plain.ends_with(member)))
+    MEMBERS
+        .iter()
+        .any(|member| plain == *member || (member.len() >= SUFFIX_LENGTH && plain.ends_with(member)))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+
+    /// The cases that the clients of all languages share.
+    #[test]
+    fn the_vectors_of_all_languages() {
+        let cases: Vec<Value> =
+            serde_json::from_str(include_str!("../../conformance/vectors/redaction.json")).unwrap();
+        assert!(cases.len() > 40);
+        for case in cases {
+            let name = &case["name"];
+            let redacted = match (case["frame"].as_str(), case["text"].as_str()) {
+                (Some(frame), None) if case["cut"] == true => redact_beginning(frame),
+                (Some(frame), None) => redact(frame),
+                (None, Some(text)) => redact_text(text),
+                _ => panic!("{name} is neither a frame nor a text"),
+            };
+            assert_eq!(redacted, case["expect"].as_str().unwrap(), "{name}");
+            let is_same = case["expect"] == case["frame"] || case["expect"] == case["text"];
+            assert_eq!(matches!(redacted, Cow::Borrowed(_)), is_same, "{name}");
+        }
+    }
 
     #[test]
     fn values_of_secret_members() {

@@ -200,7 +200,7 @@ mod tests {
     use crate::spec::Barrier;
 
     const PI: RunEnd = RunEnd {
-        barrier: Some(Barrier { command: "get_state", busy: "isStreaming" }),
+        barrier: Some(Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_secs(5) }),
         gap: Duration::ZERO,
         answer_ends: false,
     };

@@ -134,6 +134,9 @@ pub struct Barrier {
     pub command: &'static str,
     /// The boolean member of its data that is true while work goes on.
     pub busy: &'static str,
+    /// How long its answer is waited for. A run whose barrier was not answered by then ends all the same, and its
+    /// result says so.
+    pub limit: Duration,
 }
 
 /// How a client knows that a run is over.
@@ -190,6 +193,17 @@ pub struct DialogSpec {
     pub withdraws: Option<&'static str>,
 }
 
+/// A failure that the dialect's document names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailureSpec {
+    /// What kind of failure it is, as in `no_api_key`.
+    pub kind: &'static str,
+    /// The JSON-RPC code, in dialects that have codes.
+    pub code: Option<i64>,
+    /// The text; `{…}` stands for any text, of any length.
+    pub text: &'static str,
+}
+
 /// Types of the frames that carry dialogs in flat dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogFrames {
@@ -220,6 +234,8 @@ pub struct Spec {
     pub edges: Edges,
     /// How a run ends.
     pub run_end: RunEnd,
+    /// The documented failures.
+    pub failures: &'static [FailureSpec],
     /// The commands.
     pub commands: &'static [CommandSpec],
     /// The events.

@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::framing::FrameText;
+use crate::redact::{redact, redact_beginning};
 use crate::transport::Exit;
 
 /// Why a connection ended.
@@ -179,10 +180,18 @@ impl std::error::Error for Termination {}
 
 /// The last frames of a connection, bounded in number and in bytes.
 #[derive(Debug)]
-pub struct RecentFrames {
+pub(crate) struct RecentFrames {
     max_frames: usize,
     max_bytes_each: usize,
-    frames: VecDeque<String>,
+    frames: VecDeque<Beginning>,
+}
+
+/// The beginning of a frame.
+#[derive(Debug, Default)]
+struct Beginning {
+    text: String,
+    /// Whether there was more of it.
+    cut: bool,
 }
 
 impl RecentFrames {
@@ -199,25 +208,30 @@ impl RecentFrames {
         // The oldest one's memory serves the newest: every frame passes here.
         let mut kept = match self.frames.len() == self.max_frames {
             true => self.frames.pop_front().unwrap_or_default(),
-            false => String::new(),
+            false => Beginning::default(),
         };
         let mut end = frame.len().min(self.max_bytes_each);
         while !frame.is_char_boundary(end) {
             end -= 1;
         }
-        kept.clear();
-        kept.push_str(&frame[..end]);
+        kept.text.clear();
+        kept.text.push_str(&frame[..end]);
+        kept.cut = end < frame.len();
         self.frames.push_back(kept);
     }
 
-    /// The frames noted, oldest first.
+    /// The frames noted, oldest first, without the keys in them.
     pub fn take(&mut self) -> Vec<FrameText> {
-        self.frames.drain(..).map(FrameText::from).collect()
+        let without_keys = |Beginning { text, cut }: Beginning| match cut {
+            true => FrameText::from(&*redact_beginning(&text)),
+            false => FrameText::from(&*redact(&text)),
+        };
+        self.frames.drain(..).map(without_keys).collect()
     }
 }
 
 /// How many frames a connection remembers.
-pub const RECENT_FRAMES: usize = 8;
+pub(crate) const RECENT_FRAMES: usize = 8;
 
 /// Eight frames of 2 KiB.
 impl Default for RecentFrames {
@@ -269,6 +283,14 @@ mod tests {
         }
         assert_eq!(recent.take(), ["two", "aa"]);
         assert!(recent.take().is_empty());
+    }
+
+    #[test]
+    fn a_key_at_the_cut_of_a_frame_is_none_of_the_last_words() {
+        let mut recent = RecentFrames::new(2, 24);
+        recent.push(r#"{"text":"sk-ant-0123456789abcdefghij"}"#);
+        recent.push(r#"{"text":"plain words that go on"}"#);
+        assert_eq!(recent.take(), [r#"{"text":"[redacted]"#, r#"{"text":"plain words tha"#]);
     }
 
     #[test]

@@ -38,8 +38,11 @@ export interface DialogSpec {
 
 /** How a client knows that a run is over. */
 export interface RunEnd {
-  /** The command whose answer proves that nothing follows, and the member that is true while work goes on. */
-  readonly barrier?: { readonly command: string; readonly busy: string };
+  /**
+   * The command whose answer proves that nothing follows, the member that is true while work goes on, and how long
+   * the answer is waited for, in milliseconds.
+   */
+  readonly barrier?: { readonly command: string; readonly busy: string; readonly limit: number };
   /** How long something may still follow after that, in milliseconds. */
   readonly gap: number;
   /** Whether the answer to the command that started the run ends it. */

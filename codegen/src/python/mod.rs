@@ -7,6 +7,7 @@ mod client;
 mod dialect;
 mod dialogs;
 mod extension;
+mod failures;
 mod literal;
 mod parameters;
 mod records;
@@ -36,6 +37,7 @@ pub fn artefacts() -> Vec<Artefact> {
         file("types.py".into(), records::module(&dialects)),
         file("types.pyi".into(), records::stub(&dialects)),
         file("shapes.py".into(), shapes::module(&dialects)),
+        file("failures.py".into(), failures::module(&dialects)),
     ];
     files.push(Artefact::new(format!("{EXTENSION}/agentese_extension_types.py"), extension::module()));
     for index in &dialects {

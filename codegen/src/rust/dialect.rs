@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{EndOfInput, Framing, HandlerFailure, ResponseOrder};
+use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder};
 use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout, Ty};
 
 use super::types::rust_type;
-use super::{banner, client, dialogs, docs, serving};
-use crate::names::pascal;
+use super::{banner, client, dialogs, docs, failures, serving};
+use crate::names::{pascal, snake};
 
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
@@ -31,6 +31,7 @@ pub fn file(index: &Index) -> String {
     let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
     spec(&mut out, index);
     unions(&mut out, index);
+    failures::kinds(&mut out, index);
     client::helpers(&mut out, index, &marker);
     dialogs::handler(&mut out, index, &marker);
     serving::service(&mut out, index, &marker);
@@ -85,7 +86,9 @@ fn spec(out: &mut String, index: &Index) {
         None => "None".to_owned(),
     };
     let barrier = match dialect.run_end.barrier {
-        Some((command, busy)) => format!("Some(spec::Barrier {{ command: {command:?}, busy: {busy:?} }})"),
+        Some(Barrier { command, busy, limit_ms }) => format!(
+            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
+        ),
         None => "None".to_owned(),
     };
     let _ = writeln!(
@@ -113,6 +116,16 @@ fn spec(out: &mut String, index: &Index) {
     );
     for command in &index.commands {
         let _ = writeln!(out, "        {},", command_spec(command));
+    }
+    out.push_str("    ],\n    failures: &[\n");
+    for error in index.failures() {
+        let _ = writeln!(
+            out,
+            "        spec::FailureSpec {{ kind: {:?}, code: {:?}, text: {:?} }},",
+            snake(error.kind),
+            error.code,
+            error.text
+        );
     }
     out.push_str("    ],\n    events: &[\n");
     for event in &index.events {

@@ -3,6 +3,8 @@
 mod client;
 mod dialect;
 mod dialogs;
+mod failures;
+mod secrets;
 mod serving;
 mod types;
 
@@ -28,8 +30,9 @@ pub fn artefacts() -> Vec<Artefact> {
         let _ = writeln!(modules, "pub mod {};", index.dialect.name);
         files.push(Artefact::new(format!("{FOLDER}/{}.rs", index.dialect.name), dialect::file(index)));
     }
-    modules.push_str("pub mod schema;\npub mod types;\n");
+    modules.push_str("pub mod schema;\npub mod secrets;\npub mod types;\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
+    files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&dialects)));
     files
 }

@@ -228,8 +228,13 @@ fn tables(out: &mut String, index: &Index) {
     }
     let _ = writeln!(out, "  parseCommand: {},", quote(dialect.edges.parse_command));
     let end = dialect.run_end;
-    let barrier = end.barrier.map_or_else(String::new, |(command, busy)| {
-        format!("barrier: {{ command: {}, busy: {} }}, ", quote(command), quote(busy))
+    let barrier = end.barrier.map_or_else(String::new, |barrier| {
+        format!(
+            "barrier: {{ command: {}, busy: {}, limit: {} }}, ",
+            quote(barrier.command),
+            quote(barrier.busy),
+            barrier.limit_ms
+        )
     });
     let _ = writeln!(out, "  runEnd: {{ {barrier}gap: {}, answerEnds: {} }},", end.gap_ms, end.answer_ends);
     out.push_str("  commands: {\n");

@@ -3,7 +3,9 @@
 mod client;
 mod dialect;
 mod extension;
+mod failures;
 mod rows;
+mod secrets;
 mod serving;
 mod shapes;
 mod types;
@@ -26,6 +28,8 @@ pub fn artefacts() -> Vec<Artefact> {
         Artefact::new(format!("{FOLDER}/types.ts"), types::file(&dialects)),
         Artefact::new(format!("{FOLDER}/shapes.ts"), shapes::file(&dialects)),
         Artefact::new(format!("{FOLDER}/extension.ts"), extension::file(&dialects)),
+        Artefact::new(format!("{FOLDER}/failures.ts"), failures::file(&dialects)),
+        Artefact::new(format!("{FOLDER}/secrets.ts"), secrets::file()),
     ];
     for index in &dialects {
         let name = index.dialect.name;

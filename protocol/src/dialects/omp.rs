@@ -27,7 +27,7 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+            AgentBusy "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
                 => "the agent is working and `streamingBehavior` is missing";
         }
         example {"message": "Summarize this repo"};
@@ -115,8 +115,8 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Failed to parse command: Already compacted" => "nothing was said since the last compaction";
-            "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise";
+            AlreadyCompacted "Failed to parse command: Already compacted" => "nothing was said since the last compaction";
+            NothingToCompact "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise";
         }
         example {"customInstructions": "Focus on code changes"} -> {
             "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
@@ -128,7 +128,7 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file";
+            SessionNotInFile "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file";
         }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
@@ -143,7 +143,7 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user";
+            EntryNotFound "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user";
         }
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
@@ -230,8 +230,7 @@ pub(super) const EDGES: Edges = Edges {
 };
 
 /// How a run ends in omp and pisces: rules and reminders start it again within 100 milliseconds.
-pub(super) const RUN_END: RunEnd =
-    RunEnd { barrier: Some(("get_state", "isStreaming")), gap_ms: 150, answer_ends: false };
+pub(super) const RUN_END: RunEnd = RunEnd { barrier: Some(pi::BARRIER), gap_ms: 150, answer_ends: false };
 
 /// The sub-protocol for questions, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
@@ -254,11 +253,13 @@ pub const OMP: Dialect = Dialect {
     errors: &[
         ErrorText {
             code: None,
+            kind: "UnknownCommand",
             text: "Unknown command: {command}",
             when: "no command has that name; sent without the id",
         },
         ErrorText {
             code: None,
+            kind: "CommandFailed",
             text: "Failed to parse command: {reason}",
             when: "the line cannot be read, or a handler failed; sent as `parse` without the id",
         },

@@ -126,7 +126,7 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
         }
         example {"text": "explain this file"};
     }
@@ -140,7 +140,7 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
         }
         example {"custom_instructions": "be short"};
     }
@@ -170,7 +170,7 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
+            EntryNotFound "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
         }
         example {"entry_id": "aaaa1111"};
     }
@@ -184,7 +184,7 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            "session file not found: {session_file}" => "there is no such file";
+            SessionFileNotFound "session file not found: {session_file}" => "there is no such file";
         }
         example {"session_file": "/path/to/session.jsonl"};
     }
@@ -335,8 +335,18 @@ pub const OPERATOR: Dialect = Dialect {
         end_of_input: EndOfInput::Abort,
     },
     errors: &[
-        ErrorText { code: None, text: "Unknown command: '{command}'", when: "no command has that name" },
-        ErrorText { code: None, text: "{reason}", when: "the line is no JSON; sent as `parse` without id" },
+        ErrorText {
+            code: None,
+            kind: "UnknownCommand",
+            text: "Unknown command: '{command}'",
+            when: "no command has that name",
+        },
+        ErrorText {
+            code: None,
+            kind: "InvalidLine",
+            text: "{reason}",
+            when: "the line is no JSON; sent as `parse` without id",
+        },
     ],
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
     first_question: "get_state",

@@ -9,10 +9,15 @@ pub mod events;
 pub mod matching;
 
 use crate::dialect::{
-    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
+    BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
+    ResponseOrder, RunEnd,
 };
 use crate::model::ErrorText;
 use crate::types;
+
+/// The state, whose answer proves the end of a run in the whole family.
+pub const BARRIER: Barrier =
+    Barrier { command: "get_state", busy: "isStreaming", limit_ms: BARRIER_LIMIT_MS };
 
 /// The pi dialect.
 pub const PI: Dialect = Dialect {
@@ -44,14 +49,20 @@ pub const PI: Dialect = Dialect {
         end_of_input: EndOfInput::Finish,
     },
     errors: &[
-        ErrorText { code: None, text: "Unknown command: {command}", when: "no command has that name" },
         ErrorText {
             code: None,
+            kind: "UnknownCommand",
+            text: "Unknown command: {command}",
+            when: "no command has that name",
+        },
+        ErrorText {
+            code: None,
+            kind: "InvalidLine",
             text: "Failed to parse command: {reason}",
             when: "the line is no JSON object, or a member is missing or wrong",
         },
     ],
-    run_end: RunEnd { barrier: Some(("get_state", "isStreaming")), gap_ms: 0, answer_ends: false },
+    run_end: RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false },
     first_question: "get_state",
     rows: &[
         types::content::ROWS,

@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::events::Pace;
 use super::{EventFrame, RawAnswer, Shared, Waiter};
 use crate::error::{Error, Refused};
+use crate::failure;
 use crate::framing::{FrameReader, FrameText, Incoming};
 use crate::route::{Routed, route};
 use crate::run_tracker::Input;
 use crate::scan;
-use crate::spec::{HandlerFailure, RunRole};
+use crate::spec::{HandlerFailure, RunRole, Spec};
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::{Cause, RECENT_FRAMES, Termination};
 use crate::transport::BoxReader;
@@ -120,7 +121,7 @@ impl Shared {
                 let result = if success {
                     Ok(RawAnswer { data })
                 } else {
-                    Err(refusal(command.clone(), error.as_ref()))
+                    Err(refusal(self.spec, command.clone(), error.as_ref()))
                 };
                 self.answer(id.as_ref(), command, result);
             }
@@ -207,7 +208,7 @@ impl Shared {
     }
 }
 
-fn refusal(command: Option<String>, error: Option<&FrameText>) -> Refused {
+fn refusal(spec: &Spec, command: Option<String>, error: Option<&FrameText>) -> Refused {
     let error = error.map(|error| serde_json::from_str(error.as_str()).unwrap_or(serde_json::Value::Null));
     let (message, code, data) = match error {
         Some(serde_json::Value::String(message)) => (message, None, None),
@@ -218,5 +219,6 @@ fn refusal(command: Option<String>, error: Option<&FrameText>) -> Refused {
         ),
         _ => ("the agent gave no reason".to_owned(), None, None),
     };
-    Refused { command, message, code, data, attributed: false }
+    let failure = failure::kind_of(spec, command.as_deref(), code, &message);
+    Refused { command, message, code, data, attributed: false, failure }
 }

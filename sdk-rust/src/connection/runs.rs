@@ -11,9 +11,6 @@ use crate::error::Error;
 use crate::queue;
 use crate::run_tracker::{Action, EndedBy, Input, RunTracker};
 
-/// How long a state is waited for where the declaration sets no limit.
-const ASK_LIMIT: Duration = Duration::from_secs(30);
-
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
     /// Its events; closed with how the run ended.
@@ -132,16 +129,15 @@ impl Shared {
         }
     }
 
-    /// Asks for the state, with a limit: a mute agent must not hold a run for ever.
+    /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever.
     fn ask_state(self: &Arc<Self>, token: u64) {
         let Some(barrier) = self.spec.run_end.barrier else { return };
         // An answer that is on its way serves as well: it comes after what was seen.
         if self.asking(token, true) {
             return;
         }
-        let limit = self.timeout(barrier.command).unwrap_or(ASK_LIMIT);
         match self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {}) {
-            Ok(id) => self.later(limit, move |shared| {
+            Ok(id) => self.later(barrier.limit, move |shared| {
                 if shared.state().pending.forget(&id).is_some() {
                     shared.state_came(token, Input::NoState);
                 }

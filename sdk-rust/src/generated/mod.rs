@@ -9,4 +9,5 @@ pub mod pisces;
 pub mod operator;
 pub mod opal;
 pub mod schema;
+pub mod secrets;
 pub mod types;

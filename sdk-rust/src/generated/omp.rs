@@ -67,7 +67,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         response_order: spec::ResponseOrder::IdFirst,
         end_of_input: spec::EndOfInput::Abort,
     },
-    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming" }), gap: Duration::from_millis(150), answer_ends: false },
+    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
     commands: &[
         spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None },
         spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
@@ -98,6 +98,18 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
+    ],
+    failures: &[
+        spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
+        spec::FailureSpec { kind: "extension_command", code: None, text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." },
+        spec::FailureSpec { kind: "model_not_found", code: None, text: "Model not found: {provider}/{modelId}" },
+        spec::FailureSpec { kind: "already_compacted", code: None, text: "Failed to parse command: Already compacted" },
+        spec::FailureSpec { kind: "nothing_to_compact", code: None, text: "Failed to parse command: Nothing to compact (session too small)" },
+        spec::FailureSpec { kind: "session_not_in_file", code: None, text: "Failed to parse command: Cannot export in-memory session to HTML" },
+        spec::FailureSpec { kind: "empty_session_name", code: None, text: "Session name cannot be empty" },
+        spec::FailureSpec { kind: "entry_not_found", code: None, text: "Failed to parse command: Invalid entry ID for branching" },
+        spec::FailureSpec { kind: "unknown_command", code: None, text: "Unknown command: {command}" },
+        spec::FailureSpec { kind: "command_failed", code: None, text: "Failed to parse command: {reason}" },
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false },
@@ -343,6 +355,52 @@ named! {
         /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
         /// an editor, and lets the other dialogs go without a word.
         Cancel(CancelNotice) = "cancel",
+    }
+}
+
+/// A failure that the document of this dialect names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The agent is working and `streamingBehavior` is missing.
+    AgentBusy,
+    /// Nothing was said since the last compaction.
+    AlreadyCompacted,
+    /// The line cannot be read, or a handler failed; sent as `parse` without the id.
+    CommandFailed,
+    /// Nothing is left of the name.
+    EmptySessionName,
+    /// There is no such message of the user.
+    EntryNotFound,
+    /// The message is an extension command.
+    ExtensionCommand,
+    /// No such model is configured.
+    ModelNotFound,
+    /// There is nothing to summarise.
+    NothingToCompact,
+    /// The session is not kept in a file.
+    SessionNotInFile,
+    /// No command has that name; sent without the id.
+    UnknownCommand,
+}
+
+impl Failure {
+    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
+    /// document.
+    pub fn of(error: &crate::Error) -> Option<Self> {
+        match error.refused()?.failure? {
+            "agent_busy" => Some(Failure::AgentBusy),
+            "already_compacted" => Some(Failure::AlreadyCompacted),
+            "command_failed" => Some(Failure::CommandFailed),
+            "empty_session_name" => Some(Failure::EmptySessionName),
+            "entry_not_found" => Some(Failure::EntryNotFound),
+            "extension_command" => Some(Failure::ExtensionCommand),
+            "model_not_found" => Some(Failure::ModelNotFound),
+            "nothing_to_compact" => Some(Failure::NothingToCompact),
+            "session_not_in_file" => Some(Failure::SessionNotInFile),
+            "unknown_command" => Some(Failure::UnknownCommand),
+            _ => None,
+        }
     }
 }
 

@@ -89,6 +89,30 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)) },
         spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
     ],
+    failures: &[
+        spec::FailureSpec { kind: "invalid_model", code: Some(-32602), text: "model must be {provider, id} with non-empty strings" },
+        spec::FailureSpec { kind: "unknown_feature", code: Some(-32602), text: "Unknown feature keys" },
+        spec::FailureSpec { kind: "invalid_feature_value", code: Some(-32602), text: "Invalid feature value" },
+        spec::FailureSpec { kind: "invalid_features", code: Some(-32602), text: "features must be an object" },
+        spec::FailureSpec { kind: "invalid_tools", code: Some(-32602), text: "tools must be an array of strings" },
+        spec::FailureSpec { kind: "session_start_failed", code: Some(-32603), text: "Failed to start session" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: session_id, text" },
+        spec::FailureSpec { kind: "session_not_found", code: Some(-32602), text: "Session not found" },
+        spec::FailureSpec { kind: "branch_failed", code: Some(-32603), text: "Branch failed" },
+        spec::FailureSpec { kind: "delete_failed", code: Some(-32603), text: "Delete failed" },
+        spec::FailureSpec { kind: "unknown_provider", code: Some(-32602), text: "Unknown provider in providers list" },
+        spec::FailureSpec { kind: "login_failed", code: Some(-32603), text: "Login flow failed" },
+        spec::FailureSpec { kind: "login_polling_failed", code: Some(-32603), text: "Auth polling failed" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: device_code, interval" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: provider, api_key" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required param: settings" },
+        spec::FailureSpec { kind: "unknown_tool", code: Some(-32602), text: "Unknown tools in tools list" },
+        spec::FailureSpec { kind: "invalid_line", code: Some(-32700), text: "Parse error" },
+        spec::FailureSpec { kind: "invalid_request", code: Some(-32600), text: "Invalid request" },
+        spec::FailureSpec { kind: "unknown_command", code: Some(-32601), text: "Method not found: {method}" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: {params}" },
+        spec::FailureSpec { kind: "internal_error", code: Some(-32603), text: "Internal error" },
+    ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false },
@@ -286,6 +310,76 @@ named! {
         Input(OpalInput) = "client/input",
         /// Asks a question, with or without choices.
         AskUser(OpalAskUser) = "client/ask_user",
+    }
+}
+
+/// A failure that the document of this dialect names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Failure {
+    /// There is no such message.
+    BranchFailed,
+    /// Its file could not be removed.
+    DeleteFailed,
+    /// The method failed.
+    InternalError,
+    /// A feature is not a boolean.
+    InvalidFeatureValue,
+    /// `features` is no object.
+    InvalidFeatures,
+    /// The line is no JSON; the id is null.
+    InvalidLine,
+    /// `model` is wrong.
+    InvalidModel,
+    /// JSON, but no request; the id is null.
+    InvalidRequest,
+    /// `tools` is wrong.
+    InvalidTools,
+    /// The login server cannot be reached.
+    LoginFailed,
+    /// The code expired or the user refused.
+    LoginPollingFailed,
+    /// A parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object.
+    MissingParameters,
+    /// No session has that id.
+    SessionNotFound,
+    /// Anything else.
+    SessionStartFailed,
+    /// No method has that name.
+    UnknownCommand,
+    /// `features` has a key that is not known.
+    UnknownFeature,
+    /// A provider is not known.
+    UnknownProvider,
+    /// A tool is not known.
+    UnknownTool,
+}
+
+impl Failure {
+    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
+    /// document.
+    pub fn of(error: &crate::Error) -> Option<Self> {
+        match error.refused()?.failure? {
+            "branch_failed" => Some(Failure::BranchFailed),
+            "delete_failed" => Some(Failure::DeleteFailed),
+            "internal_error" => Some(Failure::InternalError),
+            "invalid_feature_value" => Some(Failure::InvalidFeatureValue),
+            "invalid_features" => Some(Failure::InvalidFeatures),
+            "invalid_line" => Some(Failure::InvalidLine),
+            "invalid_model" => Some(Failure::InvalidModel),
+            "invalid_request" => Some(Failure::InvalidRequest),
+            "invalid_tools" => Some(Failure::InvalidTools),
+            "login_failed" => Some(Failure::LoginFailed),
+            "login_polling_failed" => Some(Failure::LoginPollingFailed),
+            "missing_parameters" => Some(Failure::MissingParameters),
+            "session_not_found" => Some(Failure::SessionNotFound),
+            "session_start_failed" => Some(Failure::SessionStartFailed),
+            "unknown_command" => Some(Failure::UnknownCommand),
+            "unknown_feature" => Some(Failure::UnknownFeature),
+            "unknown_provider" => Some(Failure::UnknownProvider),
+            "unknown_tool" => Some(Failure::UnknownTool),
+            _ => None,
+        }
     }
 }
 

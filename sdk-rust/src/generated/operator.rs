@@ -64,6 +64,13 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
     ],
+    failures: &[
+        spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." },
+        spec::FailureSpec { kind: "entry_not_found", code: None, text: "\"Entry '{entry_id}' not found in session.\"" },
+        spec::FailureSpec { kind: "session_file_not_found", code: None, text: "session file not found: {session_file}" },
+        spec::FailureSpec { kind: "unknown_command", code: None, text: "Unknown command: '{command}'" },
+        spec::FailureSpec { kind: "invalid_line", code: None, text: "{reason}" },
+    ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false },
@@ -155,6 +162,37 @@ replies! {
 named! {
     /// A question or notice for the person behind the client.
     pub enum Dialog {
+    }
+}
+
+/// A failure that the document of this dialect names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A turn is going on.
+    AgentBusy,
+    /// There is no such entry.
+    EntryNotFound,
+    /// The line is no JSON; sent as `parse` without id.
+    InvalidLine,
+    /// There is no such file.
+    SessionFileNotFound,
+    /// No command has that name.
+    UnknownCommand,
+}
+
+impl Failure {
+    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
+    /// document.
+    pub fn of(error: &crate::Error) -> Option<Self> {
+        match error.refused()?.failure? {
+            "agent_busy" => Some(Failure::AgentBusy),
+            "entry_not_found" => Some(Failure::EntryNotFound),
+            "invalid_line" => Some(Failure::InvalidLine),
+            "session_file_not_found" => Some(Failure::SessionFileNotFound),
+            "unknown_command" => Some(Failure::UnknownCommand),
+            _ => None,
+        }
     }
 }
 

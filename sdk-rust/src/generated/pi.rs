@@ -66,7 +66,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         response_order: spec::ResponseOrder::IdFirst,
         end_of_input: spec::EndOfInput::Finish,
     },
-    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming" }), gap: Duration::from_millis(0), answer_ends: false },
+    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_millis(5000) }), gap: Duration::from_millis(0), answer_ends: false },
     commands: &[
         spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None },
         spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
@@ -96,6 +96,21 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
         spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)) },
+    ],
+    failures: &[
+        spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
+        spec::FailureSpec { kind: "no_api_key", code: None, text: "No API key found for {provider}.{remedy}" },
+        spec::FailureSpec { kind: "extension_command", code: None, text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." },
+        spec::FailureSpec { kind: "model_not_found", code: None, text: "Model not found: {provider}/{modelId}" },
+        spec::FailureSpec { kind: "already_compacted", code: None, text: "Already compacted" },
+        spec::FailureSpec { kind: "compaction_cancelled", code: None, text: "Compaction cancelled" },
+        spec::FailureSpec { kind: "summarization_failed", code: None, text: "Summarization failed: {reason}" },
+        spec::FailureSpec { kind: "nothing_to_export", code: None, text: "Nothing to export yet - start a conversation first" },
+        spec::FailureSpec { kind: "session_not_in_file", code: None, text: "Cannot export in-memory session to HTML" },
+        spec::FailureSpec { kind: "entry_not_found", code: None, text: "Invalid entry ID for forking" },
+        spec::FailureSpec { kind: "empty_session_name", code: None, text: "Session name cannot be empty" },
+        spec::FailureSpec { kind: "unknown_command", code: None, text: "Unknown command: {command}" },
+        spec::FailureSpec { kind: "invalid_line", code: None, text: "Failed to parse command: {reason}" },
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false },
@@ -325,6 +340,61 @@ named! {
         SetTitle(SetTitleNotice) = "setTitle",
         /// Puts text into the input editor. No answer is expected.
         SetEditorText(SetEditorTextNotice) = "set_editor_text",
+    }
+}
+
+/// A failure that the document of this dialect names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The agent is working and `streamingBehavior` is missing.
+    AgentBusy,
+    /// Nothing was said since the last compaction.
+    AlreadyCompacted,
+    /// An extension or an abort stopped it.
+    CompactionCancelled,
+    /// Nothing is left of the name.
+    EmptySessionName,
+    /// There is no such message of the user.
+    EntryNotFound,
+    /// The message is an extension command.
+    ExtensionCommand,
+    /// The line is no JSON object, or a member is missing or wrong.
+    InvalidLine,
+    /// No such model is configured.
+    ModelNotFound,
+    /// The model's provider has no key.
+    NoApiKey,
+    /// The session has no messages.
+    NothingToExport,
+    /// The session is not kept in a file.
+    SessionNotInFile,
+    /// The model refused or failed.
+    SummarizationFailed,
+    /// No command has that name.
+    UnknownCommand,
+}
+
+impl Failure {
+    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
+    /// document.
+    pub fn of(error: &crate::Error) -> Option<Self> {
+        match error.refused()?.failure? {
+            "agent_busy" => Some(Failure::AgentBusy),
+            "already_compacted" => Some(Failure::AlreadyCompacted),
+            "compaction_cancelled" => Some(Failure::CompactionCancelled),
+            "empty_session_name" => Some(Failure::EmptySessionName),
+            "entry_not_found" => Some(Failure::EntryNotFound),
+            "extension_command" => Some(Failure::ExtensionCommand),
+            "invalid_line" => Some(Failure::InvalidLine),
+            "model_not_found" => Some(Failure::ModelNotFound),
+            "no_api_key" => Some(Failure::NoApiKey),
+            "nothing_to_export" => Some(Failure::NothingToExport),
+            "session_not_in_file" => Some(Failure::SessionNotInFile),
+            "summarization_failed" => Some(Failure::SummarizationFailed),
+            "unknown_command" => Some(Failure::UnknownCommand),
+            _ => None,
+        }
     }
 }
 

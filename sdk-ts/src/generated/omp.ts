@@ -433,7 +433,7 @@ export const spec: Spec<Types> = {
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
   parseCommand: "parse",
-  runEnd: { barrier: { command: "get_state", busy: "isStreaming" }, gap: 150, answerEnds: false },
+  runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 150, answerEnds: false },
   commands: {
     prompt: { answer: "acknowledged", run: "starts", timeout: 0 },
     steer: { run: "acts" },

@@ -408,7 +408,7 @@ export const spec: Spec<Types> = {
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
   parseCommand: "parse",
-  runEnd: { barrier: { command: "get_state", busy: "isStreaming" }, gap: 0, answerEnds: false },
+  runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 0, answerEnds: false },
   commands: {
     prompt: { answer: "accepted", run: "starts", timeout: 0 },
     steer: { run: "acts" },

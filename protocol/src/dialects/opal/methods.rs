@@ -50,12 +50,12 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32602) "model must be {provider, id} with non-empty strings" => "`model` is wrong";
-            (-32602) "Unknown feature keys" => "`features` has a key that is not known";
-            (-32602) "Invalid feature value" => "a feature is not a boolean";
-            (-32602) "features must be an object" => "`features` is no object";
-            (-32602) "tools must be an array of strings" => "`tools` is wrong";
-            (-32603) "Failed to start session" => "anything else";
+            (-32602) InvalidModel "model must be {provider, id} with non-empty strings" => "`model` is wrong";
+            (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
+            (-32602) InvalidFeatureValue "Invalid feature value" => "a feature is not a boolean";
+            (-32602) InvalidFeatures "features must be an object" => "`features` is no object";
+            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is wrong";
+            (-32603) SessionStartFailed "Failed to start session" => "anything else";
         }
         example {"working_dir": "/path/to/project", "features": {"sub_agents": false}} -> {
             "session_id": "9a8238b2879510eb168fe8999a4cb3e9", "session_dir": "/home/user/.opal/sessions",
@@ -82,8 +82,8 @@ protocol! {
         run: Starts;
         lane: Immediate;
         errors {
-            (-32602) "Missing required params: session_id, text" => "a parameter is missing";
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) MissingParameters "Missing required params: session_id, text" => "a parameter is missing";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "text": "Hello"} -> {"queued": false};
     }
@@ -98,7 +98,7 @@ protocol! {
         run: Stops;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
     }
@@ -128,7 +128,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {
             "session_id": "9a8238b2879510eb168fe8999a4cb3e9", "status": "idle",
@@ -162,8 +162,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32603) "Branch failed" => "there is no such message";
-            (-32602) "Session not found" => "no kept session has that id";
+            (-32603) BranchFailed "Branch failed" => "there is no such message";
+            (-32602) SessionNotFound "Session not found" => "no kept session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "entry_id": "4c8b437fb84d7604"};
     }
@@ -180,7 +180,7 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
     }
@@ -200,7 +200,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {"messages": [
             {"id": "4c8b437fb84d7604", "role": "user", "content": "Say hello", "is_error": false}
@@ -222,8 +222,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32602) "Session not found" => "no kept session has that id";
-            (-32603) "Delete failed" => "its file could not be removed";
+            (-32602) SessionNotFound "Session not found" => "no kept session has that id";
+            (-32603) DeleteFailed "Delete failed" => "its file could not be removed";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {"ok": true};
     }
@@ -243,7 +243,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Unknown provider in providers list" => "a provider is not known";
+            (-32602) UnknownProvider "Unknown provider in providers list" => "a provider is not known";
         }
         example {} -> {"models": [
             {"id": "gpt-4o", "name": "GPT-4o", "provider": "copilot", "supports_thinking": false, "thinking_levels": []}
@@ -269,7 +269,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "model_id": "gpt-4o"} -> {
             "model": {"provider": "copilot", "id": "gpt-4o", "thinking_level": "off"}
@@ -293,7 +293,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "level": "high"} -> {"thinking_level": "high"};
     }
@@ -332,7 +332,7 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            (-32603) "Login flow failed" => "the login server cannot be reached";
+            (-32603) LoginFailed "Login flow failed" => "the login server cannot be reached";
         }
         example {} -> {
             "user_code": "ABCD-1234", "verification_uri": "https://login.example.test/device",
@@ -358,8 +358,8 @@ protocol! {
         lane: Bash;
         timeout: Never;
         errors {
-            (-32603) "Auth polling failed" => "the code expired or the user refused";
-            (-32602) "Missing required params: device_code, interval" => "a parameter is missing";
+            (-32603) LoginPollingFailed "Auth polling failed" => "the code expired or the user refused";
+            (-32602) MissingParameters "Missing required params: device_code, interval" => "a parameter is missing";
         }
         example {"device_code": "dc-1234567890", "interval": 5} -> {"authenticated": true};
     }
@@ -375,7 +375,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Missing required params: provider, api_key" => "a parameter is missing or empty";
+            (-32602) MissingParameters "Missing required params: provider, api_key" => "a parameter is missing or empty";
         }
         example {"provider": "anthropic", "api_key": "example-key"} -> {"ok": true};
     }
@@ -395,7 +395,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {"tasks": []};
     }
@@ -423,7 +423,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Missing required param: settings" => "`settings` is missing or no object";
+            (-32602) MissingParameters "Missing required param: settings" => "`settings` is missing or no object";
         }
         example {"settings": {"theme": "dark"}} -> {"settings": {"default_model": "copilot:gpt-4o", "theme": "dark"}};
     }
@@ -437,7 +437,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {
             "features": {"sub_agents": true, "skills": true, "mcp": false, "debug": false},
@@ -458,8 +458,8 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            (-32602) "Unknown tools in tools list" => "a tool is not known";
-            (-32602) "Session not found" => "no session has that id";
+            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
+            (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "features": {"debug": true}} -> {
             "features": {"sub_agents": true, "skills": true, "mcp": false, "debug": true},

@@ -27,9 +27,9 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+            AgentBusy "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
                 => "the agent is working and `streamingBehavior` is missing";
-            "No API key found for {provider}.{remedy}" => "the model's provider has no key";
+            NoApiKey "No API key found for {provider}.{remedy}" => "the model's provider has no key";
         }
         example {"message": "Hello, world!"};
     }
@@ -46,7 +46,7 @@ protocol! {
         run: Acts;
         lane: Immediate;
         errors {
-            "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
+            ExtensionCommand "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
                 => "the message is an extension command";
         }
         example {"message": "Stop and do this instead"};
@@ -64,7 +64,7 @@ protocol! {
         run: Acts;
         lane: Immediate;
         errors {
-            "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
+            ExtensionCommand "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
                 => "the message is an extension command";
         }
         example {"message": "After you're done, also do this"};
@@ -125,7 +125,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            "Model not found: {provider}/{modelId}" => "no such model is configured";
+            ModelNotFound "Model not found: {provider}/{modelId}" => "no such model is configured";
         }
         example {"provider": "anthropic", "modelId": "claude-sonnet-4-20250514"} -> {
             "id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4", "api": "anthropic-messages",
@@ -205,9 +205,9 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            "Already compacted" => "nothing was said since the last compaction";
-            "Compaction cancelled" => "an extension or an abort stopped it";
-            "Summarization failed: {reason}" => "the model refused or failed";
+            AlreadyCompacted "Already compacted" => "nothing was said since the last compaction";
+            CompactionCancelled "Compaction cancelled" => "an extension or an abort stopped it";
+            SummarizationFailed "Summarization failed: {reason}" => "the model refused or failed";
         }
         example {"customInstructions": "Focus on code changes"} -> {
             "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
@@ -282,8 +282,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            "Nothing to export yet - start a conversation first" => "the session has no messages";
-            "Cannot export in-memory session to HTML" => "the session is not kept in a file";
+            NothingToExport "Nothing to export yet - start a conversation first" => "the session has no messages";
+            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not kept in a file";
         }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
@@ -309,7 +309,7 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            "Invalid entry ID for forking" => "there is no such message of the user";
+            EntryNotFound "Invalid entry ID for forking" => "there is no such message of the user";
         }
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
@@ -338,7 +338,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
-            "Session name cannot be empty" => "nothing is left of the name";
+            EmptySessionName "Session name cannot be empty" => "nothing is left of the name";
         }
         example {"name": "my-feature-work"};
     }

@@ -1,0 +1,42 @@
+//! The documented failures of a dialect, as an enumeration.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+
+use crate::names::snake;
+
+pub fn kinds(out: &mut String, index: &Index) {
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for error in index.failures() {
+        let texts = kinds.entry(error.kind).or_default();
+        if !texts.contains(&error.when) {
+            texts.push(error.when);
+        }
+    }
+    out.push_str(
+        "/// A failure that the document of this dialect names.\n#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]\n\
+         #[non_exhaustive]\npub enum Failure {\n",
+    );
+    for (kind, when) in &kinds {
+        let _ = writeln!(out, "    /// {}.\n    {kind},", sentence(&when.join("; or ")));
+    }
+    out.push_str(
+        "}\n\nimpl Failure {\n    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no\n    \
+         /// document.\n    pub fn of(error: &crate::Error) -> Option<Self> {\n        match error.refused()?.failure? {\n",
+    );
+    for kind in kinds.keys() {
+        let _ = writeln!(out, "            {:?} => Some(Failure::{kind}),", snake(kind));
+    }
+    out.push_str("            _ => None,\n        }\n    }\n}\n\n");
+}
+
+/// The text as the beginning of a sentence.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,32 @@
+//! What keys look like.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SUFFIX_LENGTH};
+
+use super::banner;
+
+pub fn file() -> String {
+    let mut out =
+        banner("What keys look like: names of members that hold them, and the shapes of well-known keys.");
+    let _ = writeln!(out, "use crate::redact::KeyShape;\n");
+    let _ = writeln!(out, "/// What stands in place of a key.\npub const REDACTED: &str = {REDACTED:?};\n");
+    let _ = writeln!(
+        out,
+        "/// Names of members whose values are keys, in lower case and without separators.\npub const MEMBERS: &[&str] = &{MEMBERS:?};\n"
+    );
+    let _ = writeln!(
+        out,
+        "/// How long a name has to be to count as the end of a longer one.\npub const SUFFIX_LENGTH: usize = {SUFFIX_LENGTH};\n"
+    );
+    out.push_str("/// The shapes of well-known keys.\npub const KEYS: &[KeyShape] = &[\n");
+    for shape in KEYS {
+        let _ = writeln!(
+            out,
+            "    KeyShape {{ prefix: {:?}, rest: {}, also: {:?}, scheme: {} }},",
+            shape.prefix, shape.rest, shape.also, shape.scheme
+        );
+    }
+    out.push_str("];\n");
+    out
+}

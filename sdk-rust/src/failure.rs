@@ -1,0 +1,113 @@
+//! Which documented failure an answer is.
+
+use crate::spec::{FailureSpec, Spec};
+
+/// The kind of a failure by its text, and by its code where the dialect has codes. `command` is what the answer names.
+///
+/// A text that begins as answers to unreadable lines do is looked for without that beginning first: real agents answer
+/// failures of commands that way. Of several that fit, the one with the most fixed characters counts. A documented text
+/// without any fixed character fits answers to unreadable lines only.
+pub(crate) fn kind_of(
+    spec: &Spec,
+    command: Option<&str>,
+    code: Option<i64>,
+    message: &str,
+) -> Option<&'static str> {
+    let unreadable = command == Some(spec.edges.parse_command);
+    let best = |text: &str| {
+        let fits = |failure: &&FailureSpec| {
+            let pattern = Pattern(failure.text);
+            failure.code.is_none_or(|expected| code == Some(expected))
+                && (pattern.fixed() > 0 || unreadable)
+                && pattern.fits(text)
+        };
+        // Of equals the first in the table.
+        let best =
+            spec.failures.iter().filter(fits).rev().max_by_key(|failure| Pattern(failure.text).fixed());
+        best.map(|failure| failure.kind)
+    };
+    message.strip_prefix(spec.edges.parse_prefix).and_then(best).or_else(|| best(message))
+}
+
+/// A text in which `{…}` stands for any text.
+struct Pattern(&'static str);
+
+impl Pattern {
+    /// The texts between the placeholders.
+    fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let mut rest = Some(self.0);
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let placeholder = text.find('{').and_then(|open| Some((open, open + text[open..].find('}')?)));
+            match placeholder {
+                Some((open, close)) => {
+                    rest = Some(&text[close + 1..]);
+                    Some(&text[..open])
+                }
+                None => {
+                    rest = None;
+                    Some(text)
+                }
+            }
+        })
+    }
+
+    /// How many of its bytes are fixed.
+    fn fixed(&self) -> usize {
+        self.parts().map(str::len).sum()
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        let parts: Vec<&str> = self.parts().collect();
+        let [first, between @ .., last] = parts.as_slice() else { return text == self.0 };
+        let Some(mut rest) = text.strip_prefix(first) else { return false };
+        for part in between {
+            match rest.find(part) {
+                Some(at) => rest = &rest[at + part.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn placeholders_stand_for_any_text() {
+        for (pattern, text, fits) in [
+            ("Already compacted", "Already compacted", true),
+            ("Already compacted", "Already compacted.", false),
+            ("No {a}.{b}", "No key.\n\nUse one.", true),
+            ("No {a}.{b}", "No key", false),
+            ("a{x}b{y}c", "abc", true),
+            ("a{x}b{y}c", "acb", false),
+            ("{reason}", "", true),
+            ("ab{x}b", "ab", false),
+        ] {
+            assert_eq!(Pattern(pattern).fits(text), fits, "{pattern} and {text}");
+        }
+    }
+
+    /// The cases that the clients of all languages share.
+    #[test]
+    fn the_vectors_of_all_languages() {
+        let cases: Vec<Value> =
+            serde_json::from_str(include_str!("../../conformance/vectors/failures.json")).unwrap();
+        assert!(cases.len() >= 10);
+        for case in cases {
+            let spec = crate::dynamic::spec(case["dialect"].as_str().unwrap()).unwrap();
+            let kind = kind_of(
+                spec,
+                case["command"].as_str(),
+                case["code"].as_i64(),
+                case["message"].as_str().unwrap(),
+            );
+            assert_eq!(kind, case["kind"].as_str(), "{case}");
+        }
+    }
+}
