@@ -35,7 +35,7 @@ function report(kind: string, members: Json = {}): void {
 }
 
 function failure(error: unknown): { kind: string; message: string; code?: number | undefined } {
-  if (error instanceof RefusedError) return { kind: "refused", message: error.reason, code: error.code };
+  if (error instanceof RefusedError) return { kind: "refused", message: error.message, code: error.code };
   if (!(error instanceof AgentError)) throw error;
   const { message } = error;
   if (error instanceof Termination) return { kind: "terminated", message };

@@ -1,8 +1,13 @@
 /** Checking values against the declared types at run time. */
 
+import { frames, shapes } from "./generated/shapes.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
+import { row } from "./spec.js";
+import type { Misfit, Validate } from "./validation.js";
 
-export { shapes } from "./generated/shapes.js";
+export { shapes };
+export type { Misfit };
+export type { Checked, Validate } from "./validation.js";
 
 /** A type: a primitive by its name, a list, a map, or a declared type. */
 export type TypeCode =
@@ -32,15 +37,34 @@ export type Shape =
 /** Declared types by name. */
 export type Shapes = Readonly<Record<string, Shape>>;
 
-/** What is wrong with a value. */
-export interface Misfit {
-  /** Where, as in `images[0].data`; empty for the value itself. */
-  readonly path: string;
-  /** What is wrong there. */
-  readonly reason: string;
-  /** True where a closed set does not have the value. */
-  readonly outsideSet: boolean;
+/** The declared types of what an agent of one dialect sends. */
+export interface FrameTypes {
+  /** The data of each command's answer. */
+  readonly answers: Readonly<Record<string, { readonly type: TypeCode; readonly nullable?: boolean }>>;
+  readonly events: Readonly<Record<string, string>>;
+  readonly dialogs: Readonly<Record<string, string>>;
 }
+
+/**
+ * Checks everything that an agent sends, as the option `validate` of a client: an answer that does not fit its
+ * declaration fails with a `DecodeError`, an event is handed over as an unknown one, a dialog is answered by
+ * the declared policy. The tap is told of each. It costs the parsing of every frame.
+ *
+ * ```ts
+ * const client = new pi.Client(transport, { validate });
+ * ```
+ */
+export const validate: Validate = (spec, what, name, value) => {
+  const types = row(frames, spec.name);
+  if (types === undefined) return undefined;
+  if (what !== "answer") {
+    const type = row(what === "event" ? types.events : types.dialogs, name);
+    return type === undefined ? undefined : check(shapes, type, value);
+  }
+  const declared = row(types.answers, name);
+  if (declared === undefined || (declared.nullable && value === null)) return undefined;
+  return checkType(shapes, declared.type, value, "");
+};
 
 /**
  * Holds a value against a declared type. Gives what is wrong first, or nothing where it fits.
@@ -51,8 +75,8 @@ export function check(shapes: Shapes, name: string, value: JsonValue | undefined
   return checkType(shapes, { is: name }, value, "");
 }
 
-function misfit(path: string, reason: string, outsideSet = false): Misfit {
-  return { path, reason, outsideSet };
+function misfit(path: string, message: string, outsideSet = false): Misfit {
+  return { path, message, outsideSet };
 }
 
 function checkType(shapes: Shapes, type: TypeCode, value: JsonValue | undefined, path: string): Misfit | undefined {

@@ -7,28 +7,38 @@ import type { RunSlot } from "./connection/runs.js";
 import { type StalledError, UsageError } from "./error.js";
 import type { JsonValue } from "./generated/types.js";
 import { Events, type Run, type RunParts } from "./run.js";
-import { type AnyTypes, type Spec, row } from "./spec.js";
+import { type AnyTypes, type DataOf, type ParamsOf, type Spec, row } from "./spec.js";
 import type { Overflow } from "./queue.js";
 import type { Tap } from "./tap.js";
 import type { Termination } from "./termination.js";
 import type { Transport } from "./transport.js";
+import type { Validate } from "./validation.js";
 
 /** How one call behaves. */
 export interface CallOptions {
-  /** How long its answer is waited for, in milliseconds, in place of the command's own limit; 0 is without a limit. */
+  /** How long the call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit. */
   readonly timeout?: number | undefined;
   /** Gives up waiting: the call fails with the signal's reason, the agent goes on, a late answer is dropped. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How a call behaves that starts a run. */
+export interface RunOptions extends CallOptions {
+  /**
+   * Whether `signal` stops the agent as well. The agent is told to abort; the run goes on until the agent has ended
+   * it, and fails with the signal's reason then, or at once where the agent does not obey.
+   */
+  readonly abortRun?: boolean | undefined;
 }
 
 /** How a client behaves. */
 export interface ClientOptions<T extends AnyTypes> extends Settings {
   /** The revision of the dialect, as in `pi@0.55` or `0.55`. */
   readonly revision?: string | undefined;
-  /** Answers the agent's questions. Without a handler the declared policy dismisses them, and tells the tap. */
+  /** Handlers of the agent's questions. A question without a handler is dismissed, and the tap is told. */
   readonly dialogs?: T["handlers"] | undefined;
   /**
-   * How long every call waits for its answer, in milliseconds, in place of its own limit; 0 is without a limit.
+   * How long every call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit.
    * Commands without a limit of their own (`prompt`, `bash`, `compact`) keep none.
    */
   readonly timeout?: number | undefined;
@@ -37,12 +47,14 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
   /** What happens to events when a subscriber does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
   /**
-   * How much of events one queue holds, in characters; 64 Mi by default. When more than that waits for an agent
-   * that does not read its input, calls fail with a {@link StalledError} at once.
+   * How many characters of events one queue holds; 64 Mi by default. When more than that waits to be written to an
+   * agent that does not read its input, calls fail with a {@link StalledError} at once.
    */
   readonly queueBytes?: number | undefined;
-  /** The longest line that is read, in bytes; 64 MiB by default. A longer one is skipped and told to the tap. */
+  /** The longest line that is read, in bytes; 64 MiB by default. The tap is told of a longer one, which is skipped. */
   readonly maxLine?: number | undefined;
+  /** Checks what the agent sends against the declaration: `validate` of `agentese/check`. Nothing is checked by default. */
+  readonly validate?: Validate | undefined;
 }
 
 /** Connections of clients that nobody holds any more are closed. */
@@ -53,6 +65,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   /** The dialect's tables. */
   readonly spec: Spec<T>;
   readonly #connection: Connection;
+  #listened: Events<T> | undefined;
 
   constructor(spec: Spec<T>, transport: Transport, options: ClientOptions<T> = {}) {
     const { revision } = options;
@@ -89,6 +102,20 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
+   * Calls the listener with every event of that type from now on. Gives a function that ends this. What a listener
+   * throws is an unhandled rejection, and that listener gets nothing more.
+   *
+   * ```ts
+   * client.on("tool_execution_start", (event) => console.log(event.toolName));
+   * ```
+   *
+   * @throws Termination The connection is over.
+   */
+  on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
+    return (this.#listened ??= this.events()).on(type, listener);
+  }
+
+  /**
    * Sends a line as it is. Resolves when it is written; no answer is waited for, and nothing is checked.
    *
    * @throws Termination The connection is over, or ended first.
@@ -97,17 +124,28 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
    */
   async sendRaw(line: string): Promise<void> {
     const { ended, writer } = this.#connection;
-    if (line.includes("\n")) throw new UsageError("it has a line feed");
+    if (line.includes("\n")) throw new UsageError("a raw line cannot hold a line feed");
     if (ended !== undefined) throw ended;
     writer.admit("a raw line");
     await writer.written(line);
   }
 
   /**
-   * Sends any command, declared or not, and gives the data of its answer.
+   * Sends a command by its wire name, declared or not, and gives the data of its answer.
    *
    * @throws AgentError As every call.
    */
+  request<K extends keyof T["commands"] & string>(
+    command: K,
+    ...given: {} extends ParamsOf<T, K>
+      ? [params?: ParamsOf<T, K>, options?: CallOptions]
+      : [params: ParamsOf<T, K>, options?: CallOptions]
+  ): Promise<DataOf<T, K>>;
+  request<K extends string>(
+    command: K extends keyof T["commands"] ? never : K,
+    params?: object,
+    options?: CallOptions,
+  ): Promise<JsonValue | undefined>;
   request(command: string, params: object = {}, options?: CallOptions): Promise<JsonValue | undefined> {
     return this.#connection.call(command, params, options, this);
   }
@@ -135,37 +173,53 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     make: new (parts: RunParts<T>) => R,
     command: string,
     params: object,
-    options: CallOptions = {},
+    options: RunOptions = {},
   ): Promise<R> {
     const connection = this.#connection;
     const { signal } = options;
+    signal?.throwIfAborted();
     const member = this.spec.session;
-    const session = member === undefined ? undefined : (params as Record<string, unknown>)[member];
+    const named = member === undefined ? undefined : (params as Record<string, unknown>)[member];
+    const session = typeof named === "string" ? named : undefined;
+    // Where the answer is the end of the run, there is nothing to accept.
+    let isAccepted = row(this.spec.commands, command)?.answer === undefined;
     let slot: RunSlot | undefined;
-    const answered = connection.call(command, params, options, this, (waiter) => {
-      const started = connection.runs.start(command, params, typeof session === "string" ? session : undefined, waiter);
+    const end = new AbortController();
+    const giveUp = (): void => {
+      end.abort(signal?.reason);
+      if (slot !== undefined) connection.runs.fail(slot, signal?.reason);
+    };
+    const answered = connection.call(command, params, { timeout: options.timeout, signal: end.signal }, this, (waiter) => {
+      const started = connection.runs.start(command, params, session, waiter);
       slot = started.slot;
       return started.id;
     });
+    const followed = slot as RunSlot | undefined;
+    const abort = (): void => {
+      if (!options.abortRun || followed === undefined) return giveUp();
+      followed.failure = { error: signal?.reason };
+      this.#stop(session).then(() => isAccepted || giveUp(), giveUp);
+    };
+    signal?.addEventListener("abort", abort);
+    const over = (): void => signal?.removeEventListener("abort", abort);
+    followed?.ended.then(over, over);
     let answer: JsonValue | undefined;
     try {
-      if (row(this.spec.commands, command)?.answer === undefined && slot !== undefined) {
-        // The answer is the end of the run: its failure is the run's.
-        answered.catch((error: unknown) => slot && connection.runs.fail(slot, error));
-      } else {
-        answer = await answered;
-      }
+      if (isAccepted && followed !== undefined) answered.catch((error: unknown) => connection.runs.fail(followed, error));
+      else answer = await answered;
     } catch (error) {
-      if (slot !== undefined) connection.runs.forget(slot);
+      over();
+      if (followed !== undefined) connection.runs.forget(followed);
       throw error;
     }
-    const followed = slot as RunSlot;
-    if (signal !== undefined) {
-      const giveUp = (): void => connection.runs.fail(followed, signal.reason);
-      signal.addEventListener("abort", giveUp);
-      const over = (): void => signal.removeEventListener("abort", giveUp);
-      followed.ended.then(over, over);
-    }
-    return new make({ client: this, slot: followed, command, answer });
+    isAccepted = true;
+    return new make({ client: this, slot: followed as RunSlot, command, answer });
+  }
+
+  /** Tells the agent to stop what it is doing, in that session. */
+  async #stop(session: string | undefined): Promise<void> {
+    const { commands, session: member } = this.spec;
+    const command = Object.keys(commands).find((name) => commands[name]?.run === "stops") ?? "";
+    await this.#connection.call(command, member === undefined ? {} : { [member]: session }, {}, this);
   }
 }

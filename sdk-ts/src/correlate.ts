@@ -3,7 +3,10 @@
  *
  * An answer with an id settles that call. A failure without an id (omp and pisces send them, pi
  * 0.55 too) settles the oldest call it can belong to: the oldest of the same command, and for the
- * dialect's `parse` the oldest of all.
+ * dialect's `parse` the oldest of all whose failures carry no id by the document.
+ *
+ * A call that its caller gave up stays in the table until its answer comes, so that a late failure
+ * without an id is not taken for that of another call.
  */
 
 /** A call that an answer was found for. */
@@ -15,42 +18,75 @@ export interface Settled<W> {
   readonly attributed: boolean;
 }
 
+/** A call; without a waiter it was given up. */
+interface Pending<W> {
+  readonly command: string;
+  readonly failsWithId: boolean;
+  waiter: W | undefined;
+}
+
+/** How many calls that were given up are remembered. */
+const MAX_ABANDONED = 256;
+
 /** The calls that wait for an answer, oldest first. */
 export class Table<W> {
-  readonly #calls = new Map<string, { command: string; waiter: W }>();
+  readonly #calls = new Map<string, Pending<W>>();
+  readonly #abandoned = new Set<string>();
 
-  insert(id: string, command: string, waiter: W): void {
-    this.#calls.set(id, { command, waiter });
+  /** Adds a call. `failsWithId` says that its failures carry its id in any case. */
+  insert(id: string, command: string, waiter: W, failsWithId = false): void {
+    this.#calls.set(id, { command, failsWithId, waiter });
   }
 
   /** Takes the call with that id; none where no call waits under it. */
   settle(id: string, attributed = false): Settled<W> | undefined {
     const call = this.#calls.get(id);
-    if (call === undefined) return undefined;
-    this.#calls.delete(id);
-    return { id, ...call, attributed };
+    this.#forget(id);
+    if (call?.waiter === undefined) return undefined;
+    return { id, command: call.command, waiter: call.waiter, attributed };
   }
 
   /**
-   * Takes the oldest call that a failure without an id can belong to. `command` is what the
-   * failure names; `catchAll` is the name that may stand for any command.
+   * Takes the oldest call that a failure without an id can belong to; none where that one was given up.
+   * `command` is what the failure names; `catchAll` is the name that may stand for any command.
    */
   attribute(command: string | undefined, catchAll: string): Settled<W> | undefined {
+    const any = command === undefined || command === catchAll;
+    let unlikely: string | undefined;
     for (const [id, call] of this.#calls) {
-      if (command === undefined || command === catchAll || call.command === command) return this.settle(id, true);
+      if (!any && call.command !== command) continue;
+      if (!any || !call.failsWithId) return this.settle(id, true);
+      unlikely ??= id;
     }
-    return undefined;
+    return unlikely === undefined ? undefined : this.settle(unlikely, true);
+  }
+
+  /** Gives up a call: its answer will belong to nobody. Gives who waited; none where it was answered. */
+  abandon(id: string): W | undefined {
+    const call = this.#calls.get(id);
+    const waiter = call?.waiter;
+    if (call === undefined || waiter === undefined) return undefined;
+    call.waiter = undefined;
+    this.#abandoned.add(id);
+    if (this.#abandoned.size > MAX_ABANDONED) this.#forget([...this.#abandoned][0] ?? "");
+    return waiter;
   }
 
   /** The ids of all calls that wait, oldest first. */
   ids(): string[] {
-    return [...this.#calls.keys()];
+    return [...this.#calls].filter(([, call]) => call.waiter !== undefined).map(([id]) => id);
   }
 
   /** Takes all calls, oldest first. */
   drain(): W[] {
-    const waiters = [...this.#calls.values()].map((call) => call.waiter);
+    const waiters = [...this.#calls.values()].flatMap(({ waiter }) => (waiter === undefined ? [] : [waiter]));
     this.#calls.clear();
+    this.#abandoned.clear();
     return waiters;
+  }
+
+  #forget(id: string): void {
+    this.#calls.delete(id);
+    this.#abandoned.delete(id);
   }
 }

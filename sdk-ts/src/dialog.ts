@@ -7,8 +7,8 @@ import { type AnyTypes, type Spec, row } from "./spec.js";
 /** A question that a handler is asked. */
 export interface OpenDialog {
   /**
-   * Aborted when the agent takes the question back, and when the connection ends, with its `Termination`: what the
-   * handler gives then is not sent.
+   * Aborted when the agent withdraws the question, when the question's own time limit has passed, and when the
+   * connection ends (with its `Termination`). What the handler gives after that is not sent.
    */
   readonly signal: AbortSignal;
 }

@@ -1,5 +1,8 @@
-/** What can go wrong, by kind, to branch on. */
+import type { FailureKind } from "./failure.js";
+
+/** What can go wrong, by kind, to branch on. A {@link RefusedError} has the kind of the documented failure, where it is one. */
 export type ErrorKind =
+  | FailureKind
   | "spawn"
   | "refused"
   | "terminated"
@@ -20,18 +23,21 @@ export abstract class AgentError extends Error {
     this.name = new.target.name;
   }
 
-  /** Whether the same call may succeed on the same connection a little later. */
-  get isRetryable(): boolean {
-    return this.kind === "timed_out" || this.kind === "stalled";
-  }
+  /**
+   * Whether the same call can be made again on the same connection without doing anything twice, and may succeed
+   * a little later.
+   */
+  readonly isRetryable: boolean = false;
 }
 
 /** What an answer says that is a refusal. */
 export interface Refused {
-  /** The command that the answer names. */
+  /** Which documented failure it is; `refused` where the declaration does not name it. */
+  readonly kind: FailureKind | "refused";
+  /** The command that was refused. */
   readonly command: string | undefined;
-  /** What the agent says. */
-  readonly reason: string;
+  /** What the agent says, unchanged. */
+  readonly message: string;
   /** The JSON-RPC code, in dialects that have codes. */
   readonly code?: number | undefined;
   /** The JSON-RPC data, where there is any. */
@@ -40,34 +46,37 @@ export interface Refused {
   readonly attributed: boolean;
 }
 
-/** The agent answered that it will not or cannot. */
+/**
+ * The agent rejected the command. `message` is what the agent says; `kind` names the failure where it is a
+ * documented one, as in `no_api_key`.
+ */
 export class RefusedError extends AgentError implements Refused {
-  override readonly kind = "refused";
+  override readonly kind: FailureKind | "refused";
   readonly command: string | undefined;
-  readonly reason: string;
   readonly code: number | undefined;
   readonly data: unknown;
   readonly attributed: boolean;
 
   constructor(refused: Refused) {
-    super(refused.command === undefined ? refused.reason : `\`${refused.command}\` failed: ${refused.reason}`);
+    super(refused.message);
+    this.kind = refused.kind;
     this.command = refused.command;
-    this.reason = refused.reason;
     this.code = refused.code;
     this.data = refused.data;
     this.attributed = refused.attributed;
   }
 }
 
-/** No answer came in time. An answer that comes later is dropped. */
+/** No answer came in time. The agent may have carried out the command all the same; an answer that comes later is dropped. */
 export class TimedOutError extends AgentError {
   override readonly kind = "timed_out";
 
   constructor(
     /** The command's wire name. */
     readonly command: string,
-    /** How long it was waited for, in milliseconds. */
+    /** How long the call waited for its answer, in milliseconds. */
     readonly after: number,
+    override readonly isRetryable: boolean = false,
   ) {
     super(`no answer to \`${command}\` within ${after} ms`);
   }
@@ -75,7 +84,7 @@ export class TimedOutError extends AgentError {
 
 /**
  * No answer came in time because the reader waits for a subscriber that does not read; or nothing was sent,
- * because the agent does not read what waits already (`after` is 0).
+ * because the agent does not read its input (`after` is 0).
  */
 export class StalledError extends AgentError {
   override readonly kind = "stalled";
@@ -83,28 +92,28 @@ export class StalledError extends AgentError {
   constructor(
     /** The command's wire name. */
     readonly command: string,
-    /** How long it was waited for, in milliseconds. */
+    /** How long the call waited for its answer, in milliseconds. */
     readonly after: number,
+    override readonly isRetryable: boolean = after === 0,
   ) {
     super(
       after === 0
-        ? `\`${command}\` was not sent: the agent does not read what was sent before`
-        : `no answer to \`${command}\` within ${after} ms: the reader is blocked by a subscriber whose queue is full`,
+        ? `\`${command}\` was not sent: the agent does not read its input`
+        : `no answer to \`${command}\` within ${after} ms: the queue of a subscriber is full, and it does not read`,
     );
   }
 }
 
-/** A line that is no frame of its dialect. The line is kept. */
+/** A line that is no frame of its dialect. */
 export class DecodeError extends AgentError {
   override readonly kind = "decode";
 
   constructor(
-    /** What is wrong. */
-    readonly reason: string,
-    /** The whole line. */
+    message: string,
+    /** The whole line. It may hold keys. */
     readonly raw: string,
   ) {
-    super(reason);
+    super(message);
   }
 }
 
@@ -113,7 +122,7 @@ export class UsageError extends AgentError {
   override readonly kind = "usage";
 }
 
-/** The subscriber was cut off because its queue was full. */
+/** Events did not reach this subscriber because its queue was full. */
 export class DetachedError extends AgentError {
   override readonly kind = "detached";
 
@@ -121,6 +130,6 @@ export class DetachedError extends AgentError {
     /** How many events it did not get. */
     readonly dropped: number,
   ) {
-    super(`cut off with a full queue; ${dropped} events were dropped`);
+    super(`the subscriber's queue was full: ${dropped} events were dropped`);
   }
 }

@@ -32,6 +32,8 @@ export class EventFrame {
     readonly raw: string,
     /** What the declaration knows of it. */
     readonly spec: EventSpec | undefined,
+    /** The session that it belongs to, where it says so. */
+    readonly session: string | undefined = undefined,
   ) {}
 
   /** What it weighs in a queue. */
@@ -41,7 +43,7 @@ export class EventFrame {
 
   /** Equal keys: the newer one makes the older one pointless. */
   get key(): string | undefined {
-    return this.spec?.snapshot ? this.type : undefined;
+    return this.spec?.snapshot ? `${this.type} ${this.session ?? ""}` : undefined;
   }
 }
 

@@ -5,7 +5,7 @@
  * process use `spawn` of `agentese/stdio`.
  */
 
-export { type CallOptions, type ClientOptions, RpcClient } from "./client.js";
+export { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from "./client.js";
 export { type Decoded, type FrameKind, decodeClient, decodeServer, encode, encodeFrame } from "./codec.js";
 export {
   AgentError,
@@ -19,15 +19,17 @@ export {
   UsageError,
 } from "./error.js";
 export type { OpenDialog } from "./dialog.js";
+export type { FailureKind } from "./failure.js";
 export { type RawEvent, UNKNOWN, type UnknownEvent } from "./event.js";
 export { DEFAULT_MAX_LINE, Framer, type FramerOptions, FramingError, type LineSink } from "./framing.js";
 export { type Arms, match } from "./match.js";
 export { DEFAULT_QUEUE_BYTES, type Overflow } from "./queue.js";
 export { type EventStream, type Events, Run, type RunResult } from "./run.js";
 export type { EndedBy } from "./run_tracker.js";
-export type { AnyTypes, EventOf, Spec } from "./spec.js";
+export type { AnyTypes, DataOf, EventOf, ParamsOf, Spec } from "./spec.js";
 export type { Diagnostic, Direction, Tap } from "./tap.js";
 export { Termination, type TerminationReason } from "./termination.js";
 export type { Child, Exit, Transport } from "./transport.js";
-export type { JsonObject, JsonValue, NoParams } from "./generated/types.js";
+export type { Checked, Misfit, Validate } from "./validation.js";
+export type { JsonObject, JsonValue, NoParams, UnknownVariant } from "./generated/types.js";
 export * from "./generated/index.js";

@@ -1,8 +1,12 @@
 import type { UnknownEvent } from "./event.js";
+import type { UnknownVariant } from "./generated/types.js";
+
+/** What the declaration does not name. */
+type Undeclared = UnknownEvent | UnknownVariant;
 
 /** What is done for each type, and for what is none of them. */
 export type Arms<E extends { readonly type: string }, R> = {
-  readonly [K in Exclude<E, UnknownEvent>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
+  readonly [K in Exclude<E, Undeclared>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
 } & {
   /** What the declaration does not name. */
   readonly _: (value: UnknownEvent | { readonly type: string }) => R;

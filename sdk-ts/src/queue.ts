@@ -39,7 +39,7 @@ interface Taker<T> {
 
 /** A queue that holds up to `cap`. One item larger than that is taken when the queue is empty. */
 export class Queue<T extends Item> {
-  readonly #cap: number;
+  #cap: number;
   readonly #overflow: Overflow;
   #items: T[] = [];
   #head = 0;
@@ -53,10 +53,17 @@ export class Queue<T extends Item> {
   #waitedFor = false;
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
+  #isToldOfEnd = false;
   #subscribed = true;
   #drained: (() => void)[] = [];
+  /** How long an item waits for room while the subscriber takes nothing, in milliseconds; without it for ever. */
+  #patience: number | undefined;
+  /** Items that find no room are dropped. */
   #lossy = false;
+  /** How many items were dropped for want of room. */
+  #lost = 0;
   #dropped = 0;
+  #taken = 0;
 
   constructor(cap: number, overflow: Overflow) {
     this.#cap = cap;
@@ -71,6 +78,24 @@ export class Queue<T extends Item> {
   /** Whether somebody may still take what is pushed. */
   get isSubscribed(): boolean {
     return this.#subscribed;
+  }
+
+  /** What waits to be taken, oldest first. */
+  queued(): T[] {
+    return this.#items.slice(this.#head);
+  }
+
+  /** A queue of the same kind, and at the same end, in which these items wait. */
+  copy(items: readonly T[]): Queue<T> {
+    const queue = new Queue<T>(this.#cap, this.#overflow);
+    queue.#items = [...items];
+    queue.#size = items.reduce((sum, item) => sum + item.size, 0);
+    queue.#state = this.#state;
+    queue.#error = this.#error;
+    queue.#patience = this.#patience;
+    queue.#lossy = this.#lossy;
+    queue.#lost = this.#lost;
+    return queue;
   }
 
   /**
@@ -109,7 +134,10 @@ export class Queue<T extends Item> {
       this.#size += item.size;
       return "queued";
     }
-    if (this.#lossy) return this.#drop();
+    if (this.#lossy) {
+      this.#lost++;
+      return this.#drop();
+    }
     if (this.#overflow === "detach") {
       this.#state = "detached";
       return this.#drop();
@@ -125,7 +153,11 @@ export class Queue<T extends Item> {
   /** Resolves when an item of that size need not wait any more: there is room, or it would be dropped. */
   async room(size: number): Promise<void> {
     while (this.#subscribed && this.#state === "open" && !this.#lossy && !this.#hasRoom(size)) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      const woken = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      const patience = this.#patience;
+      const taken = this.#taken;
+      if (patience === undefined) await woken;
+      else if (!(await within(patience, woken)) && taken === this.#taken) this.#lossy = true;
     }
   }
 
@@ -194,9 +226,18 @@ export class Queue<T extends Item> {
     this.#wake();
   }
 
-  /** From now on nothing waits for room: what does not fit is dropped. */
-  makeLossy(): void {
-    this.#lossy = true;
+  /**
+   * From now on nothing waits for room longer than that many milliseconds, unless the subscriber takes something
+   * meanwhile. What is dropped then is told at the end, with a {@link DetachedError}.
+   */
+  limitWait(patience: number): void {
+    this.#patience = patience;
+    this.#wake();
+  }
+
+  /** From now on there is room for everything: what may still come is little. */
+  removeLimit(): void {
+    this.#cap = Infinity;
     this.#wake();
   }
 
@@ -204,6 +245,7 @@ export class Queue<T extends Item> {
     const item = this.#items[this.#head] as T;
     this.#items[this.#head] = undefined as unknown as T;
     this.#head++;
+    this.#taken++;
     this.#size -= item.size;
     this.#waitedFor = false;
     if (this.#head === this.#items.length) {
@@ -231,10 +273,11 @@ export class Queue<T extends Item> {
   }
 
   #takeError(): unknown {
-    const error = this.#state === "detached" ? new DetachedError(this.#dropped) : this.#error;
-    if (this.#state === "detached") this.#state = "closed";
-    this.#error = undefined;
-    return error;
+    if (this.#isToldOfEnd) return undefined;
+    this.#isToldOfEnd = true;
+    if (this.#state === "detached") return new DetachedError(this.#dropped);
+    // Nobody is told of a loss who stopped listening.
+    return this.#error ?? (this.#lost > 0 && this.#subscribed ? new DetachedError(this.#lost) : undefined);
   }
 
   #hasRoom(size: number): boolean {

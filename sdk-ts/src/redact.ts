@@ -1,52 +1,85 @@
-/** Taking keys out of text before anybody sees it. */
+/** Replacing keys in text before anybody sees it. */
 
-/** What stands in place of a key. */
-export const REDACTED = "[redacted]";
+import { KEYS, type KeyShape, MEMBERS, REDACTED, SUFFIX_LENGTH } from "./generated/secrets.js";
 
-/** Members whose values are keys, in lower case and without separators. */
-const SECRET_MEMBERS = [
-  "apikey",
-  "authorization",
-  "accesstoken",
-  "refreshtoken",
-  "githubtoken",
-  "copilottoken",
-  "password",
-  "secret",
-  "token",
-  "xapikey",
-];
+export { REDACTED };
 
-/** A string that looks like a well-known key. */
-const KEY = /^(?=.{20})(?:sk-|gh[pou]_|github_pat_|AIza|xox[bp]-|AKIA)[A-Za-z0-9_-]*$/;
+/** Words that look like keys; a group is a scheme before one, which is kept. */
+const KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, `{${shape.rest},}`)).join("|")})`, "g");
 
-/** The frame with the values of members that hold keys, and strings that look like keys, replaced. */
-export function redact(frame: string): string {
+/** What begins as a key at the end of a text that was cut. */
+const CUT_KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, "+$")).join("|")})`, "g");
+
+/** The beginnings of keys, for a quick look: most text has none. */
+const BEGINNINGS = new RegExp(KEYS.map(beginning).join("|"));
+
+/**
+ * The frame with the values of members that hold keys, and words that look like keys, replaced. With `isCut` it is
+ * the beginning of a frame: what stands at its end and begins as a key does is replaced as well.
+ */
+export function redact(frame: string, isCut = false): string {
   let out = "";
   let copied = 0;
-  let secret = false;
+  /** How many brackets are open within the value of a member that holds a key; none outside of one. */
+  let depth: number | undefined;
   let at = 0;
   for (;;) {
     const quote = frame.indexOf('"', at);
+    if (depth !== undefined) depth = depthAfter(frame, at, quote < 0 ? frame.length : quote, depth);
     if (quote < 0) break;
-    if (secret && /[{}[\],]/.test(frame.slice(at, quote))) secret = false;
     const end = stringEnd(frame, quote + 1);
     const text = frame.slice(quote + 1, end);
-    let after = end + 1;
-    while (frame[after] === " " || frame[after] === "\t") after++;
-    if (frame[after] === ":") {
-      secret = isSecret(text);
-      at = after + 1;
+    at = end + 1;
+    while (frame[at] === " " || frame[at] === "\t") at++;
+    if (frame[at] === ":") {
+      at++;
+      if (depth === undefined && holdsKey(text)) depth = 0;
       continue;
     }
-    if (text !== "" && (secret || KEY.test(text))) {
-      out += frame.slice(copied, quote + 1) + REDACTED;
+    const shown = depth !== undefined && text !== "" ? REDACTED : withoutKeys(text, true, isCut && end === frame.length);
+    if (shown !== text) {
+      out += frame.slice(copied, quote + 1) + shown;
       copied = end;
     }
-    secret = false;
-    at = end + 1;
+    if (depth === 0) depth = undefined;
   }
   return copied === 0 ? frame : out + frame.slice(copied);
+}
+
+/** The text with the words that look like keys replaced. The text is plain, without the escapes of JSON. */
+export function redactText(text: string): string {
+  return withoutKeys(text, false);
+}
+
+/** Whether a member of that name holds a key. */
+export function holdsKey(name: string): boolean {
+  const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
+  return MEMBERS.some((member) => plain === member || (member.length >= SUFFIX_LENGTH && plain.endsWith(member)));
+}
+
+function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
+  if (!BEGINNINGS.test(text)) return text;
+  // The letter of an escape is no part of the word behind it: `\nsk-…` holds a key.
+  const parts = isEscaped && text.includes("\\") ? text.split(/(\\(?:u[0-9a-fA-F]{0,4}|.))/) : [text];
+  const replaced = (part: string, key: RegExp): string =>
+    part.replace(key, (_, scheme: unknown) => (typeof scheme === "string" ? scheme : "") + REDACTED);
+  const shown = parts.map((part, at) => {
+    const whole = replaced(part, KEY);
+    return isCut && at === parts.length - 1 ? replaced(whole, CUT_KEY) : whole;
+  });
+  return shown.join("");
+}
+
+/** How deep the brackets between two strings lead; none where the value that holds a key is over. */
+function depthAfter(frame: string, from: number, to: number, depth: number): number | undefined {
+  for (let at = from; at < to; at++) {
+    const unit = frame[at];
+    if (unit === "{" || unit === "[") depth++;
+    else if (unit === "}" || unit === "]") depth--;
+    else if (unit === "," && depth === 0) return undefined;
+    if (depth < 0 || (depth === 0 && (unit === "}" || unit === "]"))) return undefined;
+  }
+  return depth;
 }
 
 function stringEnd(frame: string, from: number): number {
@@ -60,7 +93,16 @@ function stringEnd(frame: string, from: number): number {
   return frame.length;
 }
 
-function isSecret(name: string): boolean {
-  const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
-  return SECRET_MEMBERS.some((member) => plain === member || (member.length > 5 && plain.endsWith(member)));
+function pattern(shape: KeyShape, times: string): string {
+  const rest = `[A-Za-z0-9_${literal(shape.also)}-]${times}`;
+  return shape.scheme ? `(${beginning(shape)})${rest}` : beginning(shape) + rest;
+}
+
+/** A scheme is found in any case. */
+function beginning({ prefix, scheme }: KeyShape): string {
+  return scheme ? literal(prefix).replace(/[A-Za-z]/g, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`) : literal(prefix);
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/~=]/g, "\\$&");
 }

@@ -1,11 +1,11 @@
 /** Runs: the work that a prompt starts. And the events of a connection. */
 
+import type { Broadcast } from "./broadcast.js";
 import type { RpcClient } from "./client.js";
 import type { Connection } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
 import { type EventFrame, type RawEvent, type UnknownEvent, eventOf } from "./event.js";
 import type { JsonValue } from "./generated/types.js";
-import type { Queue } from "./queue.js";
 import type { EndedBy } from "./run_tracker.js";
 import type { AnyTypes, EventOf } from "./spec.js";
 
@@ -15,34 +15,55 @@ export interface RunResult<T extends AnyTypes> {
   readonly endedBy: EndedBy;
   /** The last event that could be the end, as `agent_end` in the pi family. */
   readonly last: EventOf<T> | UnknownEvent | undefined;
+  /**
+   * Whether it is certain that nothing follows. False where the agent was asked for its state, to be sure, and gave
+   * none within the declared limit (5 seconds).
+   */
+  readonly isConfirmed: boolean;
 }
 
 /** Streams that nobody holds any more stop listening, so that nobody waits for room in their queues. */
-const dropped = new FinalizationRegistry<Queue<EventFrame>>((queue) => queue.unsubscribe());
+const dropped = new FinalizationRegistry<Broadcast>((source) => source.unsubscribe());
 
-/** Events one after another. Ending the loop early stops listening. */
+/**
+ * Events one after another.
+ *
+ * Every loop over a stream, `withRaw`, `forEach` and the listeners of `on` are readers, and each reader is given all
+ * events from the beginning of the stream. Further readers begin before the first `await` after the first one began;
+ * a later one is refused with a {@link UsageError}, because what was read is not kept. Leaving a loop early
+ * ends that reader and nothing else.
+ */
 export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
   /** The client, which is kept alive as long as somebody listens. */
   readonly client: RpcClient<T>;
-  protected readonly queue: Queue<EventFrame>;
+  protected readonly source: Broadcast;
+  #listeners: Map<string, Set<Listener>> | undefined;
 
-  protected constructor(client: RpcClient<T>, queue: Queue<EventFrame>) {
+  protected constructor(client: RpcClient<T>, source: Broadcast) {
     this.client = client;
-    this.queue = queue;
-    dropped.register(this, queue);
+    this.source = source;
+    dropped.register(this, source);
   }
 
-  /** How many events did not reach this stream. */
+  /** How many events did not reach a reader of this stream. */
   get dropped(): number {
-    return this.queue.dropped;
+    return this.source.dropped;
   }
 
-  /** Gives the events. There is one sequence: who asks for it twice shares it. */
+  /**
+   * Gives the events.
+   *
+   * @throws UsageError The events of this stream were read before.
+   */
   [Symbol.asyncIterator](): AsyncIterableIterator<EventOf<T> | UnknownEvent> {
     return this.#iterate((event) => event);
   }
 
-  /** The same sequence with the line that each event came in. */
+  /**
+   * Gives the events with the line that each came in.
+   *
+   * @throws UsageError The events of this stream were read before.
+   */
   withRaw(): AsyncIterableIterator<RawEvent<T>> {
     return this.#iterate((event, raw) => ({ event, raw }));
   }
@@ -52,28 +73,60 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
    * Resolves at the end of the stream and fails as a loop would throw. A listener that throws gets
    * nothing more, and the promise fails with what it threw.
    */
-  forEach(listener: (event: EventOf<T> | UnknownEvent, raw: string) => void): Promise<void> {
-    this.began();
-    return this.queue.forEach((frame) => listener(eventOf<T>(frame), frame.raw));
+  async forEach(listener: (event: EventOf<T> | UnknownEvent, raw: string) => void): Promise<void> {
+    await this.source.reader().forEach((frame) => listener(eventOf<T>(frame), frame.raw));
   }
 
-  /** Stops listening, and nothing else: the agent goes on. */
+  /**
+   * Calls the listener with every event of that type as it comes. Gives a function that ends this. What a listener
+   * throws is an unhandled rejection, and that listener gets nothing more. The end of the stream is not told: use
+   * `result()` of a run, or `terminated` of the client.
+   *
+   * @throws UsageError The events of this stream were read before.
+   */
+  on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
+    const listeners = (this.#listeners ??= this.#dispatch());
+    const own: Listener = { call: listener as (event: never) => void };
+    const others = listeners.get(type);
+    if (others === undefined) listeners.set(type, new Set([own]));
+    else others.add(own);
+    return () => void listeners.get(type)?.delete(own);
+  }
+
+  /** Stops all readers, and nothing else: the agent goes on. */
   stop(): void {
-    this.queue.unsubscribe();
+    this.source.unsubscribe();
   }
 
-  /** A loop over the events has begun. */
-  protected began(): void {}
+  /** Begins to call the listeners of `on`, once all that are added in this turn are there. */
+  #dispatch(): Map<string, Set<Listener>> {
+    const listeners = new Map<string, Set<Listener>>();
+    const reader = this.source.reader();
+    const tell = ({ type, body, spec }: EventFrame): void => {
+      if (spec === undefined) return;
+      for (const listener of listeners.get(type) ?? []) {
+        try {
+          listener.call(body as never);
+        } catch (error) {
+          listeners.get(type)?.delete(listener);
+          void Promise.reject(error);
+        }
+      }
+    };
+    queueMicrotask(() => void reader.forEach(tell).catch(() => undefined));
+    return listeners;
+  }
 
   #iterate<V>(show: (event: EventOf<T> | UnknownEvent, raw: string) => V): AsyncIterableIterator<V> {
-    this.began();
+    const reader = this.source.reader();
     // The iterator keeps the stream alive.
-    const stream = this;
+    let stream: this | undefined = this;
     const view = (frame: EventFrame): V => show(eventOf<T>(frame), frame.raw);
     return {
-      next: () => stream.queue.next(view),
+      next: () => reader.next(view),
       return: () => {
-        stream.stop();
+        stream = void stream;
+        reader.unsubscribe();
         return Promise.resolve({ done: true, value: undefined });
       },
       [Symbol.asyncIterator]() {
@@ -81,6 +134,10 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
       },
     };
   }
+}
+
+interface Listener {
+  readonly call: (event: never) => void;
 }
 
 /**
@@ -93,9 +150,6 @@ export class Events<T extends AnyTypes> extends EventStream<T> {
     super(client, connection.subscribe());
   }
 }
-
-/** How long a result waits for a loop that takes no events, in milliseconds. */
-const PATIENCE = 1000;
 
 /** What a run is made of. */
 export interface RunParts<T extends AnyTypes> {
@@ -121,10 +175,9 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   /** The data of the answer that accepted the run, where there is any. */
   readonly answer: JsonValue | undefined;
   readonly #slot: RunSlot;
-  #read = false;
 
   constructor({ client, slot, command, answer }: RunParts<T>) {
-    super(client, slot.queue);
+    super(client, slot.events);
     this.command = command;
     this.answer = answer;
     this.session = slot.session ?? "";
@@ -132,23 +185,19 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   }
 
   /**
-   * Waits for the end of the run. Where a loop reads the events it resolves after the loop has had
-   * the last one (or has taken none for a second). From now on events that do not fit into the queue are
-   * dropped, so it never hangs; where no loop has begun by the next turn of the event loop, all are.
+   * Waits for the end of the run, whether or not its events are read.
+   *
+   * Resolves after every reader has had the last event, or has taken none for a second. Events that nobody reads
+   * stay in their queue for a loop that begins later. From now on an event for which there is no room is dropped where
+   * nobody reads, or a reader takes nothing for a second: who reads then learns of it with a {@link DetachedError}.
    *
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.
-   * @throws DetachedError This handle was cut off because its queue was full.
    */
   async result(): Promise<RunResult<T>> {
-    this.queue.makeLossy();
-    setTimeout(() => this.#read || this.stop(), 0);
-    const { by, last } = await this.#slot.ended;
-    if (this.#read) await this.queue.drained(PATIENCE);
-    return { endedBy: by, last: last && eventOf<T>(last) };
-  }
-
-  protected override began(): void {
-    this.#read = true;
+    this.source.awaitEnd();
+    const { by, last, isConfirmed } = await this.#slot.ended;
+    await this.source.drained();
+    return { endedBy: by, last: last && eventOf<T>(last), isConfirmed };
   }
 }

@@ -1,5 +1,7 @@
 /** What the runtime knows of a dialect: tables that are generated from the declaration. */
 
+import type { FailureText } from "./generated/failures.js";
+
 /** What a command has to do with the work that a prompt starts. */
 export type RunRole = "starts" | "acts" | "stops" | "replaces";
 
@@ -34,6 +36,8 @@ export interface DialogSpec {
   readonly fallback?: Readonly<Record<string, unknown>>;
   /** The member that names an open question, by its id, which this one takes back. */
   readonly withdraws?: string;
+  /** The member that says after how many milliseconds the agent answers for itself. */
+  readonly timeout?: string;
 }
 
 /** How a client knows that a run is over. */
@@ -51,9 +55,12 @@ export interface RunEnd {
 
 /** The typed vocabulary that stands behind a dialect's tables. */
 export interface AnyTypes {
-  commands: object;
-  events: object;
-  dialogs: object;
+  /** What each command takes and gives, by its wire name. */
+  commands: Record<string, { params: object; data: unknown }>;
+  /** Each event by its type. */
+  events: Record<string, { readonly type: string }>;
+  /** What each dialog asks and is answered with, by its wire name. */
+  dialogs: Record<string, { params: object; answer: unknown }>;
   handlers: object;
   serverFrame: object;
   clientFrame: object;
@@ -73,6 +80,10 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
   /** The `command` of a failure that may belong to any command. */
   readonly parseCommand: string;
+  /** The commands whose failures carry their id, where those of others do not. */
+  readonly failsWithId?: readonly string[];
+  /** The failures that the dialect's document names, and how answers to lines that cannot be read begin. */
+  readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
   readonly commands: Readonly<Record<string, CommandSpec>>;
   readonly events: Readonly<Record<string, EventSpec>>;
@@ -83,6 +94,12 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
 
 /** The events of a dialect. */
 export type EventOf<T extends AnyTypes> = T["events"][keyof T["events"]];
+
+/** The parameters of a command. */
+export type ParamsOf<T extends AnyTypes, K extends keyof T["commands"]> = T["commands"][K]["params"];
+
+/** The data of a command's answer. */
+export type DataOf<T extends AnyTypes, K extends keyof T["commands"]> = T["commands"][K]["data"];
 
 /** A row of a table by a name that came from outside; never what every object inherits. */
 export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | undefined {

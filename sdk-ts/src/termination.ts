@@ -1,6 +1,7 @@
 /** The end of a connection, as one value. */
 
 import { AgentError } from "./error.js";
+import { redact, redactText } from "./redact.js";
 import type { Exit } from "./transport.js";
 
 /** Why a connection ended: the process ended, the stream ended, this side closed it, or reading or writing failed. */
@@ -11,6 +12,8 @@ export interface TerminationFacts {
   readonly exit?: Exit | undefined;
   /** What reading or writing failed with. */
   readonly cause?: unknown;
+  /** Whether this side closed the connection. */
+  readonly isClosedByUs?: boolean;
   readonly lastFrames?: readonly string[];
   readonly pending?: readonly string[];
 }
@@ -21,13 +24,15 @@ export interface TerminationFacts {
  */
 export class Termination extends AgentError {
   override readonly kind = "terminated";
+  /** Whether this side closed the connection: `close` was called before the agent ended by itself. */
+  readonly isClosedByUs: boolean;
   /** How the process ended, if that is why. */
   readonly exit: Exit | undefined;
   /** The last of what the process wrote to stderr; empty where there is none. */
   readonly stderrTail: string;
   /** The ids of the calls that had no answer. */
   readonly pending: readonly string[];
-  /** The last frames that were received, oldest first, the beginning of each. They may hold keys: they are not printed. */
+  /** The last frames that were received, oldest first, the beginning of each, keys redacted. */
   declare readonly lastFrames: readonly string[];
 
   constructor(
@@ -35,27 +40,23 @@ export class Termination extends AgentError {
     facts: TerminationFacts = {},
   ) {
     super(describe(reason, facts), facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.isClosedByUs = facts.isClosedByUs ?? reason === "closed";
     this.exit = facts.exit;
     this.stderrTail = facts.exit?.stderrTail ?? "";
     this.pending = facts.pending ?? [];
     Object.defineProperty(this, "lastFrames", { value: facts.lastFrames ?? [], enumerable: false });
   }
-
-  /** Whether this side ended the connection. */
-  get isClosedByUs(): boolean {
-    return this.reason === "closed";
-  }
 }
 
-function describe(reason: TerminationReason, { exit, cause }: TerminationFacts): string {
-  if (reason === "closed") return "the connection was closed by this side";
+function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: TerminationFacts): string {
+  if (reason === "closed" || isClosedByUs) return "the connection was closed by this side";
   const ended = {
     exited: `the agent ${exited(exit)}`,
     end_of_stream: "the agent closed its output",
     io: `the connection failed: ${oneLine(cause instanceof Error ? cause.message : String(cause))}`,
   }[reason];
   const last = exit?.stderrTail.split("\n").findLast((line) => line.trim() !== "");
-  return last === undefined ? ended : `${ended}, last on stderr: ${oneLine(last.trim())}`;
+  return last === undefined ? ended : `${ended}, last on stderr: ${oneLine(redactText(last.trim()))}`;
 }
 
 function exited(exit: Exit | undefined): string {
@@ -84,11 +85,11 @@ export class RecentFrames {
     this.#frames[this.#count++ & (FRAMES - 1)] = frame.length <= SHOWN ? frame : copy(frame.slice(0, SHOWN));
   }
 
-  /** The frames noted, oldest first. */
+  /** The frames noted, oldest first, keys redacted. */
   take(): string[] {
     const frames = this.#frames.splice(0);
     const oldest = this.#count & (FRAMES - 1);
-    return [...frames.slice(oldest), ...frames.slice(0, oldest)];
+    return [...frames.slice(oldest), ...frames.slice(0, oldest)].map((frame) => redact(frame, true));
   }
 }
 

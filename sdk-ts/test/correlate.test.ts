@@ -31,6 +31,34 @@ test("parse goes to the oldest of all", () => {
   assert.equal(calls.attribute(undefined, "parse")?.waiter, 2);
 });
 
+test("calls whose failures carry an id come last", () => {
+  const calls = new Table<number>();
+  calls.insert("a", "prompt", 1, true);
+  calls.insert("b", "bash", 2);
+  assert.equal(calls.attribute("parse", "parse")?.waiter, 2);
+  assert.equal(calls.attribute("parse", "parse")?.waiter, 1);
+});
+
+test("a call that was given up takes its late failure with it, once", () => {
+  const calls = table();
+  assert.equal(calls.abandon("a"), 1);
+  assert.equal(calls.abandon("a"), undefined);
+  assert.deepEqual(calls.ids(), ["b", "c"]);
+  assert.equal(calls.attribute("parse", "parse"), undefined);
+  assert.equal(calls.attribute("bash", "parse")?.waiter, 3);
+  assert.equal(calls.abandon("b"), 2);
+  assert.equal(calls.settle("b"), undefined);
+  assert.equal(calls.attribute("parse", "parse"), undefined);
+  for (let n = 0; n < 1000; n++) {
+    calls.insert(`${n}`, "x", n);
+    calls.abandon(`${n}`);
+  }
+  calls.insert("last", "y", 1000);
+  let dropped = 0;
+  while (calls.attribute("parse", "parse") === undefined) dropped++;
+  assert.equal(dropped, 256, "only so many are remembered");
+});
+
 test("drain gives all in order", () => {
   const calls = table();
   assert.deepEqual(calls.drain(), [1, 2, 3]);

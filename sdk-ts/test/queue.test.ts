@@ -23,8 +23,8 @@ class Queue<T> {
   close(error?: unknown): void {
     this.#queue.close(error);
   }
-  makeLossy(): void {
-    this.#queue.makeLossy();
+  limitWait(patience: number): void {
+    this.#queue.limitWait(patience);
   }
   drained(patience: number): Promise<void> {
     return this.#queue.drained(patience);
@@ -92,13 +92,37 @@ test("detach: the subscriber drains what it has and learns what it missed", asyn
   assert.ok(error instanceof DetachedError && error.dropped === 2 && error.kind === "detached");
 });
 
-test("a lossy queue never waits", async () => {
+test("what waits too long for room is dropped, and the subscriber is told", async () => {
   const queue = new Queue<string>(2, "block");
   queue.push("a", 2, undefined);
   const room = queue.room(2);
-  queue.makeLossy();
+  queue.limitWait(1);
   await soon(room);
   assert.equal(queue.push("b", 2, undefined), "dropped");
+  queue.close();
+  assert.equal((await queue.next()).value, "a");
+  const error = await failure(queue.next());
+  assert.ok(error instanceof DetachedError && error.dropped === 1);
+  assert.equal((await queue.next()).done, true);
+});
+
+test("a subscriber that takes something is waited for on and on", async () => {
+  const queue = new Queue<number>(1, "block");
+  queue.limitWait(40);
+  const reading = (async () => {
+    const items: number[] = [];
+    for (let next = await queue.next(); !next.done; next = await queue.next()) {
+      items.push(next.value);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return items;
+  })();
+  for (let n = 0; n < 30; n++) {
+    do await queue.room(1);
+    while (queue.push(n, 1, undefined) === "full");
+  }
+  queue.close();
+  assert.equal((await soon(reading)).length, 30);
 });
 
 test("who takes nothing is waited for once, and again when something was taken", async () => {

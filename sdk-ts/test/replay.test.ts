@@ -189,3 +189,23 @@ for (const scenario of ["prompt-text-anthropic", "tool-multi", "retry-final-fail
     assert.deepEqual([played.prompts, played.ended], [prompts, prompts]);
   });
 }
+
+test("a command that the recording does not have fails, and the failure names it", async () => {
+  const header = '{"transcript":1,"dialect":"pi"}';
+  const [ours, agent] = memoryPair();
+  const playing = replay(pi.spec, `${header}\n`, agent);
+  const client = new pi.Client(ours);
+  for (const call of [client.getSessionStats(), client.request("teleport")]) {
+    const error = await soon(call.then(() => undefined, (error: unknown) => error));
+    assert.ok(error instanceof RefusedError);
+    assert.equal(error.message, `the recording has no answer to \`${error.command}\``);
+  }
+  await client.close();
+  await soon(playing);
+  const [others, other] = memoryPair();
+  const second = replay(opal.spec, `${header}\n`, other);
+  const rpc = new opal.Client(others);
+  await assert.rejects(soon(rpc.opalVersion()), /no answer to `opal\/version`/);
+  await rpc.close();
+  await soon(second);
+});

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type Input, RunTracker } from "../src/run_tracker.js";
 import type { RunEnd } from "../src/spec.js";
 
-const PI: RunEnd = { barrier: { command: "get_state", busy: "isStreaming" }, gap: 0, answerEnds: false };
+const PI: RunEnd = { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 0, answerEnds: false };
 const OMP: RunEnd = { ...PI, gap: 150 };
 const OPERATOR: RunEnd = { gap: 0, answerEnds: true };
 const OPAL: RunEnd = { gap: 0, answerEnds: false };

@@ -126,7 +126,7 @@ test("a client of ours drives an agent of ours", async () => {
   await soon(client.setSessionName({ name: "mine" }));
   assert.equal(agent.name, "mine");
   const refused = await failure(client.setSessionName({ name: " " }));
-  assert.ok(refused instanceof RefusedError && refused.reason === "Session name cannot be empty");
+  assert.ok(refused instanceof RefusedError && refused.message === "Session name cannot be empty");
   assert.match(String(await failure(client.bash({ command: "ls" }))), /not available/);
   assert.match(String(await failure(client.getMessages())), /a mistake/);
   await soon(client.close());
@@ -154,6 +154,41 @@ test("bad input is answered, and reading goes on", async () => {
   assert.match(await client.ask('{"type":"get_state"}'), /^\{"type":"response","command":"get_state","success":true,"data":\{"model":null/);
   await client.end();
   await soon(client.served);
+});
+
+test("events of a command wait for its answer", async () => {
+  let begin: () => void = () => undefined;
+  class Agent extends pi.Service {
+    override prompt({ message }: piClient.PromptParams, call: Call<piClient.Types, "prompt">): void | Promise<void> {
+      void call.emit({ type: "agent_start" }).then(() => call.emit({ type: "agent_end", messages: [] }));
+      if (message === "slow") return new Promise((resolve) => (begin = resolve));
+      if (message === "no") throw new Refusal("no");
+    }
+    override async steer(_: piClient.SteerParams, call: Call<piClient.Types, "steer">): Promise<void> {
+      await call.emit({ type: "turn_start" });
+      call.answer();
+      await call.emit({ type: "turn_start" });
+      throw new Refusal("nobody hears this");
+    }
+  }
+  const client = raw(new Agent());
+  assert.match(await client.ask('{"id":"1","type":"prompt","message":"x"}'), /^\{"id":"1".*"success":true\}$/);
+  assert.deepEqual([await client.line(), await client.line()], ['{"type":"agent_start"}', '{"type":"agent_end","messages":[]}']);
+  await client.send('{"id":"2","type":"prompt","message":"slow"}');
+  await settle();
+  assert.match(await client.ask('{"id":"3","type":"teleport"}'), /^\{"id":"3"/);
+  begin();
+  assert.match(await client.line(), /^\{"id":"2".*"success":true\}$/);
+  assert.equal(await client.line(), '{"type":"agent_start"}');
+  await client.line();
+  // A refusal comes first as well.
+  assert.match(await client.ask('{"id":"4","type":"prompt","message":"no"}'), /"error":"no"/);
+  assert.deepEqual([await client.line(), await client.line()], ['{"type":"agent_start"}', '{"type":"agent_end","messages":[]}']);
+  // What is answered when it is done tells of its work before; it can be answered earlier, and once.
+  assert.equal(await client.ask('{"id":"5","type":"steer","message":"x"}'), '{"type":"turn_start"}');
+  assert.match(await client.line(), /^\{"id":"5".*"success":true\}$/);
+  assert.equal(await client.line(), '{"type":"turn_start"}');
+  assert.match(await client.ask('{"id":"6","type":"teleport"}'), /^\{"id":"6"/);
 });
 
 test("omp drops ids where its document says so", async () => {
@@ -199,8 +234,8 @@ test("operator and opal have envelopes of their own", async () => {
   const two = raw(new Opal());
   const question = JSON.parse(await two.ask('{"jsonrpc":"2.0","id":1,"method":"agent/prompt","params":{"session_id":"s","text":"x"}}')) as { id: string };
   await two.send(JSON.stringify({ jsonrpc: "2.0", id: question.id, result: { answer: "blue" } }));
-  assert.equal(await two.line(), '{"jsonrpc":"2.0","method":"agent/event","params":{"type":"status_update","session_id":"s","message":"blue"}}');
   assert.equal(await two.line(), '{"jsonrpc":"2.0","id":1,"result":{"queued":false}}');
+  assert.equal(await two.line(), '{"jsonrpc":"2.0","method":"agent/event","params":{"type":"status_update","session_id":"s","message":"blue"}}');
   for (const [line, code] of [
     ["nonsense", -32700],
     ["[]", -32600],

@@ -56,6 +56,56 @@ test("a loop over the events ends without a failure when this side ends the prog
   for await (const event of events) assert.fail(event.type);
 });
 
+test("what an agent writes before it exits reaches a subscriber that reads slowly, and one whose queue is full", async () => {
+  const code = `
+    const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\\n");
+    for (let n = 0; n < 2000; n++) say({ type: "turn_start", n, filling: "x".repeat(100) });
+    process.stdout.write(JSON.stringify({ type: "agent_start" }) + "\\n", () => process.exit(0));
+  `;
+  const client = await spawn(pi.Client, command(code), { queueBytes: 10_000 });
+  const all = client.events();
+  let seen = 0;
+  let last = "";
+  const error = await failure(
+    (async () => {
+      for await (const event of all) {
+        if (seen++ % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+        last = event.type;
+      }
+    })(),
+  );
+  assert.ok(error instanceof Termination && error.exit?.code === 0 && !error.isClosedByUs);
+  assert.deepEqual([seen, last, all.dropped, client.droppedEvents], [2001, "agent_start", 0, 0]);
+});
+
+test("an agent that ends while a subscriber does not read: calls fail at once, and its events are there", async () => {
+  const code = `
+    const line = JSON.stringify({ type: "turn_start", filling: "x".repeat(1000) }) + "\\n";
+    process.stdout.write(line.repeat(300), () => undefined);
+    setTimeout(() => process.exit(4), 100);
+  `;
+  const client = await spawn(pi.Client, command(code), { queueBytes: 5000 });
+  const events = client.events();
+  const error = await failure(client.getState());
+  assert.ok(error instanceof Termination && error.exit?.code === 4);
+  let seen = 0;
+  assert.equal(await failure((async () => { for await (const _ of events) seen++; })()), error);
+  // The rest was in the pipe of a process that ended before it could write it.
+  assert.ok(seen > 60 && seen <= 300, String(seen));
+});
+
+test("fm_F39 an agent that leaves a process behind which holds the pipe ends all the same", async () => {
+  const script = `(trap "" TERM HUP; exec setsid sleep 3) & echo '{"type":"turn_start"}'; exit 5`;
+  const client = await spawn(pi.Client, ["sh", "-c", script], { eofGrace: 20, termGrace: 20 });
+  const types: string[] = [];
+  const events = failure((async () => { for await (const event of client.events()) types.push(event.type); })());
+  const before = performance.now();
+  assert.equal((await soon(client.terminated)).exit?.code, 5);
+  assert.ok(performance.now() - before < 2500);
+  await events;
+  assert.deepEqual(types, ["turn_start"]);
+});
+
 test("a program is started, answers, and ends with its input", async () => {
   const client = await spawn(pi.Client, command(AGENT));
   assert.ok(client.processId !== undefined && alive(client.processId));
@@ -63,6 +113,8 @@ test("a program is started, answers, and ends with its input", async () => {
   assert.ok((await failure(client.request("refuse"))) instanceof RefusedError);
   const end = await soon(client.close());
   assert.deepEqual([end.reason, end.exit?.code, end.exit?.signal], ["exited", 0, null]);
+  assert.ok(end.isClosedByUs);
+  assert.equal(end.message, "the connection was closed by this side");
   assert.ok(!alive(client.processId));
 });
 
@@ -154,6 +206,32 @@ test("fm_F38 a client that is dropped takes its agent with it", async () => {
     collect();
     return !alive(pid);
   }, "the agent is left");
+});
+
+test("a large line's memory is given back", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const held = (): number => {
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const code = `
+    const lines = require("node:readline").createInterface({ input: process.stdin });
+    lines.on("line", (line) => {
+      const { id, type, mebibytes } = JSON.parse(line);
+      process.stdout.write(JSON.stringify({ id, type: "response", command: type, success: true, data: "x".repeat(mebibytes << 20) }) + "\\n");
+    });
+  `;
+  await using client = await spawn(pi.Client, command(code));
+  await soon(client.request("large", { mebibytes: 0 }));
+  const before = held();
+  for (const mebibytes of [60, 0]) {
+    const data = await soon(client.request("large", { mebibytes }), 20_000);
+    assert.equal((data as string).length, mebibytes << 20);
+  }
+  const kept = held() - before;
+  assert.ok(kept < 8 << 20, `${kept} bytes`);
 });
 
 test("fm_F38 a client with a pending call is not dropped", async () => {

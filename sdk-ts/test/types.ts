@@ -2,7 +2,7 @@
 
 import type { Extension, JsonValue } from "../src/extension.js";
 import type { omp, operator } from "../src/index.js";
-import { UNKNOWN, match, opal, pi } from "../src/index.js";
+import { type AnyTypes, type EventOf, type RefusedError, type RpcClient, type Run, UNKNOWN, type UnknownVariant, match, opal, pi } from "../src/index.js";
 import * as served from "../src/serve.js";
 import { spawn } from "../src/stdio.js";
 
@@ -57,8 +57,10 @@ function update(kind: pi.AssistantMessageEvent): string {
     case "error":
       return kind.type;
     default: {
-      const nothing: never = kind;
-      return nothing;
+      // What the declaration does not name.
+      const unknown: UnknownVariant = kind;
+      const value: JsonValue | undefined = unknown["anything"];
+      return `${unknown.type} ${JSON.stringify(value)}`;
     }
   }
 }
@@ -114,8 +116,8 @@ export async function params(client: pi.Client, other: omp.Client, agent: operat
   await client.prompt({ message: "hello", mesage: "x" });
   // @ts-expect-error a closed set does not have this
   await client.setThinkingLevel({ level: "extreme" });
-  // @ts-expect-error optional members are left out, not undefined
   await client.newSession({ parentSession: undefined });
+  await client.prompt({ message: "hello", images: undefined }, { signal: undefined, abortRun: true });
 
   // What a dialect lacks is absent.
   await client.getForkMessages();
@@ -130,6 +132,51 @@ export async function params(client: pi.Client, other: omp.Client, agent: operat
   await (await agent.prompt({ text: "x" })).steer({ text: "x" });
   // @ts-expect-error operator's prompt has a text
   await agent.prompt({ message: "x" });
+}
+
+/** Commands by their wire names. */
+export async function requests(client: pi.Client, any: RpcClient<AnyTypes>): Promise<void> {
+  const state = await client.request("get_state");
+  const session: string = state.sessionId;
+  await client.request("prompt", { message: session }, { timeout: 1 });
+  const undeclared: JsonValue | undefined = await client.request("teleport", { to: "mars" });
+  void undeclared;
+  await any.request("teleport", { to: "mars" });
+  // @ts-expect-error `message` is missing
+  await client.request("prompt");
+  // @ts-expect-error there is no such parameter
+  await client.request("prompt", { mesage: "x" });
+}
+
+/** Code for all dialects. */
+export async function generic<T extends AnyTypes>(run: Run<T>, event: EventOf<T>): Promise<string[]> {
+  const types: string[] = [event.type];
+  for await (const each of run) types.push(each.type);
+  return types;
+}
+
+export function listening(client: pi.Client, run: pi.Run): void {
+  const off: () => void = client.on("tool_execution_start", (event) => void event.toolName.length);
+  off();
+  run.on("agent_end", (event) => void event.messages.length);
+  // @ts-expect-error there is no such event
+  client.on("tool_execution_started", () => undefined);
+  // @ts-expect-error it has no tool
+  run.on("agent_end", (event) => void event.toolName);
+}
+
+export function failures(error: RefusedError): string {
+  switch (error.kind) {
+    case "no_api_key":
+      return "log in";
+    case "refused":
+      return error.message;
+    // @ts-expect-error there is no such failure
+    case "no_api_keys":
+      return "";
+    default:
+      return error.kind;
+  }
 }
 
 export async function sessions(client: opal.Client): Promise<void> {

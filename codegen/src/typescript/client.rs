@@ -100,7 +100,7 @@ fn method(out: &mut String, index: &Index, command: &Command) {
     let _ = if starts {
         writeln!(
             out,
-            "  {name}({params}options?: CallOptions): Promise<Run> {{\n    return this.start(Run, {wire}, {given}, options);\n  }}"
+            "  {name}({params}options?: RunOptions): Promise<Run> {{\n    return this.start(Run, {wire}, {given}, options);\n  }}"
         )
     } else {
         writeln!(
@@ -125,8 +125,11 @@ fn failures(command: &Command) -> Vec<String> {
             format!("@throws RefusedError `{}`{code}: {}.", error.text.replace('`', "'"), error.when)
         })
         .collect();
-    if let Timeout::Milliseconds(milliseconds) = command.timeout {
-        lines.push(format!("@throws TimedOutError No answer within {} s.", milliseconds / 1000));
+    match command.timeout {
+        Timeout::Milliseconds(milliseconds) => {
+            lines.push(format!("@throws TimedOutError No answer within {} s.", milliseconds / 1000));
+        }
+        Timeout::Never => lines.insert(0, "No timeout by default.".to_owned()),
     }
     lines
 }

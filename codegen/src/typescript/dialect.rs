@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::Framing;
+use agentese_protocol::dialect::{Framing, HandlerFailure};
 use agentese_protocol::model::{Answer, Command, Dialog, RunEffect, RunRole, Timeout};
 
-use super::rows::reply;
+use super::rows::{limit, reply};
 use super::types::type_name;
 use super::{banner, client, docs, key, quote};
 
@@ -19,7 +19,7 @@ pub fn file(index: &Index) -> String {
         "The {} dialect, revision {}. Source: {}.",
         dialect.name, dialect.revision, dialect.document
     ));
-    out.push_str("import { type CallOptions, type ClientOptions, RpcClient } from \"../client.js\";\n");
+    out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
         out.push_str("import type { OpenDialog } from \"../dialog.js\";\n");
     }
@@ -28,6 +28,8 @@ pub fn file(index: &Index) -> String {
          import type { Spec } from \"../spec.js\";\n\
          import type { Transport } from \"../transport.js\";\n",
     );
+    let _ =
+        writeln!(out, "import {{ {} as failures, parsePrefixes }} from \"./failures.js\";", dialect.name);
     imports(&mut out, index);
     let names: Vec<&str> = index.types.keys().copied().collect();
     let _ = writeln!(out, "export type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
@@ -94,7 +96,7 @@ pub fn data_type(command: &Command) -> String {
 }
 
 fn maps(out: &mut String, index: &Index) {
-    out.push_str("/** What each command takes and gives. */\nexport interface CommandMap {\n");
+    out.push_str("/** What each command takes and gives. */\nexport type CommandMap = {\n");
     for command in &index.commands {
         docs(out, "  ", command.doc, &[]);
         let _ = writeln!(
@@ -105,20 +107,20 @@ fn maps(out: &mut String, index: &Index) {
             data_type(command)
         );
     }
-    out.push_str("}\n\n/** Each event by its type. */\nexport interface EventMap {\n");
+    out.push_str("};\n\n/** Each event by its type. */\nexport type EventMap = {\n");
     for event in &index.events {
         docs(out, "  ", event.doc, &[]);
         let _ = writeln!(out, "  {}: {};", key(event.name), event.payload.name);
     }
-    out.push_str("}\n\n/** What the agent sends without being asked. */\nexport type Event = EventMap[keyof EventMap];\n\n");
-    out.push_str("/** What each dialog asks. */\nexport interface DialogMap {\n");
+    out.push_str("};\n\n/** What the agent sends without being asked. */\nexport type Event = EventMap[keyof EventMap];\n\n");
+    out.push_str("/** What each dialog asks and is answered with. */\nexport type DialogMap = {\n");
     for dialog in &index.dialogs {
         docs(out, "  ", dialog.doc, &[]);
         let answer = dialog.answer.map_or_else(|| "undefined".to_owned(), |ty| type_name(&ty));
         let _ =
             writeln!(out, "  {}: {{ params: {}; answer: {answer} }};", key(dialog.wire), dialog.params.name);
     }
-    out.push_str("}\n\n");
+    out.push_str("};\n\n");
 }
 
 fn frames(out: &mut String, index: &Index) {
@@ -180,11 +182,11 @@ fn json_rpc_frames(out: &mut String, notification: &str) {
 /// The handlers that answer dialogs.
 fn dialogs(out: &mut String, index: &Index) {
     out.push_str(
-        "/**\n * Answers the agent's questions. What is left out, gives `undefined` or throws is answered by the\n \
-         * declared policy: questions are dismissed, notices ignored. The signal of a question is aborted when the agent\n \
-         * takes it back or the connection ends: what is answered then is not sent.\n */\nexport interface Dialogs {\n",
+        "/**\n * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives\n \
+         * `undefined`. The signal of a question is aborted when the agent withdraws it, when its time limit has passed,\n \
+         * and when the connection ends: an answer after that is not sent.\n */\nexport interface Dialogs {\n",
     );
-    // What takes a question back is the connection's to obey.
+    // The connection itself withdraws questions.
     for dialog in index.dialogs.iter().filter(|dialog| dialog.withdraws.is_none()) {
         docs(out, "  ", dialog.doc, &[]);
         let name = crate::names::camel(dialog.name);
@@ -227,6 +229,11 @@ fn tables(out: &mut String, index: &Index) {
         );
     }
     let _ = writeln!(out, "  parseCommand: {},", quote(dialect.edges.parse_command));
+    if let HandlerFailure::ParseWithoutId { except } = dialect.edges.handler_failure {
+        let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
+        let _ = writeln!(out, "  failsWithId: [{}],", except.join(", "));
+    }
+    let _ = writeln!(out, "  failures: {{ prefix: parsePrefixes.{0}, texts: failures }},", dialect.name);
     let end = dialect.run_end;
     let barrier = end.barrier.map_or_else(String::new, |barrier| {
         format!(
@@ -302,6 +309,10 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
     if let Some(fallback) = dialog.fallback {
         let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
         members.push(format!("fallback: {value}"));
+    }
+    // The time after which the agent answers for itself.
+    if let Some(limit) = limit(index, dialog) {
+        members.push(format!("timeout: {}", quote(limit.name)));
     }
     members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
     object(&members)

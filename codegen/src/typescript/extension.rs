@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::extension;
 use agentese_protocol::index::{format_types, references};
-use agentese_protocol::model::TypeDef;
+use agentese_protocol::model::{Shape, TypeDef};
 
 use super::banner;
 use super::types::{declared, type_def};
@@ -24,6 +24,9 @@ pub fn file(dialects: &[Index]) -> String {
     let mut shared: Vec<&str> = own.iter().flat_map(|def| references(def)).collect();
     shared.retain(|name| there.contains_key(name));
     shared.extend(["JsonObject", "JsonValue"]);
+    if own.iter().any(|def| matches!(def.shape, Shape::Union { open: true, .. })) {
+        shared.push("UnknownVariant");
+    }
     shared.sort_unstable();
     shared.dedup();
     let mut exported: Vec<&str> =

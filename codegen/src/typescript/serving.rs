@@ -58,7 +58,7 @@ pub fn file(index: &Index) -> String {
         let data = if command.result.is_none() { "void".to_owned() } else { data_type(command) };
         let _ = writeln!(
             out,
-            "  {}(_params: {}, _call: Call<Types>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
+            "  {}(_params: {}, _call: Call<Types, {2}>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
             camel(command.name),
             params_type(command),
             quote(command.wire)

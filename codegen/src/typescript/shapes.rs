@@ -11,14 +11,41 @@ use crate::rust::tag_of;
 
 pub fn file(dialects: &[Index]) -> String {
     let mut out = banner("The declared types as a table, for checking values at run time.");
-    out.push_str("import type { Shapes } from \"../check.js\";\n\n/** Every declared type. */\nexport const shapes: Shapes = {\n");
+    out.push_str("import type { FrameTypes, Shapes } from \"../check.js\";\n\n/** Every declared type. */\nexport const shapes: Shapes = {\n");
     let defs = declared(dialects);
     for (name, (def, common)) in &defs {
         let _ =
             writeln!(out, "  {name}: {},", shape(def, common, &|name| defs.get(name).map(|(def, _)| *def)));
     }
     out.push_str("};\n");
+    frames(&mut out, dialects);
     out
+}
+
+/// The declared types of what agents send.
+fn frames(out: &mut String, dialects: &[Index]) {
+    out.push_str(
+        "\n/** The declared types of what an agent of each dialect sends. */\n\
+         export const frames: Readonly<Record<string, FrameTypes>> = {\n",
+    );
+    for index in dialects {
+        let _ = writeln!(out, "  {}: {{\n    answers: {{", key(index.dialect.name));
+        for command in &index.commands {
+            let Some(ty) = &command.result else { continue };
+            let nullable = if command.result_nullable { ", nullable: true" } else { "" };
+            let _ = writeln!(out, "      {}: {{ type: {}{nullable} }},", key(command.wire), type_code(ty));
+        }
+        out.push_str("    },\n    events: {\n");
+        for event in &index.events {
+            let _ = writeln!(out, "      {}: {},", key(event.name), quote(event.payload.name));
+        }
+        out.push_str("    },\n    dialogs: {\n");
+        for dialog in &index.dialogs {
+            let _ = writeln!(out, "      {}: {},", key(dialog.wire), quote(dialog.params.name));
+        }
+        out.push_str("    },\n  },\n");
+    }
+    out.push_str("};\n");
 }
 
 fn shape<'a>(def: &TypeDef, common: &[Field], find: &impl Fn(&str) -> Option<&'a TypeDef>) -> String {

@@ -33,7 +33,10 @@ pub fn file(dialects: &[Index]) -> String {
     out.push_str(
         "/** Any JSON value. */\nexport type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;\n\n\
          /** Any JSON object. */\nexport interface JsonObject {\n  [member: string]: JsonValue;\n}\n\n\
-         /** Parameters of a command that has none. */\nexport type NoParams = Record<string, never>;\n",
+         /** Parameters of a command that has none. */\nexport type NoParams = Record<string, never>;\n\n\
+         /** A tag that no declared tag equals. At run time it is a string. */\ndeclare enum UnknownTag {\n  Unknown = \"(unknown)\",\n}\n\n\
+         /** A value whose tag the declaration does not name: younger than it, or foreign. */\n\
+         export type UnknownVariant<Tag extends string = \"type\"> = { readonly [K in Tag]: UnknownTag } & {\n  readonly [member: string]: JsonValue;\n};\n",
     );
     for (def, common) in declared(dialects).values() {
         out.push('\n');
@@ -45,7 +48,7 @@ pub fn file(dialects: &[Index]) -> String {
 pub(super) fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
     let more: Vec<String> = match def.shape {
         Shape::Union { tag, open: true, .. } => {
-            vec![format!("Open: an agent may send values of `{tag}` that are not listed here.")]
+            vec![format!("Open: a newer agent may send a `{tag}` that is not listed here, as an {{@link UnknownVariant}}.")]
         }
         _ => Vec::new(),
     };
@@ -62,7 +65,11 @@ pub(super) fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
             }
             out.push_str("}\n");
         }
-        Shape::Union { variants, .. } => {
+        Shape::Union { tag, open, variants } => {
+            let mut variants: Vec<String> = variants.iter().map(|name| (*name).to_owned()).collect();
+            if open {
+                variants.push(format!("UnknownVariant<{}>", quote(tag)));
+            }
             let _ = writeln!(out, "export type {name} =\n  | {};", variants.join("\n  | "));
         }
         Shape::Choice { alternatives } => {
@@ -90,9 +97,9 @@ fn member(out: &mut String, field: &Field) {
     docs(out, "  ", field.doc, &[]);
     let (mark, null) = match field.presence {
         Presence::Required => ("", ""),
-        Presence::Optional => ("?", ""),
+        Presence::Optional => ("?", " | undefined"),
         Presence::Nullable => ("", " | null"),
-        Presence::OptionalNullable => ("?", " | null"),
+        Presence::OptionalNullable => ("?", " | null | undefined"),
     };
     let _ = writeln!(out, "  {}{mark}: {}{null};", field.name, type_name(&field.ty));
 }

@@ -7,13 +7,15 @@
 import { Table } from "../correlate.js";
 import { StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
-import { DEFAULT_QUEUE_BYTES, type Overflow, Queue } from "../queue.js";
+import { Broadcast } from "../broadcast.js";
+import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
-import { later, within } from "../timer.js";
+import { EXIT_WITHIN, later, within } from "../timer.js";
 import type { Transport } from "../transport.js";
+import type { Validate } from "../validation.js";
 import { Dialogs } from "./dialogs.js";
 import { read } from "./reader.js";
 import { Runs } from "./runs.js";
@@ -27,6 +29,7 @@ export interface Settings {
   readonly timeout?: number | undefined;
   readonly tap?: Tap | undefined;
   readonly dialogs?: object | undefined;
+  readonly validate?: Validate | undefined;
 }
 
 /** Who waits for an answer: exactly one of its functions is called, once. */
@@ -37,7 +40,7 @@ export interface Waiter {
 
 /** Who listens: to all events, or to those of one session and those that name none. */
 export interface Listener {
-  readonly queue: Queue<EventFrame>;
+  readonly events: Broadcast;
   readonly session: string | undefined;
 }
 
@@ -57,6 +60,9 @@ export class Connection {
   ended: Termination | undefined;
   /** The reader waits for a subscriber that does not read. */
   isBlocked = false;
+  /** The process has ended, and this side did not ask for it. */
+  #exitedByItself = false;
+  #hasExited = false;
   droppedEvents = 0;
   readonly #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
@@ -86,22 +92,30 @@ export class Connection {
     return (this.#lastSpec = this.#events.get(type));
   }
 
-  /** A queue for events, as the settings want it. */
-  newQueue(): Queue<EventFrame> {
-    return new Queue(this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES, this.settings.overflow ?? "block");
+  /** A stream of events, as the settings want it. */
+  newStream(): Broadcast {
+    const cap = this.#hasExited ? Infinity : (this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES);
+    return new Broadcast(cap, this.settings.overflow ?? "block");
   }
 
   /** Listens to all events. Fails with the {@link Termination} where the connection is over. */
-  subscribe(): Queue<EventFrame> {
+  subscribe(): Broadcast {
     if (this.ended !== undefined) throw this.ended;
-    const queue = this.newQueue();
-    this.addListener({ queue, session: undefined });
-    return queue;
+    const events = this.newStream();
+    this.addListener({ events, session: undefined });
+    return events;
   }
 
   /** Events of its session go to that listener from now on. */
   addListener(listener: Listener): void {
-    this.#listeners = [...this.#listeners.filter((other) => other.queue.isSubscribed), listener];
+    this.#listeners = [...this.#listeners.filter((other) => other.events.isSubscribed), listener];
+  }
+
+  /** The process has ended: what is left in the pipe is little, so the reader waits for nobody any more. */
+  exited(): void {
+    this.#hasExited = true;
+    this.#exitedByItself = this.#closing === undefined;
+    for (const { events } of this.#listeners) for (const queue of events.queues) queue.removeLimit();
   }
 
   removeListener(listener: Listener): void {
@@ -115,11 +129,14 @@ export class Connection {
   deliver(event: EventFrame, session: string | undefined): Queue<EventFrame>[] | undefined {
     let full: Queue<EventFrame>[] | undefined;
     let delivered = false;
-    for (const { queue, session: own } of this.#listeners) {
+    for (const { events, session: own } of this.#listeners) {
       if (own !== undefined && session !== undefined && own !== session) continue;
-      const pushed = queue.push(event);
-      if (pushed === "full") (full ??= []).push(queue);
-      if (pushed !== "dropped") delivered = true;
+      events.note(event);
+      for (const queue of events.queues) {
+        const pushed = queue.push(event);
+        if (pushed === "full") (full ??= []).push(queue);
+        if (pushed !== "dropped") delivered = true;
+      }
     }
     if (!delivered) this.droppedEvents++;
     return full;
@@ -128,9 +145,11 @@ export class Connection {
   /** Lets subscribers take what they have, for one turn of the event loop at most. */
   breathe(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
-    for (const { queue } of this.#listeners) {
-      const idle = queue.idle();
-      if (idle !== undefined) (waits ??= []).push(idle);
+    for (const { events } of this.#listeners) {
+      for (const queue of events.queues) {
+        const idle = queue.idle();
+        if (idle !== undefined) (waits ??= []).push(idle);
+      }
     }
     return waits && within(0, Promise.all(waits));
   }
@@ -139,13 +158,19 @@ export class Connection {
    * Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id.
    * Fails at once with the {@link Termination}, or a {@link StalledError} where too much waits to be written.
    */
-  send(command: string, params: object, waiter: Waiter, before?: (id: string) => void): string {
+  send(
+    command: string,
+    params: object,
+    waiter: Waiter,
+    before?: (id: string) => void,
+    failsWithId: boolean = this.spec.failsWithId?.includes(command) ?? false,
+  ): string {
     if (this.ended !== undefined) throw this.ended;
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
     const line = commandLine(this.spec, command, id, params);
     this.writer.admit(command);
-    this.pending.insert(String(id), command, waiter);
+    this.pending.insert(String(id), command, waiter, failsWithId);
     before?.(String(id));
     this.writer.write(line);
     return String(id);
@@ -187,15 +212,21 @@ export class Connection {
       const onAbort = (): void => giveUp(signal?.reason);
       const id = send(waiter);
       const giveUp = (error: unknown): void => {
-        // Whoever answers now answers nobody.
-        if (this.pending.settle(id) !== undefined) waiter.failed(error);
+        this.pending.abandon(id)?.failed(error);
       };
       signal?.addEventListener("abort", onAbort);
       const after = this.timeout(command, options.timeout);
-      timer = later(after, () =>
-        giveUp(this.isBlocked ? new StalledError(command, after) : new TimedOutError(command, after)),
-      );
+      timer = later(after, () => {
+        const Kind = this.isBlocked ? StalledError : TimedOutError;
+        giveUp(new Kind(command, after, this.#canRepeat(command)));
+      });
     });
+  }
+
+  /** Whether the agent may carry out the command twice without doing more than once would. */
+  #canRepeat(command: string): boolean {
+    const declared = row(this.spec.commands, command);
+    return declared !== undefined && declared.run === undefined && declared.timeout !== 0;
   }
 
   /** How long a command is waited for, in milliseconds; 0 is without a limit. */
@@ -210,14 +241,19 @@ export class Connection {
   /** Settles everything that waits with one value; the first one stays. Gives that value. */
   settle(reason: Termination["reason"], facts: { exit?: Termination["exit"]; cause?: unknown } = {}): Termination {
     if (this.ended !== undefined) return this.ended;
-    const end = new Termination(reason, { ...facts, lastFrames: this.recent.take(), pending: this.pending.ids() });
+    const end = new Termination(reason, {
+      ...facts,
+      isClosedByUs: this.#closing !== undefined && !this.#exitedByItself,
+      lastFrames: this.recent.take(),
+      pending: this.pending.ids(),
+    });
     this.ended = end;
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.runs.finishAll(end);
     this.dialogs.settle(end);
     // Who closes the connection knows that it ends: a loop over its events ends without a failure.
-    for (const { queue } of this.#listeners) queue.close(this.#closing === undefined ? end : undefined);
-    this.#listeners = [];
+    // Ended streams stay in the list: what comes for them now is counted as dropped.
+    for (const { events } of this.#listeners) events.close(this.#closing === undefined ? end : undefined);
     this.writer.settle(end);
     this.#resolve(end);
     return end;
@@ -236,6 +272,9 @@ export class Connection {
       return this.settle("closed");
     }
     this.writer.end();
-    return this.settle("exited", { exit: await child.shutdown() });
+    const exit = await child.shutdown();
+    // The reader settles everything when it has read the rest.
+    await within(EXIT_WITHIN, this.terminated);
+    return this.settle("exited", { exit });
   }
 }

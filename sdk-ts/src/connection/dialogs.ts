@@ -4,7 +4,12 @@ import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { row } from "../spec.js";
 import type { Termination } from "../termination.js";
+import { later } from "../timer.js";
 import type { Connection } from "./connection.js";
+import { fits } from "./reader.js";
+
+/** Why a question with a time limit is not open any more. */
+const TIME_IS_UP = new DOMException("the time limit of the question has passed", "TimeoutError");
 
 interface Open {
   readonly id: JsonValue;
@@ -29,13 +34,16 @@ export class Dialogs {
     const declared = row(spec.dialogs, method);
     if (declared?.withdraws !== undefined) {
       const target = params[declared.withdraws];
-      return this.#withdraw((open) => open.id === target, new DOMException("The agent took its question back", "AbortError"));
+      return this.#withdraw((open) => open.id === target, new DOMException("the agent withdrew its question", "AbortError"));
     }
     const handlers = (settings.dialogs ?? {}) as Record<string, unknown>;
     const handler = declared && handlers[declared.name];
     if (declared === undefined || typeof handler !== "function") return this.#byPolicy(rawId, method);
-    void this.#ask(rawId, id, method, declared.member, (open) => {
-      return (handler as (...given: unknown[]) => unknown).call(handlers, dialogParams(spec, params), open);
+    const given = dialogParams(spec, params);
+    if (fits(this.#connection, "dialog", method, given) !== undefined) return this.#byPolicy(rawId, method);
+    const limit = declared.timeout === undefined ? undefined : params[declared.timeout];
+    void this.#ask(rawId, id, method, declared.member, limit, (open) => {
+      return (handler as (...given: unknown[]) => unknown).call(handlers, given, open);
     });
   }
 
@@ -56,11 +64,14 @@ export class Dialogs {
     id: JsonValue,
     method: string,
     member: string | undefined,
+    limit: JsonValue | undefined,
     handler: (open: { signal: AbortSignal }) => unknown,
   ): Promise<void> {
     const controller = new AbortController();
     const open = { id, controller };
     if (member !== undefined) this.#open.add(open);
+    // The agent answers for itself then, and waits for nobody.
+    const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(TIME_IS_UP));
     try {
       const value = await handler({ signal: controller.signal });
       if (member === undefined || controller.signal.aborted) return;
@@ -70,6 +81,7 @@ export class Dialogs {
       // A handler that ends itself because nobody waits has not failed.
       if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);
     } finally {
+      clearTimeout(timer);
       this.#open.delete(open);
     }
   }

@@ -2,14 +2,16 @@
 
 import { DecodeError, type Refused, RefusedError } from "../error.js";
 import { EventFrame } from "../event.js";
+import { failureKind } from "../failure.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
 import { redact } from "../redact.js";
+import { type Checked, type Misfit, misfitText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
-import { type EventSpec, row } from "../spec.js";
+import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { EXIT_WITHIN, LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
@@ -17,42 +19,72 @@ import type { Connection } from "./connection.js";
 /** How much of a line that is no frame is shown. */
 const SHOWN = 200;
 
+/** In how many turns of the event loop in a row nothing has to come from an ended process for its pipe to be empty. */
+const SILENT_TURNS = 4;
+
 const OPEN_BRACE = 0x7b;
 
 /** Reads until the end, and settles the connection with it. Never fails. */
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
   const reader = readable.getReader();
-  // The exit is watched beside the reader: a reader that waits for a subscriber must not hold up
-  // the end of every call.
+  const progress = { chunks: 0, isOver: false };
+  // The exit is watched beside the reader, which may never see the end of a pipe that others hold as well.
   const exited = child?.exited.then(async (exit) => {
-    await pause(LAST_WORDS);
+    connection.exited();
+    await lastWords(progress);
     connection.settle("exited", { exit });
   });
   void connection.terminated.then(() => reader.cancel().catch(() => undefined));
   let cause: unknown;
   try {
-    await lines(connection, reader);
+    await lines(connection, reader, progress);
   } catch (error) {
     cause = error;
   }
+  progress.isOver = true;
   // A process closes its stdout when it ends: its exit code says more than the end of the stream.
   if (exited !== undefined) await within(EXIT_WITHIN, exited);
   if (cause === undefined) connection.settle("end_of_stream");
   else connection.settle("io", { cause });
 }
 
-async function lines(connection: Connection, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+/** How far the reader has come. */
+interface Progress {
+  chunks: number;
+  isOver: boolean;
+}
+
+/**
+ * Waits until everything that an ended process wrote was read: to the end of the pipe, or, where a process that the
+ * agent left behind holds it open, until nothing more comes.
+ */
+async function lastWords(progress: Progress): Promise<void> {
+  const deadline = Date.now() + EXIT_WITHIN;
+  let silent = 0;
+  while (!progress.isOver && silent < SILENT_TURNS && Date.now() < deadline) {
+    const { chunks } = progress;
+    await pause(LAST_WORDS / SILENT_TURNS);
+    silent = progress.chunks === chunks ? silent + 1 : 0;
+  }
+}
+
+async function lines(
+  connection: Connection,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  progress: Progress,
+): Promise<void> {
   const framer = new Framer({ maxLine: connection.settings.maxLine });
   /** A subscriber has to make room first; what comes meanwhile is held. */
   let waiting: Promise<void> | undefined;
   let held: (string | FramingError)[] = [];
   const accept = (line: string | FramingError): void => {
     if (waiting !== undefined) held.push(line);
-    else if (connection.ended === undefined) waiting = take(connection, line, framer);
+    else waiting = take(connection, line, framer);
   };
   const sink = { line: accept, fault: accept };
   for (let more = true; more && connection.ended === undefined; ) {
     const { done, value } = await reader.read();
+    progress.chunks++;
     if (done) framer.finish(sink);
     else framer.push(value, sink);
     more = !done;
@@ -70,6 +102,7 @@ async function lines(connection: Connection, reader: ReadableStreamDefaultReader
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
 function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
+  if (connection.ended !== undefined) return lost(connection, line);
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   if (connection.tap.seesFrames) connection.tap.frame("received", line);
@@ -79,24 +112,38 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     const { type } = object;
     // What most lines are, told without more ado.
     const known = connection.spec.framing === "flat" ? connection.eventSpec(type) : undefined;
-    if (known !== undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
+    if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
     const routed = route(connection.spec, object, line);
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
-        const known = connection.eventSpec(type);
-        if (known === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
-        return event(connection, new EventFrame(type, body, line, known), session);
+        const declared = connection.eventSpec(type);
+        const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
+        if (declared === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
+        return event(connection, new EventFrame(type, body, line, known, session), session);
       }
       case "answer":
-        return void answer(connection, routed.id, routed.command, routed.success, routed.frame);
+        return void answer(connection, routed.id, routed.command, routed.success, routed.frame, line);
       case "dialog":
         return connection.dialogs.take(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const text = redact(line.slice(0, SHOWN));
-    return void connection.tap.diagnostic({ kind: "noise", text, reason: error.reason });
+    const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
+    return void connection.tap.diagnostic({ kind: "noise", text, message: error.message });
+  }
+}
+
+/** What was read and could not be handed over before the connection ended: events are counted. */
+function lost(connection: Connection, line: string | FramingError): undefined {
+  if (typeof line !== "string") return;
+  try {
+    const routed = route(connection.spec, parseObject(line), line);
+    if (routed.kind !== "event") return;
+    const { type, body, session } = routed;
+    connection.deliver(new EventFrame(type, body, line, undefined, session), session);
+  } catch {
+    // No frame is no loss.
   }
 }
 
@@ -148,6 +195,7 @@ function answer(
   command: string | undefined,
   success: boolean,
   frame: JsonObject,
+  line: string,
 ): void {
   const { pending, runs, spec } = connection;
   const key = id === undefined ? undefined : typeof id === "string" ? id : JSON.stringify(id);
@@ -160,7 +208,7 @@ function answer(
   if (settled === undefined) {
     // A failure after the acknowledgement belongs to the run that the command started.
     const run = key === undefined || success ? undefined : runs.of(key);
-    if (run !== undefined) runs.fail(run, new RefusedError(refused(command, frame["error"], false)));
+    if (run !== undefined) runs.fail(run, new RefusedError(refused(spec, command, command, frame["error"], false)));
     else connection.tap.diagnostic({ kind: "unmatched_answer", id: key, command });
     return;
   }
@@ -169,31 +217,52 @@ function answer(
   if (success) {
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
     if (role === "replaces" && spec.runEnd.barrier) runs.feedAll(undefined, "may_end");
+    if (run !== undefined) runs.feed(run, "answered");
     let data: JsonValue | undefined;
+    let misfit: Misfit | undefined;
     try {
       data = dataOf(frame);
+      misfit = fits(connection, "answer", settled.command, data);
     } catch (error) {
       return settled.waiter.failed(error);
     }
-    if (run !== undefined) runs.feed(run, "answered");
-    return settled.waiter.answered(data);
+    if (misfit === undefined) return settled.waiter.answered(data);
+    const message = `the answer to \`${settled.command}\` does not fit its declaration: ${misfitText(misfit)}`;
+    return settled.waiter.failed(new DecodeError(message, line));
   }
   const named = settled.attributed ? settled.command : (command ?? settled.command);
-  const error = new RefusedError(refused(named, frame["error"], settled.attributed));
+  const error = new RefusedError(refused(spec, command, named, frame["error"], settled.attributed));
   if (run !== undefined) runs.fail(run, error);
   settled.waiter.failed(error);
 }
 
-function refused(command: string | undefined, error: JsonValue | undefined, attributed: boolean): Refused {
-  if (typeof error === "object" && error !== null && !Array.isArray(error)) {
-    const { message, code, data } = error;
-    return {
-      command,
-      reason: typeof message === "string" ? message : "",
-      code: typeof code === "number" ? code : undefined,
-      data,
-      attributed,
-    };
+/** What is wrong with a value, where the caller wants values to be checked. The tap is told. */
+export function fits(
+  connection: Connection,
+  what: Checked,
+  name: string,
+  value: JsonValue | undefined,
+): Misfit | undefined {
+  const misfit = connection.settings.validate?.(connection.spec, what, name, value);
+  if (misfit !== undefined) {
+    const message = misfitText(misfit);
+    connection.tap.diagnostic({ kind: "invalid", what, name, message });
   }
-  return { command, reason: typeof error === "string" ? error : "the agent gave no reason", attributed };
+  return misfit;
+}
+
+/** `named` is the command as the answer names it, `command` the one that was refused. */
+function refused(
+  spec: Spec<AnyTypes>,
+  named: string | undefined,
+  command: string | undefined,
+  error: JsonValue | undefined,
+  attributed: boolean,
+): Refused {
+  const isObject = typeof error === "object" && error !== null && !Array.isArray(error);
+  const object: JsonObject = isObject ? error : { message: error ?? null };
+  const data = object["data"];
+  const code = typeof object["code"] === "number" ? object["code"] : undefined;
+  const message = typeof object["message"] === "string" ? object["message"] : "the agent gave no reason";
+  return { kind: failureKind(spec, named, message, code) ?? "refused", command, message, code, data, attributed };
 }

@@ -1,20 +1,19 @@
 /** The runs that clients hold handles of. */
 
+import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
-import type { Queue } from "../queue.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
 import { later } from "../timer.js";
 import type { Connection, Waiter } from "./connection.js";
-
-/** How long a state is waited for where the declaration sets no limit, in milliseconds. */
-const ASK_LIMIT = 30_000;
 
 /** How a run ended, on the inside. */
 export interface RunEnded {
   readonly by: EndedBy;
   /** The last event that could be the end. */
   readonly last: EventFrame | undefined;
+  /** False where the agent did not say in time that nothing follows. */
+  readonly isConfirmed: boolean;
 }
 
 /** A run that is being followed. */
@@ -23,8 +22,12 @@ export class RunSlot {
   readonly ended: Promise<RunEnded>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** What the run fails with when it ends: its signal has stopped it. */
+  failure: { readonly error: unknown } | undefined;
   /** Whether the state was asked for and has not come. */
   isAsking = false;
+  /** Whether the state that was asked for last has come, or none was asked for. */
+  isConfirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
@@ -32,7 +35,7 @@ export class RunSlot {
     connection: Connection,
     readonly commandId: string,
     readonly session: string | undefined,
-    readonly queue: Queue<EventFrame>,
+    readonly events: Broadcast,
   ) {
     this.tracker = new RunTracker(connection.spec.runEnd);
     this.ended = new Promise((resolve, reject) => {
@@ -49,15 +52,16 @@ export class RunSlot {
   }
 
   finish(by: EndedBy): void {
+    if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    this.#resolve({ by, last: this.last });
-    this.queue.close();
+    this.#resolve({ by, last: this.last, isConfirmed: this.isConfirmed });
+    this.events.close();
   }
 
   fail(error: unknown): void {
     clearTimeout(this.timer);
     this.#reject(error);
-    this.queue.close(error);
+    this.events.close(error);
   }
 }
 
@@ -75,10 +79,10 @@ export class Runs {
    * it misses nothing.
    */
   start(command: string, params: object, session: string | undefined, waiter: Waiter): { slot: RunSlot; id: string } {
-    const queue = this.#connection.newQueue();
+    const events = this.#connection.newStream();
     let slot: RunSlot | undefined;
     const id = this.#connection.send(command, params, waiter, (commandId) => {
-      slot = new RunSlot(this.#connection, commandId, session, queue);
+      slot = new RunSlot(this.#connection, commandId, session, events);
       this.#slots = [...this.#slots, slot];
       this.#connection.addListener(slot);
     });
@@ -88,7 +92,7 @@ export class Runs {
   /** Forgets a run that nobody is interested in any more; the work goes on. */
   forget(slot: RunSlot): void {
     clearTimeout(slot.timer);
-    slot.queue.unsubscribe();
+    slot.events.unsubscribe();
     this.#remove(slot);
   }
 
@@ -149,16 +153,18 @@ export class Runs {
     slot.isAsking = true;
     const came = (input: Input): void => {
       slot.isAsking = false;
+      slot.isConfirmed = input !== "no_state";
       clearTimeout(slot.timer);
       this.feed(slot, input);
     };
     const waiter: Waiter = { answered: (data) => came(busy(data, barrier.busy)), failed: () => came("no_state") };
     clearTimeout(slot.timer);
     try {
-      const id = connection.send(barrier.command, {}, waiter);
+      // Its failure is never one without an id: the state cannot fail.
+      const id = connection.send(barrier.command, {}, waiter, undefined, true);
       // Nothing else is waited for meanwhile, so that the slot's one timer serves.
-      slot.timer = later(connection.timeout(barrier.command) || ASK_LIMIT, () =>
-        connection.pending.settle(id)?.waiter.failed(undefined),
+      slot.timer = later(Math.min(barrier.limit, connection.settings.timeout || Infinity), () =>
+        connection.pending.abandon(id)?.failed(undefined),
       );
     } catch {
       came("no_state");

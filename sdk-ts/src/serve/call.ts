@@ -2,71 +2,60 @@
 
 import type { JsonObject } from "../generated/types.js";
 import { stringify } from "../json.js";
-import { type AnyTypes, type EventOf, row } from "../spec.js";
-import { within } from "../timer.js";
+import { type AnyTypes, type DataOf, type EventOf, row } from "../spec.js";
+import { pause, within } from "../timer.js";
 import { dialogLine, eventLine } from "./lines.js";
 import type { Outbox } from "./outbox.js";
 import type { Serving } from "./spec.js";
 
 /** The parameters of a dialog. */
-export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K] extends {
-  params: infer P;
-}
-  ? P
-  : never;
+export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["params"];
 
 /** The answer to a dialog, where one was given. */
-export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K] extends {
-  answer: infer A;
-}
-  ? A | undefined
-  : never;
+export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
+
+/** The questions that wait for their answers, by id. */
+type Questions = Map<string, (answer: JsonObject | undefined) => void>;
 
 /** Sends events and questions to the client. */
 export class Emitter<T extends AnyTypes> {
   protected readonly serving: Serving<T>;
   protected readonly outbox: Outbox;
-  readonly #questions: Map<string, (answer: JsonObject | undefined) => void>;
+  readonly #questions: Questions;
 
-  constructor(
-    serving: Serving<T>,
-    outbox: Outbox,
-    questions: Map<string, (answer: JsonObject | undefined) => void> = new Map(),
-  ) {
+  constructor(serving: Serving<T>, outbox: Outbox, questions: Questions = new Map()) {
     this.serving = serving;
     this.outbox = outbox;
     this.#questions = questions;
   }
 
   /**
-   * Sends an event. Waits while a client that does not read has too much waiting for it; an event to
+   * Sends an event. Resolves when there is room for more: a client that does not read makes this wait. An event to
    * a client that is gone is dropped.
    */
   async emit(event: EventOf<T>): Promise<void> {
     // Written at once: what is changed after the call is not part of the event.
-    const line = eventLine(this.serving.spec, stringify(event));
-    await this.outbox.room();
-    this.outbox.push(line);
+    await this.sendEvent(eventLine(this.serving.spec, stringify(event)));
   }
 
   /**
-   * Asks a question and waits for its answer, or sends a notice. Gives nothing where the question
-   * was dismissed, no answer came in time (in milliseconds), or none can come any more.
+   * Asks a question and waits for its answer, or sends a notice. Gives `undefined` where the question was
+   * dismissed, no answer came within `timeout` milliseconds, or none can come any more.
    */
   async ask<K extends keyof T["dialogs"] & string>(
     method: K,
     params: DialogParams<T, K>,
     options: { timeout?: number | undefined } = {},
   ): Promise<DialogAnswer<T, K>> {
-    const nothing = undefined as DialogAnswer<T, K>;
     const { spec } = this.serving;
     const declared = row(spec.dialogs, method);
     const id = crypto.randomUUID();
-    const line = dialogLine(spec, id, method, params as object);
+    const line = dialogLine(spec, id, method, params);
     if (declared?.member === undefined) {
-      this.outbox.push(line);
-      return nothing;
+      this.sendNotice(line);
+      return undefined;
     }
+    await this.beforeQuestion();
     let answer: JsonObject | undefined;
     const answered = new Promise<void>((resolve) => {
       this.#questions.set(id, (found) => {
@@ -78,7 +67,7 @@ export class Emitter<T extends AnyTypes> {
     if (options.timeout === undefined) await answered;
     else await within(options.timeout, answered);
     this.#questions.delete(id);
-    return answer !== undefined && declared.member in answer ? (answer as DialogAnswer<T, K>) : nothing;
+    return answer !== undefined && declared.member in answer ? (answer as DialogAnswer<T, K>) : undefined;
   }
 
   /** Gives an answer to the question that it belongs to. One that belongs to none (late, second, forged) is ignored. */
@@ -92,23 +81,97 @@ export class Emitter<T extends AnyTypes> {
     this.#questions.clear();
   }
 
-  /** The emitter of one command. */
-  forCall(command: string, id: string | undefined): Call<T> {
-    return new Call(this.serving, this.outbox, this.#questions, command, id);
+  /** The emitter of one command, whose answer is written by `respond`. */
+  forCall(command: string, id: string | undefined, respond: (data: unknown) => void): Call<T> {
+    return new Call(this.serving, this.outbox, this.#questions, command, id, respond);
   }
+
+  protected async sendEvent(line: string): Promise<void> {
+    await this.outbox.room();
+    this.outbox.push(line);
+  }
+
+  protected sendNotice(line: string): void {
+    this.outbox.push(line);
+  }
+
+  protected async beforeQuestion(): Promise<void> {}
 }
 
-/** One command that is being carried out. */
-export class Call<T extends AnyTypes> extends Emitter<T> {
+/**
+ * One command that is being carried out.
+ *
+ * Where a command is answered before its work is done (as `prompt` of pi), its events and notices wait for the answer:
+ * no client sees them before it. A method that does the work itself calls `answer` first, or its events come late.
+ * Questions do not wait for an answer that their own outcome decides.
+ */
+export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["commands"]> extends Emitter<T> {
+  /** The command's wire name. */
+  readonly command: string;
+  /** Its id as raw JSON, where it has one. */
+  readonly id: string | undefined;
+  readonly #respond: (data: unknown) => void;
+  #isAnswered = false;
+  /** What waits for the answer, and how long it is; none where nothing has to wait. */
+  #held: string[] | undefined;
+  #heldLength = 0;
+
   constructor(
     serving: Serving<T>,
     outbox: Outbox,
-    questions: Map<string, (answer: JsonObject | undefined) => void>,
-    /** The command's wire name. */
-    readonly command: string,
-    /** Its id as raw JSON, where it has one. */
-    readonly id: string | undefined,
+    questions: Questions,
+    command: string,
+    id: string | undefined,
+    respond: (data: unknown) => void,
   ) {
     super(serving, outbox, questions);
+    this.command = command;
+    this.id = id;
+    this.#respond = respond;
+    if (row(serving.spec.commands, command)?.answer === "accepted") this.#held = [];
+  }
+
+  /** Whether the answer was sent. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /**
+   * Answers the command now, for a method that goes on working: what it gives later is not sent. A second answer is
+   * not sent either. A failure after the answer is sent only in dialects that have late failures (omp, pisces).
+   */
+  answer(...[data]: undefined extends DataOf<T, K> ? [data?: DataOf<T, K>] : [data: DataOf<T, K>]): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#respond(data);
+    this.release();
+  }
+
+  /** Sends what waits for the answer. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) this.outbox.push(line);
+  }
+
+  protected override async sendEvent(line: string): Promise<void> {
+    if (!this.#holds(line)) await super.sendEvent(line);
+  }
+
+  protected override sendNotice(line: string): void {
+    if (!this.#holds(line)) super.sendNotice(line);
+  }
+
+  #holds(line: string): boolean {
+    this.#heldLength += line.length;
+    // A method that sends this much and never answers must not fill the memory.
+    if (this.#heldLength > this.outbox.cap) this.release();
+    this.#held?.push(line);
+    return this.#held !== undefined;
+  }
+
+  /** Work that was begun beside the answer asks after it; a method that asks before it answers waits for one turn. */
+  protected override async beforeQuestion(): Promise<void> {
+    if (this.#held !== undefined) await pause(0);
   }
 }

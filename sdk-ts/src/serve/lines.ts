@@ -1,11 +1,12 @@
 /** What a line from a client asks for, and the lines that go back. */
 
-import { type Misfit, check } from "../check.js";
+import { check } from "../check.js";
 import { DecodeError } from "../error.js";
 import { shapes } from "../generated/shapes.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember, stringify } from "../json.js";
 import { type AnyTypes, type Spec, row } from "../spec.js";
+import { type Misfit, misfitText } from "../validation.js";
 import { Refusal } from "./refusal.js";
 import type { ServedCommand, Serving } from "./spec.js";
 
@@ -47,8 +48,8 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     if (text.trim() === "" && !serving.blankLineIsError) return IGNORED;
-    if (!flat && error.reason.startsWith("expected an object, found")) return back(invalidRequest(error.reason));
-    return back(unreadable(serving, error.reason));
+    if (!flat && error.message.startsWith("expected an object, found")) return back(invalidRequest(error.message));
+    return back(unreadable(serving, error.message));
   }
   const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);
   const name = frame[flat ? "type" : "method"];
@@ -67,10 +68,9 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   }
   if (id === undefined && !flat) return IGNORED;
   const params = flat ? withoutEnvelope(frame) : (frame["params"] ?? {});
-  const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", reason: "expected an object", outsideSet: false };
+  const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", message: "expected an object", outsideSet: false };
   if (misfit !== undefined) {
-    const where = misfit.path === "" ? "" : `\`${misfit.path}\`: `;
-    const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${where}${misfit.reason}`, { code: INVALID_PARAMS });
+    const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${misfitText(misfit)}`, { code: INVALID_PARAMS });
     return back(refusalLine(serving, id, name, refusal, misfit.outsideSet));
   }
   return { kind: "command", id, name, command, params: params as JsonObject };

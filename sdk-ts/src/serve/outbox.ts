@@ -6,7 +6,8 @@ export const DEFAULT_OUTBOX_BYTES = 16 * 1024 * 1024;
 export class Outbox {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
-  readonly #cap: number;
+  /** How much may wait before events wait, in bytes. */
+  readonly cap: number;
   readonly #broken: Promise<void>;
   #break: () => void = () => undefined;
   #isBroken = false;
@@ -14,7 +15,7 @@ export class Outbox {
   #room: (() => void)[] = [];
 
   constructor(writable: WritableStream<Uint8Array>, cap: number) {
-    this.#cap = cap;
+    this.cap = cap;
     this.#writer = writable.getWriter();
     this.#broken = new Promise((resolve) => (this.#break = resolve));
     this.#writer.closed.catch(() => this.#fail());
@@ -33,7 +34,7 @@ export class Outbox {
     this.#writer.write(bytes).then(
       () => {
         this.#waiting -= bytes.length;
-        if (this.#waiting < this.#cap) this.#wake();
+        if (this.#waiting < this.cap) this.#wake();
       },
       () => this.#fail(),
     );
@@ -41,7 +42,7 @@ export class Outbox {
 
   /** Waits until there is room for more. */
   async room(): Promise<void> {
-    while (this.#waiting >= this.#cap && !this.#isBroken) {
+    while (this.#waiting >= this.cap && !this.#isBroken) {
       await new Promise<void>((resolve) => this.#room.push(resolve));
     }
   }

@@ -148,17 +148,20 @@ class Server<T extends AnyTypes> {
   async #carryOut({ id, name, command, params }: Line & { kind: "command" }): Promise<void> {
     const { serving } = this.#service;
     const acknowledged = row(serving.spec.commands, name)?.answer === "acknowledged";
-    if (acknowledged) this.#outbox.push(successLine(serving, id, name, undefined));
+    const call = this.emitter.forCall(name, id, (data) => this.#outbox.push(successLine(serving, id, name, data)));
+    if (acknowledged) call.answer(...([] as never));
     try {
       const methods = this.#service as unknown as Record<string, Method<T>>;
       const method = methods[command.name];
       if (method === undefined) throw Refusal.notAvailable(name);
-      const data = await method.call(this.#service, params, this.emitter.forCall(name, id));
-      if (!acknowledged) this.#outbox.push(successLine(serving, id, name, data));
+      const data = await method.call(this.#service, params, call);
+      call.answer(...([data] as never));
     } catch (error) {
       const refusal =
         error instanceof Refusal ? error : new Refusal(error instanceof Error ? error.message : String(error));
-      this.#outbox.push(refusalLine(serving, id, name, refusal));
+      // A second answer belongs to nothing, except where the dialect has late failures.
+      if (!call.isAnswered || acknowledged) this.#outbox.push(refusalLine(serving, id, name, refusal));
     }
+    call.release();
   }
 }

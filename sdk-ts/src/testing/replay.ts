@@ -3,8 +3,9 @@
  *
  * The player waits for what the recorded client said, by command, and then says what the recorded
  * agent said. Ids are the client's own: where the transcript's client said `p1`, the answer carries
- * what this client said in its place. Commands that the transcript does not have at this point (a
- * client that asks for the state to be sure) are answered from the last answer to the same command.
+ * what this client said in its place. A command that the transcript does not have at this point (a
+ * client that asks for the state to be sure) is answered from the last answer to the same command,
+ * and with a failure that names it where the transcript has none.
  */
 
 import { Framer } from "../framing.js";
@@ -157,9 +158,10 @@ class Player {
   async improvise(line: string): Promise<void> {
     const said = object(line);
     const name = this.#nameOf(said);
-    if (name === undefined || row(this.#spec.commands, name) === undefined) return;
-    const empty: JsonObject = { type: "response", command: name, success: true, data: {} };
-    const answer: JsonObject = structuredClone(this.#last.get(name) ?? empty);
+    if (name === undefined || name === this.#spec.dialogFrames?.answer) return;
+    const last = this.#last.get(name);
+    if (last === undefined) return this.#write(this.#unrecorded(name, said?.["id"]));
+    const answer: JsonObject = structuredClone(last);
     const { barrier } = this.#spec.runEnd;
     const { data } = answer;
     if (barrier?.command === name && typeof data === "object" && data !== null && !Array.isArray(data)) {
@@ -168,6 +170,15 @@ class Player {
       data[barrier.busy] = false;
     }
     await this.#write(withId(answer, said?.["id"]));
+  }
+
+  /** The failure that answers a command of which the transcript knows nothing. */
+  #unrecorded(name: string, id: JsonValue | undefined): string {
+    const message = `the recording has no answer to \`${name}\``;
+    if (this.#spec.framing === "json-rpc") {
+      return JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code: -32603, message } });
+    }
+    return JSON.stringify({ id, type: "response", command: name, success: false, error: message });
   }
 
   end(): Promise<void> {

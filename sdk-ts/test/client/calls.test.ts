@@ -27,7 +27,7 @@ test("a JSON-RPC call", async () => {
   await agent.say({ jsonrpc: "2.0", id: 1, error: { code: -32602, message: "Session not found", data: { a: 1 } } });
   const error = await failure(state);
   assert.ok(error instanceof RefusedError);
-  assert.deepEqual([error.code, error.reason, error.data, error.command], [-32602, "Session not found", { a: 1 }, "agent/state"]);
+  assert.deepEqual([error.code, error.message, error.data, error.command], [-32602, "Session not found", { a: 1 }, "agent/state"]);
 });
 
 test("fm_F36 a mute agent: the call fails in time, and the late answer is dropped", async () => {
@@ -112,9 +112,74 @@ test("a failure without id belongs to the oldest call that it can, and says so",
   await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: x" });
   const parse = await failure(first);
   assert.ok(parse instanceof RefusedError && parse.attributed && parse.command === "bash");
-  assert.match(parse.message, /^`bash` failed: Failed to parse/);
+  assert.equal(parse.message, "Failed to parse command: x");
   await agent.say({ type: "response", command: "bash", success: false, error: "no" });
   await failure(third);
+});
+
+test("a failure without id is none of a call whose failures carry one", async () => {
+  const { client, agent } = connected(omp.Client);
+  const prompt = client.abortAndPrompt({ message: "x" });
+  const command = await soon(agent.expect("abort_and_prompt"));
+  const bash = failure(client.bash({ command: "false" }));
+  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: no shell" });
+  const error = await bash;
+  assert.ok(error instanceof RefusedError && error.attributed && error.command === "bash");
+  await agent.answer(command);
+  await soon(prompt);
+  // Where nothing else waits it is the only one that it can belong to.
+  const only = failure(client.abortAndPrompt({ message: "y" }));
+  await soon(agent.expect("bash"));
+  await soon(agent.expect("abort_and_prompt"));
+  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: y" });
+  assert.ok((await only) instanceof RefusedError);
+});
+
+test("the late failure of a call that was given up is given to no other call", async () => {
+  const { client, agent, odd } = connected(omp.Client);
+  const stop = new AbortController();
+  const late = [failure(client.exportHtml({}, { timeout: 5 })), failure(client.bash({ command: "x" }, { signal: stop.signal }))];
+  stop.abort();
+  await Promise.all(late);
+  const compact = client.compact();
+  for (const name of ["export_html", "bash"]) await soon(agent.expect(name));
+  const command = await soon(agent.expect("compact"));
+  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: too late" });
+  await agent.say({ type: "response", command: "bash", success: false, error: "too late" });
+  await agent.answer(command, { summary: "s", firstKeptEntryId: "e", tokensBefore: 1 });
+  assert.equal((await soon(compact)).summary, "s");
+  assert.deepEqual(odd, [
+    { kind: "unmatched_answer", id: undefined, command: "parse" },
+    { kind: "unmatched_answer", id: undefined, command: "bash" },
+  ]);
+});
+
+test("what timed out is worth another try only where it does nothing twice", async () => {
+  const { client } = connected(pi.Client, { timeout: 5 });
+  for (const [call, repeats] of [
+    [client.prompt({ message: "x" }, { timeout: 5 }), false],
+    [client.bash({ command: "x" }, { timeout: 5 }), false],
+    [client.steer({ message: "x" }), false],
+    [client.newSession(), false],
+    [client.getState(), true],
+  ] as const) {
+    const error = await failure(call);
+    assert.ok(error instanceof TimedOutError && error.isRetryable === repeats, String(error));
+  }
+});
+
+test("documented failures have a kind", async () => {
+  const { client, agent } = connected(pi.Client);
+  for (const [message, kind] of [
+    ["No API key found for anthropic.\n\nUse /login.", "no_api_key"],
+    ["something else", "refused"],
+  ] as const) {
+    const call = failure(client.prompt({ message: "x" }));
+    await agent.refuse(await soon(agent.expect("prompt")), message);
+    const error = await call;
+    assert.ok(error instanceof RefusedError);
+    assert.deepEqual([error.kind, error.message, error.command], [kind, message, "prompt"]);
+  }
 });
 
 test("a signal gives up a call, and a run", async () => {

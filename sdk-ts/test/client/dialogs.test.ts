@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { opal, pi } from "../../src/index.js";
-import { FakeAgent, soon } from "../support/agent.js";
+import { FakeAgent, settle, soon } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
 test("dialogs go to their handlers; without one the policy answers and says so", async () => {
@@ -32,6 +32,26 @@ test("dialogs go to their handlers; without one the policy answers and says so",
   }
   assert.deepEqual(seen, [{ title: "t", message: "m" }, "n"]);
   assert.deepEqual(odd.map((d) => d.kind === "dialog_by_policy" && d.method), ["input", "editor", "dance"]);
+  await client.close();
+});
+
+test("a question is withdrawn when its own time limit has passed", async () => {
+  const reasons: unknown[] = [];
+  let answer: (value: string) => void = () => undefined;
+  const dialogs: pi.Dialogs = {
+    select: (_, { signal }) => {
+      signal.addEventListener("abort", () => reasons.push((signal.reason as Error).name));
+      return new Promise((resolve) => (answer = resolve));
+    },
+    input: ({ timeout }) => String(timeout),
+  };
+  const { client, agent, odd } = connected(pi.Client, { dialogs });
+  await agent.say({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [], timeout: 5 });
+  for (const deadline = Date.now() + 5000; reasons.length === 0; await settle()) assert.ok(Date.now() < deadline);
+  answer("late");
+  await agent.say({ type: "extension_ui_request", id: "2", method: "input", title: "t", timeout: 60_000 });
+  assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"2","value":"60000"}');
+  assert.deepEqual([reasons, odd], [["TimeoutError"], []]);
   await client.close();
 });
 

@@ -7,16 +7,16 @@ import { connected } from "../support/connected.js";
 
 test("fm_F20 an event that is not declared comes as unknown, with its line", async () => {
   const { client, agent, odd } = connected(pi.Client);
-  const events = client.events();
+  const events = client.events().withRaw();
   const line = '{"type":"weather" ,"sky":"blue","n":1.0}';
   await agent.say(line);
-  const { value } = await soon(events.withRaw().next());
+  const { value } = await soon(events.next());
   assert.deepEqual(value, { event: { type: UNKNOWN, name: "weather", value: { type: "weather", sky: "blue", n: 1 } }, raw: line });
   assert.deepEqual(odd, [{ kind: "unknown_frame", type: "weather" }]);
   // A value outside an open set is nothing special.
   await agent.say({ ...update("x"), assistantMessageEvent: { type: "sparkle", n: 1 } });
-  const next = await soon(events[Symbol.asyncIterator]().next());
-  assert.equal((next.value as { assistantMessageEvent: { type: string } }).assistantMessageEvent.type, "sparkle");
+  const next = await soon(events.next());
+  assert.equal((next.value?.event as { assistantMessageEvent: { type: string } }).assistantMessageEvent.type, "sparkle");
 });
 
 test("fm_F23 foreign text is told and skipped", async () => {

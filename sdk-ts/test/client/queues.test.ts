@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-import { DetachedError, StalledError, pi } from "../../src/index.js";
+import { DetachedError, StalledError, opal, pi } from "../../src/index.js";
 import { failure, settle, soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
@@ -63,6 +63,28 @@ test("coalesce: only the last of waiting snapshots is kept", async () => {
     if (kind?.type === "text_delta") deltas.push(kind.delta.slice(0, 1));
   }
   assert.ok(deltas.length < 10 && deltas.at(-1) === "9", deltas.join());
+});
+
+test("coalesce: a snapshot takes the place of one of its own session only", async () => {
+  const { client, agent } = connected(opal.Client, { queueBytes: 150, overflow: "coalesce" });
+  const events = client.events()[Symbol.asyncIterator]();
+  const messages = ["one of a", "two of a", "one of b", "two of b"];
+  const frames = messages.map((message) => ({
+    jsonrpc: "2.0",
+    method: "agent/event",
+    params: { type: "status_update", session_id: message.slice(-1), message },
+  }));
+  const saying = agent.say(...frames);
+  await settle();
+  const seen: string[] = [];
+  while (seen.at(-1) !== "two of b") {
+    const { value } = await soon(events.next());
+    assert.ok(value?.type === "status_update");
+    seen.push(value.message);
+  }
+  assert.deepEqual(seen.filter((message) => message.startsWith("two")), ["two of a", "two of b"]);
+  await soon(saying);
+  await client.close();
 });
 
 test("detach: a slow subscriber is cut off, the others are not", async () => {

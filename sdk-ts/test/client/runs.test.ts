@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
+import { promisify } from "node:util";
 
-import { RefusedError, omp, opal, operator, pi } from "../../src/index.js";
+import { DetachedError, RefusedError, UsageError, omp, opal, operator, pi } from "../../src/index.js";
 import { failure, settle, soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
@@ -46,9 +48,83 @@ test("the result of a run that nobody reads comes, and never hangs on a full que
   const { client, agent } = connected(pi.Client, { queueBytes: 100 });
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
-  const result = soon((await soon(starting)).result());
+  const run = await soon(starting);
+  const result = soon(run.result());
   await soon(agent.run("x".repeat(1000)));
   assert.equal((await result).endedBy, "event");
+  // Who reads afterwards gets what there was room for, and learns what is missing.
+  const types: string[] = [];
+  const error = await failure((async () => { for await (const event of run) types.push(event.type); })());
+  assert.deepEqual(types, ["agent_start", "turn_start", "agent_end"]);
+  assert.ok(error instanceof DetachedError && error.dropped === 1 && run.dropped === 1, String(error));
+});
+
+test("the events of a run can be read after its result", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  const result = run.result();
+  await settle();
+  await soon(agent.run("x".repeat(1000)));
+  assert.equal((await soon(result)).isConfirmed, true);
+  const types: string[] = [];
+  for await (const event of run) types.push(event.type);
+  assert.deepEqual(types, ["agent_start", "turn_start", "message_update", "agent_end"]);
+  assert.equal(run.dropped, 0);
+});
+
+test("each reader of a run is given all events; one that comes later is refused", async () => {
+  const { client, agent } = connected(pi.Client, { queueBytes: 2000 });
+  const starting = client.prompt({ message: "hello" });
+  await soon(agent.accept());
+  await agent.say({ type: "agent_start" });
+  await settle();
+  const run = await soon(starting);
+  const seen: string[][] = [[], [], [], []];
+  const loop = async (into: string[]): Promise<void> => { for await (const event of run) into.push(event.type); };
+  const raw = async (): Promise<void> => {
+    for await (const { event } of run.withRaw()) {
+      seen[1]?.push(event.type);
+      await settle();
+    }
+  };
+  const texts: string[] = [];
+  const off = run.on("message_update", ({ message }) => void texts.push(message?.role ?? ""));
+  run.on("message_update", () => off());
+  const reading = [loop(seen[0] ?? []), raw(), run.forEach((event) => void seen[2]?.push(event.type))];
+  const early = (async () => { for await (const event of run) { seen[3]?.push(event.type); break; } })();
+  const playing = (async () => {
+    for (let n = 0; n < 20; n++) await agent.say(update("x".repeat(500)));
+    await agent.run("end");
+  })();
+  await soon(Promise.all([...reading, early, playing]));
+  for (const types of seen.slice(0, 3)) {
+    assert.equal(types.length, 25);
+    assert.deepEqual(types, seen[0]);
+  }
+  assert.deepEqual(seen[3], ["agent_start"]);
+  assert.deepEqual(texts, ["assistant"]);
+  assert.throws(() => run[Symbol.asyncIterator](), UsageError);
+  assert.ok((await failure(run.forEach(() => undefined))) instanceof UsageError);
+});
+
+test("a listener that throws is told as an unhandled rejection, and hears nothing more", async () => {
+  const module = (name: string): string => JSON.stringify(new URL(`../../src/${name}.js`, import.meta.url).href);
+  const code = `
+    import { pi } from ${module("index")};
+    import { memoryPair } from ${module("testing")};
+    process.on("unhandledRejection", (error) => console.log(String(error)));
+    const [ours, theirs] = memoryPair();
+    const client = new pi.Client(ours);
+    client.on("turn_start", () => { console.log("first"); throw new Error("broken"); });
+    client.on("turn_start", () => console.log("second"));
+    const writer = theirs.writable.getWriter();
+    await writer.write(new TextEncoder().encode('{"type":"turn_start"}\\n{"type":"turn_start"}\\n'));
+    await client.close();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 20_000 });
+  assert.deepEqual(stdout.trim().split("\n").sort(), ["Error: broken", "first", "second", "second"]);
 });
 
 test("a mute agent holds no run: the state is asked for once, and not waited for longer than its limit", async () => {
@@ -65,16 +141,71 @@ test("a mute agent holds no run: the state is asked for once, and not waited for
   assert.equal(await soon(next), "here");
 });
 
-test("of a run whose result alone is asked for nothing is kept", async () => {
+test("the end of a run is proved within the declared limit, or its result says that it is not", async () => {
   const { client, agent } = connected(pi.Client);
+  const { limit } = pi.spec.runEnd.barrier ?? { limit: 0 };
+  assert.ok(limit >= 1000 && limit <= 10_000, "a few seconds");
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
+  const result = (await soon(starting)).result();
+  await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
+  await soon(agent.expect("get_state"));
+  assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, isConfirmed: false });
+});
+
+test("a signal stops the run, where that is asked for", async () => {
+  const { client, agent } = connected(pi.Client);
+  const stop = new AbortController();
+  const starting = client.prompt({ message: "hello" }, { signal: stop.signal, abortRun: true });
+  await soon(agent.accept());
+  await agent.say({ type: "agent_start" });
   const run = await soon(starting);
-  const result = run.result();
-  await soon(new Promise((resolve) => setTimeout(resolve, 0)));
-  await soon(agent.run("x".repeat(1000)));
-  assert.equal((await soon(result)).endedBy, "event");
-  assert.equal(run.dropped, 4);
+  const types: string[] = [];
+  const reading = failure((async () => { for await (const event of run) types.push(event.type); })());
+  const reason = new Error("never mind");
+  stop.abort(reason);
+  const abort = await soon(agent.expect("abort"));
+  await agent.say({ type: "agent_end", messages: [] });
+  await agent.answer(abort);
+  await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
+  assert.equal(await reading, reason);
+  assert.equal(await failure(run.result()), reason);
+  assert.deepEqual(types, ["agent_start", "agent_end"]);
+  // Aborted before anything was sent.
+  assert.equal(await failure(client.prompt({ message: "x" }, { signal: stop.signal, abortRun: true })), reason);
+
+  // An agent that does not obey, or does not answer the prompt, holds nothing.
+  for (const obeys of [true, false]) {
+    const again = new AbortController();
+    const prompt = failure(client.prompt({ message: "x" }, { signal: again.signal, abortRun: true }));
+    await soon(agent.expect("prompt"));
+    again.abort(reason);
+    const told = await soon(agent.expect("abort"));
+    if (obeys) await agent.answer(told);
+    else await agent.refuse(told, "no");
+    assert.equal(await prompt, reason);
+  }
+});
+
+test("a signal stops a run of operator, and one of a session", async () => {
+  const stop = new AbortController();
+  const reason = new Error("never mind");
+  const one = connected(operator.Client);
+  const run = await soon(one.client.prompt({ text: "hello" }, { signal: stop.signal, abortRun: true }));
+  const prompt = await soon(one.agent.expect("prompt"));
+  const two = connected(opal.Client);
+  const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { signal: stop.signal, abortRun: true });
+  await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
+  const other = await soon(starting);
+  stop.abort(reason);
+  await one.agent.answer(await soon(one.agent.expect("abort")), {});
+  await one.agent.answer(prompt, {});
+  assert.equal(await failure(run.result()), reason);
+  const abort = await soon(two.agent.expect("agent/abort"));
+  assert.deepEqual(abort["params"], { session_id: "a" });
+  await two.agent.say({ jsonrpc: "2.0", id: abort["id"], result: {} });
+  await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
+  assert.equal(await failure(other.result()), reason);
 });
 
 test("the result can be asked for beside a loop, or in it", async () => {
