@@ -10,8 +10,11 @@ import { build } from "esbuild";
 
 import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
 
-/** How large a client may be, minified and compressed, in bytes. */
-const BUDGET = 12 * 1024;
+/**
+ * How large a client may be, minified and compressed, in bytes. Of these, 2 KiB are what keys look like and the texts of
+ * documented failures, which a client cannot do without.
+ */
+const BUDGET = 15 * 1024;
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-package-"));
 after(() => rmSync(scratch, { recursive: true }));

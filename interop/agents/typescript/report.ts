@@ -48,7 +48,7 @@ export class Report {
     }
     this.#events.set(event.type, (this.#events.get(event.type) ?? 0) + 1);
     const misfit = check(shapes, this.#payloads.get(event.type) ?? "", event as unknown as JsonValue);
-    if (misfit) this.#misfits.push(`${event.type}.${misfit.path}: ${misfit.reason}`);
+    if (misfit) this.#misfits.push(`${event.type}.${misfit.path}: ${misfit.message}`);
   }
 
   diagnostic(odd: Diagnostic): void {
@@ -63,7 +63,7 @@ export class Report {
     const declared = this.#results.get(command);
     if (declared?.type === undefined || (declared.nullable && answer === null)) return;
     const misfit = check(shapes, declared.type, answer as JsonValue);
-    if (misfit) throw new Error(`the answer does not fit ${declared.type}: ${misfit.path}: ${misfit.reason}`);
+    if (misfit) throw new Error(`the answer does not fit ${declared.type}: ${misfit.path}: ${misfit.message}`);
   }
 }
 

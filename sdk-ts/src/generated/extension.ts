@@ -24,6 +24,7 @@ import type {
   ToolExecutionStart,
   ToolExecutionUpdate,
   ToolResultMessage,
+  UnknownVariant,
   WidgetPlacement,
 } from "./types.js";
 
@@ -96,15 +97,15 @@ export interface AskConfirm {
   /** Names the question. */
   id: string;
   /** The extension that asks. */
-  extension?: string;
+  extension?: string | undefined;
   /** The question of the agent in whose handling it asks. */
-  during?: string;
+  during?: string | undefined;
   /** The question. */
   title: string;
   /** What it is about. */
   message: string;
   /** After how many milliseconds the answer is no; never where it is missing. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** Opens an editor for the user. Answered with `ValueResult`. */
@@ -113,13 +114,13 @@ export interface AskEditor {
   /** Names the question. */
   id: string;
   /** The extension that asks. */
-  extension?: string;
+  extension?: string | undefined;
   /** The question of the agent in whose handling it asks. */
-  during?: string;
+  during?: string | undefined;
   /** What is edited. */
   title: string;
   /** The text to begin with. */
-  prefill?: string;
+  prefill?: string | undefined;
 }
 
 /** Asks the user for a line of text. Answered with `ValueResult`. */
@@ -128,15 +129,15 @@ export interface AskInput {
   /** Names the question. */
   id: string;
   /** The extension that asks. */
-  extension?: string;
+  extension?: string | undefined;
   /** The question of the agent in whose handling it asks. */
-  during?: string;
+  during?: string | undefined;
   /** The question. */
   title: string;
   /** Grey text in the empty field. */
-  placeholder?: string;
+  placeholder?: string | undefined;
   /** After how many milliseconds nobody answers; never where it is missing. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** Asks the user to choose. Answered with `ValueResult`. */
@@ -145,15 +146,15 @@ export interface AskSelect {
   /** Names the question. */
   id: string;
   /** The extension that asks. */
-  extension?: string;
+  extension?: string | undefined;
   /** The question of the agent in whose handling it asks. */
-  during?: string;
+  during?: string | undefined;
   /** The question. */
   title: string;
   /** What can be chosen. */
   options: string[];
   /** After how many milliseconds nobody answers; never where it is missing. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /**
@@ -169,9 +170,9 @@ export interface AskWithdraw {
 /** What is added to a run. */
 export interface BeforeAgentStartAnswer {
   /** A message that goes with the user's. */
-  message?: ExtensionMessage;
+  message?: ExtensionMessage | undefined;
   /** Replaces the system prompt of this run. */
-  systemPrompt?: string;
+  systemPrompt?: string | undefined;
 }
 
 /** A run is about to begin. The answer may add a message, and replace the system prompt of this run. */
@@ -180,7 +181,7 @@ export interface BeforeAgentStartHook {
   /** The user's words, expanded. */
   prompt: string;
   /** Images that go with them. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
   /** What the model is told beforehand, with what other extensions made of it. */
   systemPrompt: string;
 }
@@ -188,15 +189,15 @@ export interface BeforeAgentStartHook {
 /** Whether a compaction is stopped, or what its summary is. */
 export interface BeforeCompactAnswer {
   /** True stops it. */
-  cancel?: boolean;
+  cancel?: boolean | undefined;
   /** Takes the place of what the model would say. */
-  compaction?: CompactionResult;
+  compaction?: CompactionResult | undefined;
 }
 
 /** Whether something is stopped. */
 export interface CancelAnswer {
   /** True stops it. */
-  cancel?: boolean;
+  cancel?: boolean | undefined;
 }
 
 /** What a compaction is about to do. */
@@ -215,7 +216,7 @@ export interface CompactionPlan {
   /** Whether a turn is cut in two. */
   isSplitTurn: boolean;
   /** The summary that stands in the context now, where there is one. */
-  previousSummary?: string;
+  previousSummary?: string | undefined;
 }
 
 /** Yes or no. */
@@ -227,7 +228,7 @@ export interface ConfirmedResult {
 /** What the model gets to see. */
 export interface ContextAnswer {
   /** The messages; those of the event where it is missing. */
-  messages?: AgentMessage[];
+  messages?: AgentMessage[] | undefined;
 }
 
 /** The model is about to be asked. The answer may replace what it gets to see, this once. */
@@ -257,29 +258,29 @@ export type DiscoverReason = "startup" | "reload" | (string & {});
 export interface DoAbort {
   type: "abort";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
 }
 
 /** Keeps something in the session that the model does not see. */
 export interface DoAppendEntry {
   type: "append_entry";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The extension that keeps it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The extension's name for this kind of entry. */
   customType: string;
   /** What is kept. */
-  data?: JsonValue | null;
+  data?: JsonValue | null | undefined;
 }
 
 /** Compacts the conversation; answered with the result when that is done. */
 export interface DoCompact {
   type: "compact";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** What the summary should care about. */
-  customInstructions?: string;
+  customInstructions?: string | undefined;
 }
 
 /**
@@ -289,7 +290,7 @@ export interface DoCompact {
 export interface DoFork {
   type: "fork";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The entry. */
   entryId: string;
 }
@@ -312,16 +313,16 @@ export interface DoGetState {
 export interface DoNewSession {
   type: "new_session";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The file of the session that it comes from. */
-  parentSession?: string;
+  parentSession?: string | undefined;
 }
 
 /** Says anew what an extension brings; it takes the place of what it said before. */
 export interface DoRegister {
   type: "register";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** What it brings. */
   offered: OfferedExtension;
 }
@@ -330,15 +331,15 @@ export interface DoRegister {
 export interface DoSendMessage {
   type: "send_message";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The extension that sends it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The message. */
   message: ExtensionMessage;
   /** Whether the agent begins to work where it is idle. */
-  triggerTurn?: boolean;
+  triggerTurn?: boolean | undefined;
   /** When it reaches the model where the agent is working; `steer` where it is missing. */
-  deliverAs?: DeliverAs;
+  deliverAs?: DeliverAs | undefined;
 }
 
 /**
@@ -348,20 +349,20 @@ export interface DoSendMessage {
 export interface DoSendUserMessage {
   type: "send_user_message";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The extension that sends it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The words and images. */
   content: InputContent;
   /** `steer` or `followUp`. */
-  deliverAs?: DeliverAs;
+  deliverAs?: DeliverAs | undefined;
 }
 
 /** Says which tools the model can call from the next request on. Names that no tool has are left out. */
 export interface DoSetActiveTools {
   type: "set_active_tools";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The names. */
   tools: string[];
 }
@@ -370,18 +371,18 @@ export interface DoSetActiveTools {
 export interface DoSetLabel {
   type: "set_label";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The entry. */
   entryId: string;
   /** The label; absent or null to take it away. */
-  label?: string | null;
+  label?: string | null | undefined;
 }
 
 /** Switches to another model. Answered with `FoundResult`. */
 export interface DoSetModel {
   type: "set_model";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The provider. */
   provider: string;
   /** The model's id. */
@@ -392,7 +393,7 @@ export interface DoSetModel {
 export interface DoSetSessionName {
   type: "set_session_name";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The name. */
   name: string;
 }
@@ -401,7 +402,7 @@ export interface DoSetSessionName {
 export interface DoSetThinkingLevel {
   type: "set_thinking_level";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The level. */
   level: ThinkingLevel;
 }
@@ -410,14 +411,14 @@ export interface DoSetThinkingLevel {
 export interface DoShutdown {
   type: "shutdown";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
 }
 
 /** Goes on with another session. Only for commands. Answered with whether an extension stopped it. */
 export interface DoSwitchSession {
   type: "switch_session";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The session's file. */
   path: string;
 }
@@ -432,11 +433,11 @@ export interface DoWaitForIdle {
 /** The results of the agent's questions. A command has none; those of events are [`HookAnswers`]. */
 export interface ExtensionAnswers {
   /** Who is there. */
-  initialize?: Initialized;
+  initialize?: Initialized | undefined;
   /** Who is there besides. */
-  load?: Initialized;
+  load?: Initialized | undefined;
   /** The tool's result. */
-  tool?: ToolResult;
+  tool?: ToolResult | undefined;
 }
 
 /**
@@ -446,7 +447,7 @@ export interface ExtensionAnswers {
 export interface ExtensionFailed {
   type: "failed";
   /** The extension. */
-  extension?: string;
+  extension?: string | undefined;
   /** The event that it handled, or what else it was at. */
   event: string;
   /** What went wrong, for people. */
@@ -457,7 +458,7 @@ export interface ExtensionFailed {
  * A frame that an extension process sends. A line that is none goes to the agent's log; a question of
  * a type that the agent does not know is answered with an error.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type ExtensionFrame =
   | ExtensionResponse
@@ -491,7 +492,8 @@ export type ExtensionFrame =
   | DoSwitchSession
   | DoGetState
   | DoGetEntries
-  | DoRegister;
+  | DoRegister
+  | UnknownVariant<"type">;
 
 /** A line for the agent's log. What a process writes on stderr goes there too. */
 export interface ExtensionLog {
@@ -511,7 +513,7 @@ export interface ExtensionMessage {
   /** Whether a front end should show it. */
   display: boolean;
   /** Facts for a front end. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
 }
 
 /**
@@ -523,9 +525,9 @@ export interface ExtensionResponse {
   /** The id of the question. */
   id: string;
   /** The result; absent or null where there is none. */
-  result?: JsonValue | null;
+  result?: JsonValue | null | undefined;
   /** Why it failed, for people. */
-  error?: string;
+  error?: string | undefined;
 }
 
 /** What a flag of the command line takes. */
@@ -540,31 +542,31 @@ export interface FoundResult {
 /** The results of events, by the event's type. All others are answered without a result. */
 export interface HookAnswers {
   /** Names more skills and prompt templates. */
-  resources_discover?: ResourcesDiscoverAnswer;
+  resources_discover?: ResourcesDiscoverAnswer | undefined;
   /** Stops it. */
-  session_before_switch?: CancelAnswer;
+  session_before_switch?: CancelAnswer | undefined;
   /** Stops it. */
-  session_before_fork?: CancelAnswer;
+  session_before_fork?: CancelAnswer | undefined;
   /** Stops it, or gives the summary. */
-  session_before_compact?: BeforeCompactAnswer;
+  session_before_compact?: BeforeCompactAnswer | undefined;
   /** Replaces the words, or takes them away. */
-  input?: InputAnswer;
+  input?: InputAnswer | undefined;
   /** Adds a message, replaces the system prompt. */
-  before_agent_start?: BeforeAgentStartAnswer;
+  before_agent_start?: BeforeAgentStartAnswer | undefined;
   /** Replaces what the model gets to see. */
-  context?: ContextAnswer;
+  context?: ContextAnswer | undefined;
   /** Blocks it. */
-  tool_call?: ToolCallAnswer;
+  tool_call?: ToolCallAnswer | undefined;
   /** Replaces it. */
-  tool_result?: ToolResultAnswer;
+  tool_result?: ToolResultAnswer | undefined;
   /** Gives its result. */
-  user_bash?: UserBashAnswer;
+  user_bash?: UserBashAnswer | undefined;
 }
 
 /**
  * An event of the agent, told apart by `type`.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type HookEvent =
   | SessionStartHook
@@ -592,32 +594,33 @@ export type HookEvent =
   | ToolCallHook
   | ToolResultHook
   | UserBashHook
-  | ModelSelectHook;
+  | ModelSelectHook
+  | UnknownVariant<"type">;
 
 /** The results of an extension's questions. Other questions are answered without a result. */
 export interface HostAnswers {
   /** What the user chose. */
-  select?: ValueResult;
+  select?: ValueResult | undefined;
   /** What the user said. */
-  confirm?: ConfirmedResult;
+  confirm?: ConfirmedResult | undefined;
   /** What the user entered. */
-  input?: ValueResult;
+  input?: ValueResult | undefined;
   /** What the user wrote. */
-  editor?: ValueResult;
+  editor?: ValueResult | undefined;
   /** Whether there is such a model that can be used. */
-  set_model?: FoundResult;
+  set_model?: FoundResult | undefined;
   /** What compaction did. */
-  compact?: CompactionResult;
+  compact?: CompactionResult | undefined;
   /** Whether an extension stopped it. */
-  new_session?: Cancellation;
+  new_session?: Cancellation | undefined;
   /** Whether an extension stopped it. */
-  fork?: Cancellation;
+  fork?: Cancellation | undefined;
   /** Whether an extension stopped it. */
-  switch_session?: Cancellation;
+  switch_session?: Cancellation | undefined;
   /** The state, whole. */
-  get_state?: HostState;
+  get_state?: HostState | undefined;
   /** The entries. */
-  get_entries?: SessionEntries;
+  get_entries?: SessionEntries | undefined;
 }
 
 /**
@@ -649,7 +652,7 @@ export interface HostEntries {
   /** Whether these are all entries, because the session is another one. */
   reset: boolean;
   /** The head of the session's file, with `reset`. */
-  header?: JsonObject;
+  header?: JsonObject | undefined;
   /** The entries. */
   entries: JsonObject[];
   /** The entry at which the conversation is now; null where it is empty. */
@@ -663,7 +666,7 @@ export interface HostEntries {
 export interface HostEvent {
   type: "event";
   /** Names the question. */
-  id?: string;
+  id?: string | undefined;
   /** The extension that is told. */
   extension: string;
   /** What happened. */
@@ -673,7 +676,7 @@ export interface HostEvent {
 /**
  * A frame that the agent sends to an extension process. A process ignores types that it does not know.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type HostFrame =
   | HostInitialize
@@ -684,7 +687,8 @@ export type HostFrame =
   | HostCancel
   | HostStateChanged
   | HostEntries
-  | HostResponse;
+  | HostResponse
+  | UnknownVariant<"type">;
 
 /**
  * The first frame. The process answers with `Initialized` when its extensions are loaded, and
@@ -732,9 +736,9 @@ export interface HostResponse {
   /** The id of the question. */
   id: string;
   /** The result; absent where there is none. */
-  result?: JsonValue;
+  result?: JsonValue | undefined;
   /** Why the question failed. */
-  error?: string;
+  error?: string | undefined;
 }
 
 /**
@@ -743,33 +747,33 @@ export interface HostResponse {
  */
 export interface HostState {
   /** Whether no run, retry or compaction is going on. */
-  idle?: boolean;
+  idle?: boolean | undefined;
   /** Messages that wait for a run. */
-  pendingMessages?: number;
+  pendingMessages?: number | undefined;
   /** The model in use, or null where there is none. */
-  model?: Model | null;
+  model?: Model | null | undefined;
   /** The models that can be used. */
-  models?: Model[];
+  models?: Model[] | undefined;
   /** How hard the model thinks. */
-  thinkingLevel?: ThinkingLevel;
+  thinkingLevel?: ThinkingLevel | undefined;
   /** The session's id. */
-  sessionId?: string;
+  sessionId?: string | undefined;
   /** The session's file; null where nothing is kept. */
-  sessionFile?: string | null;
+  sessionFile?: string | null | undefined;
   /** The session's name, or null where it has none. */
-  sessionName?: string | null;
+  sessionName?: string | null | undefined;
   /** What the model is told beforehand. */
-  systemPrompt?: string;
+  systemPrompt?: string | undefined;
   /** How full the model's context is; null where there is no model. */
-  contextUsage?: ContextUsage | null;
+  contextUsage?: ContextUsage | null | undefined;
   /** All tools that there are. */
-  tools?: KnownTool[];
+  tools?: KnownTool[] | undefined;
   /** The names of those that the model can call. */
-  activeTools?: string[];
+  activeTools?: string[] | undefined;
   /** What a prompt can invoke with `/name`. */
-  commands?: CommandInfo[];
+  commands?: CommandInfo[] | undefined;
   /** The flags that the command line gave: true, or the text. */
-  flags?: Record<string, JsonValue>;
+  flags?: Record<string, JsonValue> | undefined;
 }
 
 /** What has changed; for those who watch `state`. It stands before the frame that follows from it. */
@@ -801,9 +805,9 @@ export interface Initialized {
   /** What each extension brings, one for each path of the question. */
   extensions: OfferedExtension[];
   /** What it wants to be told without asking. */
-  watch?: Watched[];
+  watch?: Watched[] | undefined;
   /** Whether it can load more extensions later, in answer to `load`. One that cannot is left alone. */
-  loadsMore?: boolean;
+  loadsMore?: boolean | undefined;
 }
 
 /** What becomes of the user's words. */
@@ -814,9 +818,9 @@ export interface InputAnswer {
   /** What becomes of them. */
   action: InputAction;
   /** The new text. */
-  text?: string;
+  text?: string | undefined;
   /** The new images; the old ones where it is missing. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
 }
 
 /** The user said something; nothing was made of it yet. The answer may replace it, or take it away. */
@@ -825,7 +829,7 @@ export interface InputHook {
   /** The words. */
   text: string;
   /** Images that go with them. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
   /** Where they come from. */
   source: InputSource;
 }
@@ -865,7 +869,7 @@ export interface OfferedCommand {
   /** The name, without the slash. */
   name: string;
   /** What it does, for people. */
-  description?: string;
+  description?: string | undefined;
 }
 
 /** What one extension brings, or why it could not be loaded. */
@@ -873,17 +877,17 @@ export interface OfferedExtension {
   /** The extension, as the agent named it. */
   path: string;
   /** A name for people. */
-  name?: string;
+  name?: string | undefined;
   /** Why it could not be loaded; everything else is ignored then. */
-  error?: string;
+  error?: string | undefined;
   /** Its commands. */
-  commands?: OfferedCommand[];
+  commands?: OfferedCommand[] | undefined;
   /** Its tools. */
-  tools?: OfferedTool[];
+  tools?: OfferedTool[] | undefined;
   /** Its flags. */
-  flags?: OfferedFlag[];
+  flags?: OfferedFlag[] | undefined;
   /** The events that it wants to hear of, by type. Others are not sent to it. */
-  events?: string[];
+  events?: string[] | undefined;
 }
 
 /** A flag of the command line that an extension reads. */
@@ -891,11 +895,11 @@ export interface OfferedFlag {
   /** The name, without the dashes. */
   name: string;
   /** What it does, for people. */
-  description?: string;
+  description?: string | undefined;
   /** What it takes. */
   kind: FlagKind;
   /** Its value where it is not given: a boolean or a text. */
-  default?: JsonValue;
+  default?: JsonValue | undefined;
 }
 
 /** A tool of an extension. */
@@ -903,15 +907,15 @@ export interface OfferedTool {
   /** The name by which the model calls it. That of a built-in tool takes its place. */
   name: string;
   /** A name for people. */
-  label?: string;
+  label?: string | undefined;
   /** What it does, for the model. */
   description: string;
   /** A JSON Schema of its arguments, an object. */
   parameters: JsonObject;
   /** A line for the list of tools in the system prompt; the description where it is missing. */
-  promptSnippet?: string;
+  promptSnippet?: string | undefined;
   /** Guidelines for the system prompt, there while the tool is switched on. */
-  promptGuidelines?: string[];
+  promptGuidelines?: string[] | undefined;
 }
 
 /**
@@ -920,11 +924,11 @@ export interface OfferedTool {
  */
 export interface ResourcesDiscoverAnswer {
   /** Skills. */
-  skillPaths?: string[];
+  skillPaths?: string[] | undefined;
   /** Prompt templates. */
-  promptPaths?: string[];
+  promptPaths?: string[] | undefined;
   /** Themes; they have no effect, for there is nothing to colour. */
-  themePaths?: string[];
+  themePaths?: string[] | undefined;
 }
 
 /** After `session_start`: skills and prompt templates are looked for. The answer may name more of them. */
@@ -944,7 +948,7 @@ export interface SessionBeforeCompactHook {
   /** The session's entries from the first one to the last. */
   branchEntries: JsonObject[];
   /** What the user wants the summary to care about. */
-  customInstructions?: string;
+  customInstructions?: string | undefined;
 }
 
 /** A fork is about to be made. The answer may stop it. */
@@ -960,7 +964,7 @@ export interface SessionBeforeSwitchHook {
   /** Why. */
   reason: SwitchReason;
   /** The file of the other session, where it has one already. */
-  targetSessionFile?: string;
+  targetSessionFile?: string | undefined;
 }
 
 /** The conversation was compacted. Waited for. */
@@ -975,7 +979,7 @@ export interface SessionCompactHook {
 /** The session's entries, as they stand in its file. */
 export interface SessionEntries {
   /** The head of the session's file. */
-  header?: JsonObject;
+  header?: JsonObject | undefined;
   /** The entries in the order of the file. */
   entries: JsonObject[];
   /** The entry at which the conversation is; null where it is empty. */
@@ -986,7 +990,7 @@ export interface SessionEntries {
 export interface SessionForkHook {
   type: "session_fork";
   /** The file of the session before, where it had one. */
-  previousSessionFile?: string;
+  previousSessionFile?: string | undefined;
 }
 
 /** The agent is about to end. Waited for, within the limit of a hook; then stdin ends. */
@@ -1005,14 +1009,14 @@ export interface SessionSwitchHook {
   /** Why. */
   reason: SwitchReason;
   /** The file of the one before, where it had one. */
-  previousSessionFile?: string;
+  previousSessionFile?: string | undefined;
 }
 
 /** Puts text into the input editor. */
 export interface ShowEditorText {
   type: "set_editor_text";
   /** The extension that sets it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The text. */
   text: string;
 }
@@ -1021,29 +1025,29 @@ export interface ShowEditorText {
 export interface ShowNotice {
   type: "notify";
   /** The extension that shows it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The notice. */
   message: string;
   /** What kind it is. */
-  notifyType?: NotifyType;
+  notifyType?: NotifyType | undefined;
 }
 
 /** Sets or clears an entry of the status bar. */
 export interface ShowStatus {
   type: "set_status";
   /** The extension that sets it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The entry's key. */
   key: string;
   /** The text; absent to clear the entry. */
-  text?: string;
+  text?: string | undefined;
 }
 
 /** Sets the title of the window or tab. */
 export interface ShowTitle {
   type: "set_title";
   /** The extension that sets it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The title. */
   title: string;
 }
@@ -1052,13 +1056,13 @@ export interface ShowTitle {
 export interface ShowWidget {
   type: "set_widget";
   /** The extension that sets it. */
-  extension?: string;
+  extension?: string | undefined;
   /** The block's key. */
   key: string;
   /** The lines; absent to clear the block. */
-  lines?: string[];
+  lines?: string[] | undefined;
   /** Where it stands. */
-  placement?: WidgetPlacement;
+  placement?: WidgetPlacement | undefined;
 }
 
 /** Why the session changes. */
@@ -1067,9 +1071,9 @@ export type SwitchReason = "new" | "resume" | (string & {});
 /** Whether a tool runs. */
 export interface ToolCallAnswer {
   /** True keeps it from running. */
-  block?: boolean;
+  block?: boolean | undefined;
   /** What the model is told instead. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A tool is about to run. The answer may block it; without an answer it is blocked. */
@@ -1091,7 +1095,7 @@ export interface ToolProgress {
   /** Text and images. */
   content: InputBlock[];
   /** Facts for a front end. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
 }
 
 /** The result of a tool. */
@@ -1099,19 +1103,19 @@ export interface ToolResult {
   /** Text and images for the model. */
   content: InputBlock[];
   /** Facts for a front end. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
   /** Whether it failed. A response with an error says the same, with the error as its text. */
-  isError?: boolean;
+  isError?: boolean | undefined;
 }
 
 /** What takes the place of a tool's result; what is missing stays as it is. */
 export interface ToolResultAnswer {
   /** Text and images for the model. */
-  content?: InputBlock[];
+  content?: InputBlock[] | undefined;
   /** Facts for a front end. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
   /** Whether it failed. */
-  isError?: boolean;
+  isError?: boolean | undefined;
 }
 
 /** A tool has run. The answer may replace its result. */
@@ -1126,7 +1130,7 @@ export interface ToolResultHook {
   /** Text and images for the model. */
   content: InputBlock[];
   /** Facts for a front end. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
   /** Whether it failed. */
   isError: boolean;
 }
@@ -1154,7 +1158,7 @@ export interface TurnStartHook {
 /** What takes the place of running a shell command. */
 export interface UserBashAnswer {
   /** The result; the command does not run then. */
-  result?: BashResult;
+  result?: BashResult | undefined;
 }
 
 /** The user is about to run a shell command beside the conversation. The answer may give its result. */
@@ -1171,7 +1175,7 @@ export interface UserBashHook {
 /** What the user chose, entered or wrote. */
 export interface ValueResult {
   /** The text; absent where nobody answered. */
-  value?: string;
+  value?: string | undefined;
 }
 
 /** What an extension process wants to be told without asking. */

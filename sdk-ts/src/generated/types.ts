@@ -12,6 +12,16 @@ export interface JsonObject {
 /** Parameters of a command that has none. */
 export type NoParams = Record<string, never>;
 
+/** A tag that no declared tag equals. At run time it is a string. */
+declare enum UnknownTag {
+  Unknown = "(unknown)",
+}
+
+/** A value whose tag the declaration does not name: younger than it, or foreign. */
+export type UnknownVariant<Tag extends string = "type"> = { readonly [K in Tag]: UnknownTag } & {
+  readonly [member: string]: JsonValue;
+};
+
 /**
  * Parameters of `abort_and_prompt`.
  *
@@ -22,7 +32,7 @@ export interface AbortAndPromptParams {
   /** The prompt. */
   message: string;
   /** Images that go with it. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
 }
 
 /**
@@ -45,7 +55,7 @@ export interface AgentEnd {
 /**
  * A message of the conversation, told apart by `role`.
  *
- * Open: an agent may send values of `role` that are not listed here.
+ * Open: a newer agent may send a `role` that is not listed here, as an {@link UnknownVariant}.
  */
 export type AgentMessage =
   | UserMessage
@@ -54,7 +64,8 @@ export type AgentMessage =
   | BashExecutionMessage
   | CustomMessage
   | BranchSummaryMessage
-  | CompactionSummaryMessage;
+  | CompactionSummaryMessage
+  | UnknownVariant<"role">;
 
 /**
  * Parameters of `agent_prompt`.
@@ -86,7 +97,7 @@ export interface AgentState {
   /** Names of all tools. */
   tools: string[];
   /** Tokens used. */
-  token_usage?: OpalUsage;
+  token_usage?: OpalUsage | undefined;
 }
 
 /**
@@ -108,12 +119,13 @@ export interface AskUserResult {
 /**
  * A block of the model's answer.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type AssistantBlock =
   | TextContent
   | ThinkingContent
-  | ToolCall;
+  | ToolCall
+  | UnknownVariant<"type">;
 
 /** An answer of the model, whole or as far as it has come. */
 export interface AssistantMessage {
@@ -133,13 +145,13 @@ export interface AssistantMessage {
   /** When it began, in milliseconds since the epoch. */
   timestamp: number;
   /** What went wrong, with `error` and `aborted`. */
-  errorMessage?: string;
+  errorMessage?: string | undefined;
 }
 
 /**
  * What happened inside a message.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type AssistantMessageEvent =
   | StreamStart
@@ -153,7 +165,8 @@ export type AssistantMessageEvent =
   | ToolCallDelta
   | ToolCallEnd
   | StreamDone
-  | StreamError;
+  | StreamError
+  | UnknownVariant<"type">;
 
 /** A file that a front end attached to a message. */
 export interface Attachment {
@@ -170,9 +183,9 @@ export interface Attachment {
   /** The bytes in base64. */
   content: string;
   /** Text taken out of a document. */
-  extractedText?: string | null;
+  extractedText?: string | null | undefined;
   /** A small image in base64. */
-  preview?: string | null;
+  preview?: string | null | undefined;
 }
 
 /** How an attempt at verification ended, as its event says it. */
@@ -223,13 +236,13 @@ export interface Authenticated {
 export interface AutoCompactionEnd {
   type: "auto_compaction_end";
   /** What compaction did; absent or null where it did not. */
-  result?: CompactionResult | null;
+  result?: CompactionResult | null | undefined;
   /** Whether it was stopped. */
   aborted: boolean;
   /** Whether the prompt is tried again. */
   willRetry: boolean;
   /** What went wrong. */
-  errorMessage?: string;
+  errorMessage?: string | undefined;
 }
 
 /** The agent begins to compact on its own. */
@@ -247,7 +260,7 @@ export interface AutoRetryEnd {
   /** The number of the last retry. */
   attempt: number;
   /** Why the agent gave up. */
-  finalError?: string;
+  finalError?: string | undefined;
 }
 
 /** The agent waits before it tries again after a transient error. */
@@ -277,17 +290,17 @@ export interface BashExecutionMessage {
   /** What it wrote, cut to a limit. */
   output: string;
   /** Its exit code; absent or null where it has none. */
-  exitCode?: number | null;
+  exitCode?: number | null | undefined;
   /** Whether it was stopped. */
   cancelled: boolean;
   /** Whether `output` was cut. */
   truncated: boolean;
   /** A file with all of the output. */
-  fullOutputPath?: string | null;
+  fullOutputPath?: string | null | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
   /** True where the model does not get to see it. */
-  excludeFromContext?: boolean;
+  excludeFromContext?: boolean | undefined;
 }
 
 /**
@@ -306,13 +319,13 @@ export interface BashResult {
   /** What it wrote on stdout and stderr, cut to a limit. */
   output: string;
   /** Its exit code; absent or null where it was stopped. */
-  exitCode?: number | null;
+  exitCode?: number | null | undefined;
   /** Whether it was stopped with `abort_bash`. */
   cancelled: boolean;
   /** Whether `output` was cut. */
   truncated: boolean;
   /** A file with all of the output, where it was cut. */
-  fullOutputPath?: string | null;
+  fullOutputPath?: string | null | undefined;
 }
 
 /**
@@ -368,7 +381,7 @@ export interface BudgetSnapshot {
   /** Subagents started. */
   subagents: number;
   /** The limit that the event is about. */
-  reason?: BudgetViolationReason;
+  reason?: BudgetViolationReason | undefined;
 }
 
 /** How a budget stands. */
@@ -417,13 +430,13 @@ export interface CommandInfo {
   /** The name, without the slash. */
   name: string;
   /** What it does, for people. */
-  description?: string;
+  description?: string | undefined;
   /** Where it comes from. */
   source: CommandSource;
   /** Where its file was found; extensions have none. */
-  location?: CommandLocation;
+  location?: CommandLocation | undefined;
   /** The absolute path of its file. */
-  path?: string;
+  path?: string | undefined;
 }
 
 /** Where the file of a command was found. */
@@ -445,7 +458,7 @@ export interface Commands {
  */
 export interface CompactParams {
   /** What the summary should care about. */
-  customInstructions?: string;
+  customInstructions?: string | undefined;
 }
 
 /** Why the agent compacts on its own. */
@@ -460,7 +473,7 @@ export interface CompactionResult {
   /** Tokens in the context before. */
   tokensBefore: number;
   /** Facts for a front end, such as the files that were read and changed. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
 }
 
 /** What stands in place of messages that compaction removed. */
@@ -481,7 +494,7 @@ export interface ConfirmDialog {
   /** What it is about. */
   message: string;
   /** After how many milliseconds the agent answers for itself. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** The action that the user chose. */
@@ -523,7 +536,7 @@ export interface CustomMessage {
   /** Whether a front end should show it. */
   display: boolean;
   /** Facts for a front end; their shape is the extension's own. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
 }
@@ -533,7 +546,7 @@ export interface CycledModel {
   /** The model. */
   model: Model;
   /** How hard it thinks. */
-  thinkingLevel?: ThinkingLevel;
+  thinkingLevel?: ThinkingLevel | undefined;
   /** Whether the cycle is limited to the models named at the start. */
   isScoped: boolean;
 }
@@ -570,7 +583,7 @@ export interface EditorDialog {
   /** What is edited. */
   title: string;
   /** The text to begin with. */
-  prefill?: string;
+  prefill?: string | undefined;
 }
 
 /** Why a message broke off. */
@@ -583,7 +596,7 @@ export type ErrorReason = "aborted" | "error";
  */
 export interface ExportHtmlParams {
   /** Where to; by default a file in the working directory named after the session. */
-  outputPath?: string;
+  outputPath?: string | undefined;
 }
 
 /** An extension failed; the agent goes on. */
@@ -610,7 +623,7 @@ export interface FollowUpParams {
   /** The message. Skills and templates are expanded; extension commands are refused. */
   message: string;
   /** Images that go with it. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
 }
 
 /**
@@ -658,11 +671,12 @@ export interface ImageContent {
 /**
  * A block of a user's message or of a tool's result.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type InputBlock =
   | TextContent
-  | ImageContent;
+  | ImageContent
+  | UnknownVariant<"type">;
 
 /** A user's words: plain text, or blocks of text and images. */
 export type InputContent = string | InputBlock[];
@@ -672,9 +686,9 @@ export interface InputDialog {
   /** The question. */
   title: string;
   /** Grey text in the empty field. */
-  placeholder?: string;
+  placeholder?: string | undefined;
   /** After how many milliseconds the agent answers for itself. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** What a model can read. */
@@ -692,7 +706,7 @@ export type InterruptMode = "immediate" | "wait";
 /** The text of the model's last answer. */
 export interface LastAssistantText {
   /** The text; null where there is no answer yet. */
-  text?: string | null;
+  text?: string | null | undefined;
 }
 
 /** A part of a long line. */
@@ -729,7 +743,7 @@ export interface MessageUpdate {
   /** What happened inside the message. */
   assistantMessageEvent: AssistantMessageEvent;
   /** The message so far; absent in delta-only streams. */
-  message?: AgentMessage;
+  message?: AgentMessage | undefined;
 }
 
 /** The messages of the conversation. */
@@ -782,9 +796,9 @@ export interface ModelScript {
    */
   responses: ScriptResponse[];
   /** What requests after the last one get. */
-  default?: ScriptResponse;
+  default?: ScriptResponse | undefined;
   /** The login by device code. */
-  device?: ScriptDevice;
+  device?: ScriptDevice | undefined;
 }
 
 /** The model that a session has now. */
@@ -804,7 +818,7 @@ export interface ModelSetParams {
   /** The model, as `provider:id`, or the id of a Copilot model. */
   model_id: string;
   /** How hard it thinks; `off` by default. */
-  thinking_level?: string;
+  thinking_level?: string | undefined;
 }
 
 /**
@@ -814,7 +828,7 @@ export interface ModelSetParams {
  */
 export interface ModelsListParams {
   /** Providers whose models are listed too. */
-  providers?: string[];
+  providers?: string[] | undefined;
 }
 
 /**
@@ -824,7 +838,7 @@ export interface ModelsListParams {
  */
 export interface NewSessionParams {
   /** The file of the session that the new one comes from. */
-  parentSession?: string;
+  parentSession?: string | undefined;
 }
 
 /** Shows a notice. No answer is expected. */
@@ -832,7 +846,7 @@ export interface NotifyNotice {
   /** The notice. */
   message: string;
   /** What kind it is; `info` where it is missing. */
-  notifyType?: NotifyType;
+  notifyType?: NotifyType | undefined;
 }
 
 /** What kind of notice it is. */
@@ -841,9 +855,9 @@ export type NotifyType = "info" | "warning" | "error" | (string & {});
 /** What the agent is and does right now. */
 export interface OmpSessionState {
   /** The model in use; null or absent where there is none. */
-  model?: Model | null;
+  model?: Model | null | undefined;
   /** How hard it thinks; absent where the model cannot think. */
-  thinkingLevel?: ThinkingLevel;
+  thinkingLevel?: ThinkingLevel | undefined;
   /** Whether a run is going on; true while a retry is waited for. */
   isStreaming: boolean;
   /** Whether the conversation is being compacted. */
@@ -855,11 +869,11 @@ export interface OmpSessionState {
   /** When steering messages reach the agent. */
   interruptMode: InterruptMode;
   /** The session's file; absent where nothing is kept. */
-  sessionFile?: string;
+  sessionFile?: string | undefined;
   /** The session's id. */
   sessionId: string;
   /** The name that was given with `set_session_name`. */
-  sessionName?: string;
+  sessionName?: string | undefined;
   /** Whether the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
   /** Messages in the conversation. */
@@ -881,7 +895,7 @@ export interface OpalAgentEnd {
   /** The session that the event belongs to. */
   session_id: string;
   /** Tokens used in the session. */
-  usage?: OpalUsage;
+  usage?: OpalUsage | undefined;
 }
 
 /** The agent crashed and was started again; the run it was in is lost. */
@@ -905,7 +919,7 @@ export interface OpalAskUser {
   /** The question. */
   question: string;
   /** What can be chosen; empty where any answer will do. */
-  choices?: string[];
+  choices?: string[] | undefined;
 }
 
 /** What is known about credentials. */
@@ -915,7 +929,7 @@ export interface OpalAuth {
   /** The first provider that can be used. */
   provider: string | null;
   /** All providers. */
-  providers?: OpalAuthProvider[];
+  providers?: OpalAuthProvider[] | undefined;
 }
 
 /** A provider and whether its credentials were found. */
@@ -927,7 +941,7 @@ export interface OpalAuthProvider {
   /** How one logs in, as in `device_code` or `api_key`. */
   method: string;
   /** The environment variable that is looked at. */
-  env_var?: string;
+  env_var?: string | undefined;
   /** Whether its credentials were found. */
   ready: boolean;
 }
@@ -962,9 +976,9 @@ export interface OpalConfigSetParams {
   /** The session. */
   session_id: string;
   /** Parts of the agent to switch; merged. */
-  features?: OpalFeatures;
+  features?: OpalFeatures | undefined;
   /** The names of the tools that are switched on; the whole list. */
-  tools?: string[];
+  tools?: string[] | undefined;
 }
 
 /** Asks for permission for an action of a tool. */
@@ -1001,19 +1015,19 @@ export interface OpalError {
   /** What went wrong. */
   message: string;
   /** More about it; free text. */
-  data?: JsonValue;
+  data?: JsonValue | undefined;
 }
 
 /** Which parts of the agent are switched on. */
 export interface OpalFeatures {
   /** Child agents. */
-  sub_agents?: boolean;
+  sub_agents?: boolean | undefined;
   /** Skills. */
-  skills?: boolean;
+  skills?: boolean | undefined;
   /** MCP servers. */
-  mcp?: boolean;
+  mcp?: boolean | undefined;
   /** The tool that shows the agent's own state. */
-  debug?: boolean;
+  debug?: boolean | undefined;
 }
 
 /** A tool call in a session's history. */
@@ -1033,19 +1047,19 @@ export interface OpalHistoryMessage {
   /** Who speaks, as in `user`, `assistant` or `tool_result`. */
   role: string;
   /** The text. */
-  content?: string | null;
+  content?: string | null | undefined;
   /** Whether a tool failed. */
-  is_error?: boolean;
+  is_error?: boolean | undefined;
   /** Reasoning of the model. */
-  thinking?: string | null;
+  thinking?: string | null | undefined;
   /** The calls that the model asked for. */
-  tool_calls?: OpalHistoryCall[] | null;
+  tool_calls?: OpalHistoryCall[] | null | undefined;
   /** The call that this is the result of. */
-  call_id?: string | null;
+  call_id?: string | null | undefined;
   /** The tool's name. */
-  name?: string | null;
+  name?: string | null | undefined;
   /** Facts about the message. */
-  metadata?: JsonValue | null;
+  metadata?: JsonValue | null | undefined;
 }
 
 /** Asks for free text. */
@@ -1055,7 +1069,7 @@ export interface OpalInput {
   /** What is asked for. */
   prompt: string;
   /** Whether the text is a secret. */
-  sensitive?: boolean;
+  sensitive?: boolean | undefined;
 }
 
 /** A prompt that waited has entered the conversation. */
@@ -1121,7 +1135,7 @@ export interface OpalModelInfo {
   /** Whether it can think. */
   supports_thinking: boolean;
   /** The levels that it has. */
-  thinking_levels?: string[];
+  thinking_levels?: string[] | undefined;
 }
 
 /** The models that can be chosen. */
@@ -1200,19 +1214,19 @@ export interface OpalTask {
   /** How far it is. */
   status: string;
   /** Notes. */
-  notes?: string;
+  notes?: string | undefined;
   /** Ids of tasks that have to be done before, with commas between. */
-  blocked_by?: string;
+  blocked_by?: string | undefined;
   /** The task that it is a part of. */
-  parent_id?: string;
+  parent_id?: string | undefined;
   /** What a child agent is told. */
-  prompt?: string;
+  prompt?: string | undefined;
   /** What came out. */
-  result?: string;
+  result?: string | undefined;
   /** When it was made. */
-  created_at?: string;
+  created_at?: string | undefined;
   /** When it was changed. */
-  updated_at?: string;
+  updated_at?: string | undefined;
 }
 
 /** The tasks of a session. */
@@ -1262,7 +1276,7 @@ export interface OpalToolExecutionStart {
   /** The arguments. */
   args: JsonObject;
   /** One line about it for people. */
-  meta?: string;
+  meta?: string | undefined;
 }
 
 /** A tool that failed. */
@@ -1281,7 +1295,7 @@ export interface OpalToolSuccess {
   /** What it gives back. */
   output: JsonValue;
   /** Facts for a front end. */
-  meta?: JsonValue;
+  meta?: JsonValue | undefined;
 }
 
 /** The tools of a session. */
@@ -1349,7 +1363,7 @@ export interface OperatorAgentEnd {
   /** The messages of the run. */
   messages: OperatorMessage[];
   /** How it ended, as in `completed`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A run begins. */
@@ -1364,19 +1378,20 @@ export interface OperatorAgentStart {
  */
 export interface OperatorCompactParams {
   /** What the summary should care about. */
-  custom_instructions?: string;
+  custom_instructions?: string | undefined;
 }
 
 /**
  * A part of a message.
  *
- * Open: an agent may send values of `type` that are not listed here.
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
 export type OperatorContent =
   | OperatorText
   | OperatorThinking
   | OperatorToolCall
-  | OperatorToolResult;
+  | OperatorToolResult
+  | UnknownVariant<"type">;
 
 /**
  * Parameters of `fork`.
@@ -1393,24 +1408,24 @@ export interface OperatorMessage {
   /** Its parts. */
   contents: OperatorContent[];
   /** Its id. */
-  id?: string;
+  id?: string | undefined;
   /** When, in seconds since the epoch. */
-  timestamp?: number;
+  timestamp?: number | undefined;
   /** Who speaks. */
   role: OperatorRole;
   /** Tokens, with answers of the model. */
-  usage?: OperatorUsage | null;
+  usage?: OperatorUsage | null | undefined;
   /** Why the model stopped. */
-  stop_reason?: string | null;
+  stop_reason?: string | null | undefined;
   /** What went wrong. */
-  error?: JsonValue | null;
+  error?: JsonValue | null | undefined;
 }
 
 /** A message is complete. */
 export interface OperatorMessageEnd {
   type: "message_end";
   /** The whole message. */
-  message?: OperatorMessage | null;
+  message?: OperatorMessage | null | undefined;
 }
 
 /** A message begins. */
@@ -1439,7 +1454,7 @@ export interface OperatorPromptParams {
   /** The prompt. */
   text: string;
   /** Options of the turn; an open object. */
-  options?: JsonObject;
+  options?: JsonObject | undefined;
 }
 
 /** Who speaks. */
@@ -1450,19 +1465,19 @@ export interface OperatorState {
   /** What it is doing. */
   phase: OperatorPhase;
   /** Whether a turn is going on. */
-  is_streaming?: boolean;
+  is_streaming?: boolean | undefined;
   /** The session's file. */
-  session_file?: string | null;
+  session_file?: string | null | undefined;
   /** The session's id. */
-  session_id?: string | null;
+  session_id?: string | null | undefined;
   /** The session's name. */
-  session_name?: string | null;
+  session_name?: string | null | undefined;
   /** Tokens in the context. */
-  context_tokens?: number;
+  context_tokens?: number | undefined;
   /** The context window in tokens. */
-  context_window?: number;
+  context_window?: number | undefined;
   /** Messages in the conversation. */
-  message_count?: number;
+  message_count?: number | undefined;
 }
 
 /**
@@ -1488,7 +1503,7 @@ export interface OperatorThinking {
   /** The reasoning; in `message_update` the new piece of it. */
   content: string;
   /** Opaque mark of the provider. */
-  signature?: string | null;
+  signature?: string | null | undefined;
 }
 
 /** The model's wish to run a tool. */
@@ -1499,11 +1514,11 @@ export interface OperatorToolCall {
   /** The tool's name. */
   name: string;
   /** What kind of tool it is. */
-  kind?: string | null;
+  kind?: string | null | undefined;
   /** The arguments. */
   args: JsonObject;
   /** Facts of the provider. */
-  metadata?: JsonObject | null;
+  metadata?: JsonObject | null | undefined;
 }
 
 /** A tool is done. */
@@ -1530,20 +1545,20 @@ export interface OperatorToolResult {
   /** Whether the tool failed. */
   is_error: boolean;
   /** Facts of the tool. */
-  metadata?: JsonObject | null;
+  metadata?: JsonObject | null | undefined;
   /** Whether the run stops here. */
-  terminate?: boolean;
+  terminate?: boolean | undefined;
   /** What to say when it stops. */
-  terminate_message?: string | null;
+  terminate_message?: string | null | undefined;
 }
 
 /** A request to the model and its tools are over. */
 export interface OperatorTurnEnd {
   type: "turn_end";
   /** The model's message; null where the request failed. */
-  message?: OperatorMessage | null;
+  message?: OperatorMessage | null | undefined;
   /** The results of the tools. */
-  tool_results?: OperatorToolResult[];
+  tool_results?: OperatorToolResult[] | undefined;
 }
 
 /** A request to the model begins. */
@@ -1554,15 +1569,15 @@ export interface OperatorTurnStart {
 /** Tokens used by an answer. */
 export interface OperatorUsage {
   /** Input tokens. */
-  input_tokens?: number;
+  input_tokens?: number | undefined;
   /** Output tokens. */
-  output_tokens?: number;
+  output_tokens?: number | undefined;
   /** Tokens read from the provider's cache. */
-  cache_read_tokens?: number;
+  cache_read_tokens?: number | undefined;
   /** Tokens written to the provider's cache. */
-  cache_write_tokens?: number;
+  cache_write_tokens?: number | undefined;
   /** What they cost, in US dollars, by kind. */
-  cost?: Record<string, number> | null;
+  cost?: Record<string, number> | null | undefined;
 }
 
 /**
@@ -1575,9 +1590,9 @@ export interface PromptParams {
   /** The prompt. `/name` at its start names an extension command, a template or a skill. */
   message: string;
   /** Images that go with it. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
   /** What becomes of the prompt while the agent is working. */
-  streamingBehavior?: StreamingBehavior;
+  streamingBehavior?: StreamingBehavior | undefined;
 }
 
 /** Whether a prompt waits. */
@@ -1598,55 +1613,55 @@ export type ScriptBlock = ScriptText | ScriptThinking | ScriptToolUse | ScriptTe
 /** The requests that an answer is for. All that is said has to hold. */
 export interface ScriptCondition {
   /** The user's last message has this text in it. */
-  user?: string;
+  user?: string | undefined;
   /** The system prompt has this text in it. */
-  system?: string;
+  system?: string | undefined;
   /** The model that is asked for. */
-  model?: string;
+  model?: string | undefined;
   /** Whether results of tools stand behind the user's last message. */
-  tool_results?: boolean;
+  tool_results?: boolean | undefined;
   /** The request's body has this text in it. */
-  body?: string;
+  body?: string | undefined;
 }
 
 /** How the login by device code goes, for agents that log in at their provider. */
 export interface ScriptDevice {
   /** How often the client hears that the user has not agreed yet. */
-  pending?: number;
+  pending?: number | undefined;
   /** The status of the answer to the request for a code; 200 by default. */
-  code_status?: number;
+  code_status?: number | undefined;
   /** The status of the answer to the request for a token; 200 by default. */
-  token_status?: number;
+  token_status?: number | undefined;
   /** Seconds between two questions of the client. */
-  interval?: number;
+  interval?: number | undefined;
   /** The error in place of the access. */
-  error?: JsonObject;
+  error?: JsonObject | undefined;
 }
 
 /** A failure in place of an answer. */
 export interface ScriptError {
   /** The HTTP status. */
-  status?: number;
+  status?: number | undefined;
   /** The provider's name for the failure. */
-  type?: string;
+  type?: string | undefined;
   /** What it says. */
-  message?: string;
+  message?: string | undefined;
   /** The provider's code for it, where its errors have one. */
-  code?: string;
+  code?: string | undefined;
   /** Headers of the response, as strings; null leaves out one that is sent otherwise. */
-  headers?: Record<string, JsonValue>;
+  headers?: Record<string, JsonValue> | undefined;
 }
 
 /** A response of any kind: a page of HTML, a redirect, bytes that are no text. */
 export interface ScriptRaw {
   /** The status; 200 by default. */
-  status?: number;
+  status?: number | undefined;
   /** Headers, as strings. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   /** The body as text. */
-  body?: string;
+  body?: string | undefined;
   /** The body as bytes, in base64. */
-  base64?: string;
+  base64?: string | undefined;
 }
 
 /** A piece of text many times over; `{i}` in it becomes its number. */
@@ -1660,43 +1675,43 @@ export interface ScriptRepeat {
 /** What the model answers to one request. */
 export interface ScriptResponse {
   /** The requests that it is for; without it, the next one for which no other answer is meant. */
-  when?: ScriptCondition;
+  when?: ScriptCondition | undefined;
   /** Whether it answers all requests that fit its condition; by default an answer is used once. */
-  keep?: boolean;
+  keep?: boolean | undefined;
   /** The blocks in order. */
-  blocks?: ScriptBlock[];
+  blocks?: ScriptBlock[] | undefined;
   /** Short for one text block. */
-  text?: string;
+  text?: string | undefined;
   /** Why it stops; by default `toolUse` with a tool call and `stop` without. */
-  stop?: ScriptStop;
+  stop?: ScriptStop | undefined;
   /** Tokens that it reports. */
-  usage?: ScriptUsage;
+  usage?: ScriptUsage | undefined;
   /** A pause before every piece, in milliseconds. */
-  delay_ms?: number;
+  delay_ms?: number | undefined;
   /** A pause before the answer, in milliseconds. */
-  first_ms?: number;
+  first_ms?: number | undefined;
   /** After that many pieces nothing more comes; -1: not even the beginning. */
-  hang_after?: number;
+  hang_after?: number | undefined;
   /** After that many pieces the connection is reset. */
-  drop_after?: number;
+  drop_after?: number | undefined;
   /** After that many pieces the connection is closed in good order. */
-  fin_after?: number;
+  fin_after?: number | undefined;
   /** After that many bytes of the body the connection is closed: in the middle of a line, or of a character. */
-  cut_after_bytes?: number;
+  cut_after_bytes?: number | undefined;
   /** Whether the stream ends without its last events, although nothing breaks. */
-  no_end?: boolean;
+  no_end?: boolean | undefined;
   /** Whether no tokens are reported. */
-  no_usage?: boolean;
+  no_usage?: boolean | undefined;
   /** A response in place of the answer. */
-  raw?: ScriptRaw;
+  raw?: ScriptRaw | undefined;
   /** Whether the body has chunked coding; true by default. */
-  chunked?: boolean;
+  chunked?: boolean | undefined;
   /** After that many pieces the error comes within the stream. */
-  stream_error_after?: number;
+  stream_error_after?: number | undefined;
   /** A failure in place of the answer. */
-  error?: ScriptError;
+  error?: ScriptError | undefined;
   /** A failure without a body. */
-  empty_error?: ScriptError;
+  empty_error?: ScriptError | undefined;
 }
 
 /** Why a scripted answer stops. */
@@ -1719,7 +1734,7 @@ export interface ScriptThinking {
   /** The reasoning. */
   thinking: Chunks;
   /** The provider's mark. */
-  signature?: string;
+  signature?: string | undefined;
 }
 
 /** A thinking block of many equal pieces. */
@@ -1727,17 +1742,17 @@ export interface ScriptThinkingRepeat {
   /** The pieces. */
   thinking_repeat: ScriptRepeat;
   /** The provider's mark. */
-  signature?: string;
+  signature?: string | undefined;
 }
 
 /** A tool call that the model makes. */
 export interface ScriptTool {
   /** The call's id; made up where it is missing. */
-  id?: string;
+  id?: string | undefined;
   /** The tool's name. */
   name: string;
   /** The arguments. */
-  args?: ScriptArguments;
+  args?: ScriptArguments | undefined;
 }
 
 /** A tool call. */
@@ -1749,13 +1764,13 @@ export interface ScriptToolUse {
 /** Tokens that an answer reports. */
 export interface ScriptUsage {
   /** Input tokens. */
-  input?: number;
+  input?: number | undefined;
   /** Output tokens. */
-  output?: number;
+  output?: number | undefined;
   /** Tokens read from the cache. */
-  cacheRead?: number;
+  cacheRead?: number | undefined;
   /** Tokens written to the cache. */
-  cacheWrite?: number;
+  cacheWrite?: number | undefined;
 }
 
 /** Asks to choose from a list. Resolves to nothing when the time is up. */
@@ -1765,7 +1780,7 @@ export interface SelectDialog {
   /** What can be chosen. */
   options: string[];
   /** After how many milliseconds the agent answers for itself. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /**
@@ -1789,7 +1804,7 @@ export interface SessionCompactParams {
   /** The session. */
   session_id: string;
   /** How many tokens stay as they are; 20,000 by default. */
-  keep_recent?: number;
+  keep_recent?: number | undefined;
 }
 
 /**
@@ -1831,21 +1846,21 @@ export interface SessionList {
  */
 export interface SessionStartParams {
   /** The model; by default that of the settings. */
-  model?: OpalModelChoice;
+  model?: OpalModelChoice | undefined;
   /** A system prompt of one's own. */
-  system_prompt?: string;
+  system_prompt?: string | undefined;
   /** The working directory; by default the server's. */
-  working_dir?: string;
+  working_dir?: string | undefined;
   /** The names of the tools that are switched on; by default all. */
-  tools?: string[];
+  tools?: string[] | undefined;
   /** MCP servers to connect to. */
-  mcp_servers?: JsonObject[];
+  mcp_servers?: JsonObject[] | undefined;
   /** Which parts of the agent are switched on. */
-  features?: OpalFeatures;
+  features?: OpalFeatures | undefined;
   /** Whether the session is kept. */
-  session?: boolean;
+  session?: boolean | undefined;
   /** The id of a session that is kept, or the id of the new one. */
-  session_id?: string;
+  session_id?: string | undefined;
 }
 
 /** What a new session has found. */
@@ -1853,17 +1868,17 @@ export interface SessionStarted {
   /** The session's id. */
   session_id: string;
   /** The directory of its files. */
-  session_dir?: string;
+  session_dir?: string | undefined;
   /** Context files that were read. */
-  context_files?: string[];
+  context_files?: string[] | undefined;
   /** Names of skills. */
-  available_skills?: string[];
+  available_skills?: string[] | undefined;
   /** Names of MCP servers. */
-  mcp_servers?: string[];
+  mcp_servers?: string[] | undefined;
   /** The name of the server's node. */
-  node_name?: string;
+  node_name?: string | undefined;
   /** What is known about credentials. */
-  auth?: OpalAuth;
+  auth?: OpalAuth | undefined;
 }
 
 /** What the agent is and does right now. */
@@ -1881,11 +1896,11 @@ export interface SessionState {
   /** How follow-up messages are delivered. */
   followUpMode: QueueMode;
   /** The session's file; absent where nothing is kept. */
-  sessionFile?: string;
+  sessionFile?: string | undefined;
   /** The session's id. */
   sessionId: string;
   /** The name that was given with `set_session_name`. */
-  sessionName?: string;
+  sessionName?: string | undefined;
   /** Whether the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
   /** Messages in the conversation. */
@@ -1897,7 +1912,7 @@ export interface SessionState {
 /** Numbers about a session. */
 export interface SessionStats {
   /** The session's file; absent where nothing is kept. */
-  sessionFile?: string;
+  sessionFile?: string | undefined;
   /** The session's id. */
   sessionId: string;
   /** Messages of the user. */
@@ -1989,7 +2004,7 @@ export interface SetStatusNotice {
   /** The entry's key. */
   statusKey: string;
   /** The text; absent to clear the entry. */
-  statusText?: string;
+  statusText?: string | undefined;
 }
 
 /**
@@ -2024,9 +2039,9 @@ export interface SetWidgetNotice {
   /** The block's key. */
   widgetKey: string;
   /** The lines; absent to clear the block. */
-  widgetLines?: string[];
+  widgetLines?: string[] | undefined;
   /** Where it stands; above the editor where this is missing. */
-  widgetPlacement?: WidgetPlacement;
+  widgetPlacement?: WidgetPlacement | undefined;
 }
 
 /**
@@ -2049,7 +2064,7 @@ export interface SteerParams {
   /** The message. Skills and templates are expanded; extension commands are refused. */
   message: string;
   /** Images that go with it. */
-  images?: ImageContent[];
+  images?: ImageContent[] | undefined;
 }
 
 /** Why the model stopped. */
@@ -2064,7 +2079,7 @@ export interface StreamDone {
   /** Why it ended. */
   reason: DoneReason;
   /** The whole message. */
-  message?: AssistantMessage;
+  message?: AssistantMessage | undefined;
 }
 
 /**
@@ -2076,7 +2091,7 @@ export interface StreamError {
   /** Why it broke off. */
   reason: ErrorReason;
   /** The message as far as it came. */
-  error?: AssistantMessage;
+  error?: AssistantMessage | undefined;
 }
 
 /** A rule that the model's stream ran into. */
@@ -2084,9 +2099,9 @@ export interface StreamRule {
   /** The rule's name. */
   name: string;
   /** The rule's file. */
-  path?: string;
+  path?: string | undefined;
   /** What it says. */
-  content?: string;
+  content?: string | undefined;
 }
 
 /**
@@ -2096,7 +2111,7 @@ export interface StreamRule {
 export interface StreamStart {
   type: "start";
   /** The message so far. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** What becomes of a prompt that is sent while the agent is working. */
@@ -2112,7 +2127,7 @@ export interface SubagentEnd {
   /** Its exit code. */
   exitCode: number;
   /** The verification, where one was asked for. */
-  verification?: VerificationResult;
+  verification?: VerificationResult | undefined;
 }
 
 /** A subagent is about to start. */
@@ -2140,7 +2155,7 @@ export interface SubagentVerificationCommandEnd {
   /** How long it ran, in milliseconds. */
   durationMs: number;
   /** The file with its output, where it wrote any. */
-  artifactId?: string;
+  artifactId?: string | undefined;
 }
 
 /** A verification command is about to run. */
@@ -2173,7 +2188,7 @@ export interface SubagentVerificationStart {
   /** The number of the attempt, from 1. */
   attempt: number;
   /** The profile, where one is used. */
-  profile?: string;
+  profile?: string | undefined;
 }
 
 /**
@@ -2189,15 +2204,15 @@ export interface SwitchSessionParams {
 /** How a task is verified: a profile of the settings, or the object form of `verify`. */
 export interface TaskVerifyConfig {
   /** The profile to start from. */
-  profile?: string;
+  profile?: string | undefined;
   /** What is done. */
-  mode?: VerificationMode;
+  mode?: VerificationMode | undefined;
   /** The commands; they replace the profile's. */
-  commands?: VerifyCommand[];
+  commands?: VerifyCommand[] | undefined;
   /** What becomes of the changes on failure. */
-  onFailure?: FailurePolicy;
+  onFailure?: FailurePolicy | undefined;
   /** How many repairs are allowed. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
 }
 
 /**
@@ -2216,7 +2231,7 @@ export interface TextContent {
   /** The text. */
   text: string;
   /** Opaque mark of the provider that has to go back with the text. */
-  textSignature?: string;
+  textSignature?: string | undefined;
 }
 
 /** A piece of text. */
@@ -2227,7 +2242,7 @@ export interface TextDelta {
   /** The new piece. */
   delta: string;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A text block ended. */
@@ -2238,7 +2253,7 @@ export interface TextEnd {
   /** The whole text of the block. */
   content: string;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A text block started. */
@@ -2247,7 +2262,7 @@ export interface TextStart {
   /** The block's index in the message's content. */
   contentIndex: number;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** Reasoning that the model shows. */
@@ -2256,9 +2271,9 @@ export interface ThinkingContent {
   /** The reasoning text. */
   thinking: string;
   /** Opaque mark of the provider that has to go back with the block. */
-  thinkingSignature?: string;
+  thinkingSignature?: string | undefined;
   /** True where the provider sent the reasoning in a form that cannot be read. */
-  redacted?: boolean;
+  redacted?: boolean | undefined;
 }
 
 /** A piece of reasoning. */
@@ -2269,7 +2284,7 @@ export interface ThinkingDelta {
   /** The new piece. */
   delta: string;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A thinking block ended. */
@@ -2280,7 +2295,7 @@ export interface ThinkingEnd {
   /** The whole reasoning of the block. */
   content: string;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** How hard the model should think. */
@@ -2310,19 +2325,19 @@ export interface ThinkingStart {
   /** The block's index in the message's content. */
   contentIndex: number;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A thing to do. */
 export interface TodoItem {
   /** Its id. */
-  id?: string;
+  id?: string | undefined;
   /** What is to be done. */
   content: string;
   /** How far it is, as in `pending`. */
   status: string;
   /** Anything more that a tool noted. */
-  notes?: JsonValue | null;
+  notes?: JsonValue | null | undefined;
 }
 
 /** The model stopped with things left to do; it is reminded of them and goes on. */
@@ -2360,7 +2375,7 @@ export interface ToolCall {
   /** The arguments. While they stream, as much of them as can be read. */
   arguments: JsonObject;
   /** Opaque mark of the provider that has to go back with the call. */
-  thoughtSignature?: string;
+  thoughtSignature?: string | undefined;
 }
 
 /** A piece of a tool call's arguments. */
@@ -2371,7 +2386,7 @@ export interface ToolCallDelta {
   /** The new piece of the arguments' JSON text. */
   delta: string;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A tool call is complete. */
@@ -2382,7 +2397,7 @@ export interface ToolCallEnd {
   /** The whole call. */
   toolCall: ToolCall;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A tool call started. */
@@ -2391,7 +2406,7 @@ export interface ToolCallStart {
   /** The block's index in the message's content. */
   contentIndex: number;
   /** The message so far; absent in delta-only streams. */
-  partial?: AssistantMessage;
+  partial?: AssistantMessage | undefined;
 }
 
 /** A tool is done. */
@@ -2436,7 +2451,7 @@ export interface ToolOutput {
   /** Text and images for the model. */
   content: InputBlock[];
   /** Facts for a front end; their shape is the tool's own. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
 }
 
 /** The result of a tool call, as the model sees it. */
@@ -2449,7 +2464,7 @@ export interface ToolResultMessage {
   /** Text and images. */
   content: InputBlock[];
   /** Facts for a front end; their shape is the tool's own. */
-  details?: JsonValue | null;
+  details?: JsonValue | null | undefined;
   /** Whether the tool failed. */
   isError: boolean;
   /** When, in milliseconds since the epoch. */
@@ -2460,15 +2475,15 @@ export interface ToolResultMessage {
 export interface TranscriptControl {
   dir: "ctl";
   /** When, in milliseconds since the start. */
-  t?: number;
+  t?: number | undefined;
   /** What happened, as in `stdin_closed` or `exit`. */
   event: string;
   /** The exit code; for a process that a signal ended, the signal's number, negative. */
-  code?: number | null;
+  code?: number | null | undefined;
   /** The end of stderr. */
-  stderr?: string | null;
+  stderr?: string | null | undefined;
   /** What there is to say about it. */
-  text?: string;
+  text?: string | undefined;
 }
 
 /** The first record of a transcript: what was recorded, and how it was started. */
@@ -2478,36 +2493,36 @@ export interface TranscriptHeader {
   /** The agent. */
   agent: string;
   /** The agent's version. */
-  version?: string | null;
+  version?: string | null | undefined;
   /** The scenario that was played. */
-  scenario?: string | null;
+  scenario?: string | null | undefined;
   /** What the scenario shows. */
-  title?: string | null;
+  title?: string | null | undefined;
   /** The command line. */
-  argv?: string[] | null;
+  argv?: string[] | null | undefined;
   /** The model script that was played. */
-  provider_script?: string | null;
+  provider_script?: string | null | undefined;
 }
 
 /** A line that went one way or the other. */
 export interface TranscriptLine {
   /** When, in milliseconds since the start. */
-  t?: number;
+  t?: number | undefined;
   /** Which way. */
   dir: Direction;
   /** The line without its end. */
-  line?: string;
+  line?: string | undefined;
   /** The line in parts, where it is long. */
-  line_parts?: LinePart[];
+  line_parts?: LinePart[] | undefined;
   /** What ended the line where it was not a line feed. */
-  eol?: string | null;
+  eol?: string | null | undefined;
 }
 
 /** A remark of the recorder, such as a command that it ran in between. */
 export interface TranscriptNote {
   dir: "note";
   /** When, in milliseconds since the start. */
-  t?: number;
+  t?: number | undefined;
   /** The remark. */
   line: string;
 }
@@ -2550,7 +2565,7 @@ export interface Usage {
   /** Tokens written to the provider's cache. */
   cacheWrite: number;
   /** The sum of the four; the document leaves it out, agents send it. */
-  totalTokens?: number;
+  totalTokens?: number | undefined;
   /** What they cost. */
   cost: Cost;
 }
@@ -2563,7 +2578,7 @@ export interface UserMessage {
   /** When, in milliseconds since the epoch. */
   timestamp: number;
   /** Files that a front end attached. */
-  attachments?: Attachment[];
+  attachments?: Attachment[] | undefined;
 }
 
 /** A dialog answered with a value. */
@@ -2588,7 +2603,7 @@ export interface VerificationAttemptResult {
   /** The commands in order. */
   commandResults: VerificationCommandResult[];
   /** What went wrong. */
-  error?: string;
+  error?: string | undefined;
 }
 
 /** One verification command and how it ended. */
@@ -2602,13 +2617,13 @@ export interface VerificationCommandResult {
   /** How long it ran, in milliseconds. */
   durationMs: number;
   /** True where its failure does not matter. */
-  optional?: boolean;
+  optional?: boolean | undefined;
   /** True where it was stopped for its time limit. */
-  timedOut?: boolean;
+  timedOut?: boolean | undefined;
   /** The file with its output. */
-  artifactPath?: string;
+  artifactPath?: string | undefined;
   /** The last 20 lines (4 KB) of its output. */
-  outputPreview?: string;
+  outputPreview?: string | undefined;
 }
 
 /** What a verification does. */
@@ -2619,9 +2634,9 @@ export interface VerificationResult {
   /** Whether it was asked for. */
   requested: boolean;
   /** The profile that was used. */
-  profile?: string;
+  profile?: string | undefined;
   /** What it did. */
-  mode?: VerificationMode;
+  mode?: VerificationMode | undefined;
   /** How it ended. */
   status: VerificationStatus;
   /** The attempts in order. */
@@ -2629,7 +2644,7 @@ export interface VerificationResult {
   /** How many repairs were tried. */
   retriesUsed: number;
   /** What becomes of the changes on failure. */
-  onFailure?: FailurePolicy;
+  onFailure?: FailurePolicy | undefined;
 }
 
 /** How a verification ended. */
@@ -2642,9 +2657,9 @@ export interface VerifyCommand {
   /** The command line, run with `bash -lc` in the worktree. */
   command: string;
   /** Its time limit in milliseconds; none where it is missing. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** True where its failure does not matter. */
-  optional?: boolean;
+  optional?: boolean | undefined;
 }
 
 /** Where a widget stands. */

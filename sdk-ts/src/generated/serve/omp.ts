@@ -97,7 +97,7 @@ export class Service extends AnyService<Types> {
    *
    * Acknowledged before this is called; an error is sent with the same id.
    */
-  prompt(_params: PromptParams, _call: Call<Types>): Answer<void> {
+  prompt(_params: PromptParams, _call: Call<Types, "prompt">): Answer<void> {
     throw Refusal.notAvailable("prompt");
   }
 
@@ -107,7 +107,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  steer(_params: SteerParams, _call: Call<Types>): Answer<void> {
+  steer(_params: SteerParams, _call: Call<Types, "steer">): Answer<void> {
     throw Refusal.notAvailable("steer");
   }
 
@@ -117,7 +117,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  followUp(_params: FollowUpParams, _call: Call<Types>): Answer<void> {
+  followUp(_params: FollowUpParams, _call: Call<Types, "follow_up">): Answer<void> {
     throw Refusal.notAvailable("follow_up");
   }
 
@@ -127,7 +127,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abort(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abort(_params: NoParams, _call: Call<Types, "abort">): Answer<void> {
     throw Refusal.notAvailable("abort");
   }
 
@@ -136,7 +136,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  newSession(_params: NewSessionParams, _call: Call<Types>): Answer<Cancellation> {
+  newSession(_params: NewSessionParams, _call: Call<Types, "new_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("new_session");
   }
 
@@ -145,7 +145,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getState(_params: NoParams, _call: Call<Types>): Answer<OmpSessionState> {
+  getState(_params: NoParams, _call: Call<Types, "get_state">): Answer<OmpSessionState> {
     throw Refusal.notAvailable("get_state");
   }
 
@@ -154,7 +154,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getMessages(_params: NoParams, _call: Call<Types>): Answer<Messages> {
+  getMessages(_params: NoParams, _call: Call<Types, "get_messages">): Answer<Messages> {
     throw Refusal.notAvailable("get_messages");
   }
 
@@ -163,7 +163,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setModel(_params: SetModelParams, _call: Call<Types>): Answer<Model> {
+  setModel(_params: SetModelParams, _call: Call<Types, "set_model">): Answer<Model> {
     throw Refusal.notAvailable("set_model");
   }
 
@@ -172,7 +172,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  cycleModel(_params: NoParams, _call: Call<Types>): Answer<CycledModel | null> {
+  cycleModel(_params: NoParams, _call: Call<Types, "cycle_model">): Answer<CycledModel | null> {
     throw Refusal.notAvailable("cycle_model");
   }
 
@@ -181,7 +181,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getAvailableModels(_params: NoParams, _call: Call<Types>): Answer<AvailableModels> {
+  getAvailableModels(_params: NoParams, _call: Call<Types, "get_available_models">): Answer<AvailableModels> {
     throw Refusal.notAvailable("get_available_models");
   }
 
@@ -191,7 +191,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setThinkingLevel(_params: SetThinkingLevelParams, _call: Call<Types>): Answer<void> {
+  setThinkingLevel(_params: SetThinkingLevelParams, _call: Call<Types, "set_thinking_level">): Answer<void> {
     throw Refusal.notAvailable("set_thinking_level");
   }
 
@@ -200,7 +200,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  cycleThinkingLevel(_params: NoParams, _call: Call<Types>): Answer<CycledThinkingLevel | null> {
+  cycleThinkingLevel(_params: NoParams, _call: Call<Types, "cycle_thinking_level">): Answer<CycledThinkingLevel | null> {
     throw Refusal.notAvailable("cycle_thinking_level");
   }
 
@@ -209,7 +209,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setSteeringMode(_params: SetSteeringModeParams, _call: Call<Types>): Answer<void> {
+  setSteeringMode(_params: SetSteeringModeParams, _call: Call<Types, "set_steering_mode">): Answer<void> {
     throw Refusal.notAvailable("set_steering_mode");
   }
 
@@ -218,7 +218,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setFollowUpMode(_params: SetFollowUpModeParams, _call: Call<Types>): Answer<void> {
+  setFollowUpMode(_params: SetFollowUpModeParams, _call: Call<Types, "set_follow_up_mode">): Answer<void> {
     throw Refusal.notAvailable("set_follow_up_mode");
   }
 
@@ -227,7 +227,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  compact(_params: CompactParams, _call: Call<Types>): Answer<CompactionResult> {
+  compact(_params: CompactParams, _call: Call<Types, "compact">): Answer<CompactionResult> {
     throw Refusal.notAvailable("compact");
   }
 
@@ -236,7 +236,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setAutoCompaction(_params: SetAutoCompactionParams, _call: Call<Types>): Answer<void> {
+  setAutoCompaction(_params: SetAutoCompactionParams, _call: Call<Types, "set_auto_compaction">): Answer<void> {
     throw Refusal.notAvailable("set_auto_compaction");
   }
 
@@ -245,7 +245,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setAutoRetry(_params: SetAutoRetryParams, _call: Call<Types>): Answer<void> {
+  setAutoRetry(_params: SetAutoRetryParams, _call: Call<Types, "set_auto_retry">): Answer<void> {
     throw Refusal.notAvailable("set_auto_retry");
   }
 
@@ -254,7 +254,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abortRetry(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abortRetry(_params: NoParams, _call: Call<Types, "abort_retry">): Answer<void> {
     throw Refusal.notAvailable("abort_retry");
   }
 
@@ -264,7 +264,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  bash(_params: BashParams, _call: Call<Types>): Answer<BashResult> {
+  bash(_params: BashParams, _call: Call<Types, "bash">): Answer<BashResult> {
     throw Refusal.notAvailable("bash");
   }
 
@@ -273,7 +273,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abortBash(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abortBash(_params: NoParams, _call: Call<Types, "abort_bash">): Answer<void> {
     throw Refusal.notAvailable("abort_bash");
   }
 
@@ -282,7 +282,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getSessionStats(_params: NoParams, _call: Call<Types>): Answer<SessionStats> {
+  getSessionStats(_params: NoParams, _call: Call<Types, "get_session_stats">): Answer<SessionStats> {
     throw Refusal.notAvailable("get_session_stats");
   }
 
@@ -291,7 +291,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  exportHtml(_params: ExportHtmlParams, _call: Call<Types>): Answer<WrittenFile> {
+  exportHtml(_params: ExportHtmlParams, _call: Call<Types, "export_html">): Answer<WrittenFile> {
     throw Refusal.notAvailable("export_html");
   }
 
@@ -300,7 +300,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  switchSession(_params: SwitchSessionParams, _call: Call<Types>): Answer<Cancellation> {
+  switchSession(_params: SwitchSessionParams, _call: Call<Types, "switch_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("switch_session");
   }
 
@@ -309,7 +309,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getLastAssistantText(_params: NoParams, _call: Call<Types>): Answer<LastAssistantText> {
+  getLastAssistantText(_params: NoParams, _call: Call<Types, "get_last_assistant_text">): Answer<LastAssistantText> {
     throw Refusal.notAvailable("get_last_assistant_text");
   }
 
@@ -318,7 +318,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setSessionName(_params: SetSessionNameParams, _call: Call<Types>): Answer<void> {
+  setSessionName(_params: SetSessionNameParams, _call: Call<Types, "set_session_name">): Answer<void> {
     throw Refusal.notAvailable("set_session_name");
   }
 
@@ -328,7 +328,7 @@ export class Service extends AnyService<Types> {
    *
    * Acknowledged before this is called; an error is sent with the same id.
    */
-  abortAndPrompt(_params: AbortAndPromptParams, _call: Call<Types>): Answer<void> {
+  abortAndPrompt(_params: AbortAndPromptParams, _call: Call<Types, "abort_and_prompt">): Answer<void> {
     throw Refusal.notAvailable("abort_and_prompt");
   }
 
@@ -337,7 +337,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setInterruptMode(_params: SetInterruptModeParams, _call: Call<Types>): Answer<void> {
+  setInterruptMode(_params: SetInterruptModeParams, _call: Call<Types, "set_interrupt_mode">): Answer<void> {
     throw Refusal.notAvailable("set_interrupt_mode");
   }
 
@@ -347,7 +347,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  branch(_params: BranchParams, _call: Call<Types>): Answer<ForkResult> {
+  branch(_params: BranchParams, _call: Call<Types, "branch">): Answer<ForkResult> {
     throw Refusal.notAvailable("branch");
   }
 
@@ -356,7 +356,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getBranchMessages(_params: NoParams, _call: Call<Types>): Answer<ForkPoints> {
+  getBranchMessages(_params: NoParams, _call: Call<Types, "get_branch_messages">): Answer<ForkPoints> {
     throw Refusal.notAvailable("get_branch_messages");
   }
 }

@@ -91,7 +91,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionStart(_params: SessionStartParams, _call: Call<Types>): Answer<SessionStarted> {
+  sessionStart(_params: SessionStartParams, _call: Call<Types, "session/start">): Answer<SessionStarted> {
     throw Refusal.notAvailable("session/start");
   }
 
@@ -100,7 +100,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there: once the work can start, not when it is over.
    */
-  agentPrompt(_params: AgentPromptParams, _call: Call<Types>): Answer<PromptQueued> {
+  agentPrompt(_params: AgentPromptParams, _call: Call<Types, "agent/prompt">): Answer<PromptQueued> {
     throw Refusal.notAvailable("agent/prompt");
   }
 
@@ -109,7 +109,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there: once the work can start, not when it is over.
    */
-  agentAbort(_params: AgentAbortParams, _call: Call<Types>): Answer<void> {
+  agentAbort(_params: AgentAbortParams, _call: Call<Types, "agent/abort">): Answer<void> {
     throw Refusal.notAvailable("agent/abort");
   }
 
@@ -118,7 +118,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  agentState(_params: AgentStateParams, _call: Call<Types>): Answer<AgentState> {
+  agentState(_params: AgentStateParams, _call: Call<Types, "agent/state">): Answer<AgentState> {
     throw Refusal.notAvailable("agent/state");
   }
 
@@ -127,7 +127,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionList(_params: NoParams, _call: Call<Types>): Answer<SessionList> {
+  sessionList(_params: NoParams, _call: Call<Types, "session/list">): Answer<SessionList> {
     throw Refusal.notAvailable("session/list");
   }
 
@@ -136,7 +136,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionBranch(_params: SessionBranchParams, _call: Call<Types>): Answer<void> {
+  sessionBranch(_params: SessionBranchParams, _call: Call<Types, "session/branch">): Answer<void> {
     throw Refusal.notAvailable("session/branch");
   }
 
@@ -145,7 +145,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionCompact(_params: SessionCompactParams, _call: Call<Types>): Answer<void> {
+  sessionCompact(_params: SessionCompactParams, _call: Call<Types, "session/compact">): Answer<void> {
     throw Refusal.notAvailable("session/compact");
   }
 
@@ -154,7 +154,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionHistory(_params: SessionHistoryParams, _call: Call<Types>): Answer<SessionHistory> {
+  sessionHistory(_params: SessionHistoryParams, _call: Call<Types, "session/history">): Answer<SessionHistory> {
     throw Refusal.notAvailable("session/history");
   }
 
@@ -163,7 +163,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  sessionDelete(_params: SessionDeleteParams, _call: Call<Types>): Answer<OpalDone> {
+  sessionDelete(_params: SessionDeleteParams, _call: Call<Types, "session/delete">): Answer<OpalDone> {
     throw Refusal.notAvailable("session/delete");
   }
 
@@ -172,7 +172,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  modelsList(_params: ModelsListParams, _call: Call<Types>): Answer<OpalModels> {
+  modelsList(_params: ModelsListParams, _call: Call<Types, "models/list">): Answer<OpalModels> {
     throw Refusal.notAvailable("models/list");
   }
 
@@ -181,7 +181,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  modelSet(_params: ModelSetParams, _call: Call<Types>): Answer<ModelSet> {
+  modelSet(_params: ModelSetParams, _call: Call<Types, "model/set">): Answer<ModelSet> {
     throw Refusal.notAvailable("model/set");
   }
 
@@ -190,7 +190,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  thinkingSet(_params: ThinkingSetParams, _call: Call<Types>): Answer<ThinkingSet> {
+  thinkingSet(_params: ThinkingSetParams, _call: Call<Types, "thinking/set">): Answer<ThinkingSet> {
     throw Refusal.notAvailable("thinking/set");
   }
 
@@ -199,7 +199,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  authStatus(_params: NoParams, _call: Call<Types>): Answer<AuthStatusResult> {
+  authStatus(_params: NoParams, _call: Call<Types, "auth/status">): Answer<AuthStatusResult> {
     throw Refusal.notAvailable("auth/status");
   }
 
@@ -208,7 +208,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  authLogin(_params: NoParams, _call: Call<Types>): Answer<DeviceCode> {
+  authLogin(_params: NoParams, _call: Call<Types, "auth/login">): Answer<DeviceCode> {
     throw Refusal.notAvailable("auth/login");
   }
 
@@ -217,7 +217,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  authPoll(_params: AuthPollParams, _call: Call<Types>): Answer<Authenticated> {
+  authPoll(_params: AuthPollParams, _call: Call<Types, "auth/poll">): Answer<Authenticated> {
     throw Refusal.notAvailable("auth/poll");
   }
 
@@ -226,7 +226,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  authSetKey(_params: AuthSetKeyParams, _call: Call<Types>): Answer<OpalDone> {
+  authSetKey(_params: AuthSetKeyParams, _call: Call<Types, "auth/set_key">): Answer<OpalDone> {
     throw Refusal.notAvailable("auth/set_key");
   }
 
@@ -235,7 +235,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  tasksList(_params: TasksListParams, _call: Call<Types>): Answer<OpalTasks> {
+  tasksList(_params: TasksListParams, _call: Call<Types, "tasks/list">): Answer<OpalTasks> {
     throw Refusal.notAvailable("tasks/list");
   }
 
@@ -244,7 +244,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  settingsGet(_params: NoParams, _call: Call<Types>): Answer<OpalSettings> {
+  settingsGet(_params: NoParams, _call: Call<Types, "settings/get">): Answer<OpalSettings> {
     throw Refusal.notAvailable("settings/get");
   }
 
@@ -253,7 +253,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  settingsSave(_params: SettingsSaveParams, _call: Call<Types>): Answer<OpalSettings> {
+  settingsSave(_params: SettingsSaveParams, _call: Call<Types, "settings/save">): Answer<OpalSettings> {
     throw Refusal.notAvailable("settings/save");
   }
 
@@ -262,7 +262,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  opalConfigGet(_params: OpalConfigGetParams, _call: Call<Types>): Answer<OpalConfig> {
+  opalConfigGet(_params: OpalConfigGetParams, _call: Call<Types, "opal/config/get">): Answer<OpalConfig> {
     throw Refusal.notAvailable("opal/config/get");
   }
 
@@ -271,7 +271,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  opalConfigSet(_params: OpalConfigSetParams, _call: Call<Types>): Answer<OpalConfig> {
+  opalConfigSet(_params: OpalConfigSetParams, _call: Call<Types, "opal/config/set">): Answer<OpalConfig> {
     throw Refusal.notAvailable("opal/config/set");
   }
 
@@ -280,7 +280,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  opalPing(_params: NoParams, _call: Call<Types>): Answer<void> {
+  opalPing(_params: NoParams, _call: Call<Types, "opal/ping">): Answer<void> {
     throw Refusal.notAvailable("opal/ping");
   }
 
@@ -289,7 +289,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  opalVersion(_params: NoParams, _call: Call<Types>): Answer<OpalVersion> {
+  opalVersion(_params: NoParams, _call: Call<Types, "opal/version">): Answer<OpalVersion> {
     throw Refusal.notAvailable("opal/version");
   }
 }

@@ -47,7 +47,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  prompt(_params: OperatorPromptParams, _call: Call<Types>): Answer<void> {
+  prompt(_params: OperatorPromptParams, _call: Call<Types, "prompt">): Answer<void> {
     throw Refusal.notAvailable("prompt");
   }
 
@@ -56,7 +56,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  compact(_params: OperatorCompactParams, _call: Call<Types>): Answer<void> {
+  compact(_params: OperatorCompactParams, _call: Call<Types, "compact">): Answer<void> {
     throw Refusal.notAvailable("compact");
   }
 
@@ -65,7 +65,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abort(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abort(_params: NoParams, _call: Call<Types, "abort">): Answer<void> {
     throw Refusal.notAvailable("abort");
   }
 
@@ -74,7 +74,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  newSession(_params: NoParams, _call: Call<Types>): Answer<void> {
+  newSession(_params: NoParams, _call: Call<Types, "new_session">): Answer<void> {
     throw Refusal.notAvailable("new_session");
   }
 
@@ -83,7 +83,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  fork(_params: OperatorForkParams, _call: Call<Types>): Answer<void> {
+  fork(_params: OperatorForkParams, _call: Call<Types, "fork">): Answer<void> {
     throw Refusal.notAvailable("fork");
   }
 
@@ -92,7 +92,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  switchSession(_params: OperatorSwitchSessionParams, _call: Call<Types>): Answer<void> {
+  switchSession(_params: OperatorSwitchSessionParams, _call: Call<Types, "switch_session">): Answer<void> {
     throw Refusal.notAvailable("switch_session");
   }
 
@@ -101,7 +101,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getState(_params: NoParams, _call: Call<Types>): Answer<OperatorState> {
+  getState(_params: NoParams, _call: Call<Types, "get_state">): Answer<OperatorState> {
     throw Refusal.notAvailable("get_state");
   }
 }

@@ -95,7 +95,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there: once the work can start, not when it is over.
    */
-  prompt(_params: PromptParams, _call: Call<Types>): Answer<void> {
+  prompt(_params: PromptParams, _call: Call<Types, "prompt">): Answer<void> {
     throw Refusal.notAvailable("prompt");
   }
 
@@ -105,7 +105,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  steer(_params: SteerParams, _call: Call<Types>): Answer<void> {
+  steer(_params: SteerParams, _call: Call<Types, "steer">): Answer<void> {
     throw Refusal.notAvailable("steer");
   }
 
@@ -115,7 +115,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  followUp(_params: FollowUpParams, _call: Call<Types>): Answer<void> {
+  followUp(_params: FollowUpParams, _call: Call<Types, "follow_up">): Answer<void> {
     throw Refusal.notAvailable("follow_up");
   }
 
@@ -125,7 +125,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abort(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abort(_params: NoParams, _call: Call<Types, "abort">): Answer<void> {
     throw Refusal.notAvailable("abort");
   }
 
@@ -134,7 +134,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  newSession(_params: NewSessionParams, _call: Call<Types>): Answer<Cancellation> {
+  newSession(_params: NewSessionParams, _call: Call<Types, "new_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("new_session");
   }
 
@@ -143,7 +143,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getState(_params: NoParams, _call: Call<Types>): Answer<SessionState> {
+  getState(_params: NoParams, _call: Call<Types, "get_state">): Answer<SessionState> {
     throw Refusal.notAvailable("get_state");
   }
 
@@ -152,7 +152,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getMessages(_params: NoParams, _call: Call<Types>): Answer<Messages> {
+  getMessages(_params: NoParams, _call: Call<Types, "get_messages">): Answer<Messages> {
     throw Refusal.notAvailable("get_messages");
   }
 
@@ -161,7 +161,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setModel(_params: SetModelParams, _call: Call<Types>): Answer<Model> {
+  setModel(_params: SetModelParams, _call: Call<Types, "set_model">): Answer<Model> {
     throw Refusal.notAvailable("set_model");
   }
 
@@ -170,7 +170,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  cycleModel(_params: NoParams, _call: Call<Types>): Answer<CycledModel | null> {
+  cycleModel(_params: NoParams, _call: Call<Types, "cycle_model">): Answer<CycledModel | null> {
     throw Refusal.notAvailable("cycle_model");
   }
 
@@ -179,7 +179,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getAvailableModels(_params: NoParams, _call: Call<Types>): Answer<AvailableModels> {
+  getAvailableModels(_params: NoParams, _call: Call<Types, "get_available_models">): Answer<AvailableModels> {
     throw Refusal.notAvailable("get_available_models");
   }
 
@@ -189,7 +189,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setThinkingLevel(_params: SetThinkingLevelParams, _call: Call<Types>): Answer<void> {
+  setThinkingLevel(_params: SetThinkingLevelParams, _call: Call<Types, "set_thinking_level">): Answer<void> {
     throw Refusal.notAvailable("set_thinking_level");
   }
 
@@ -198,7 +198,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  cycleThinkingLevel(_params: NoParams, _call: Call<Types>): Answer<CycledThinkingLevel | null> {
+  cycleThinkingLevel(_params: NoParams, _call: Call<Types, "cycle_thinking_level">): Answer<CycledThinkingLevel | null> {
     throw Refusal.notAvailable("cycle_thinking_level");
   }
 
@@ -207,7 +207,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setSteeringMode(_params: SetSteeringModeParams, _call: Call<Types>): Answer<void> {
+  setSteeringMode(_params: SetSteeringModeParams, _call: Call<Types, "set_steering_mode">): Answer<void> {
     throw Refusal.notAvailable("set_steering_mode");
   }
 
@@ -216,7 +216,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setFollowUpMode(_params: SetFollowUpModeParams, _call: Call<Types>): Answer<void> {
+  setFollowUpMode(_params: SetFollowUpModeParams, _call: Call<Types, "set_follow_up_mode">): Answer<void> {
     throw Refusal.notAvailable("set_follow_up_mode");
   }
 
@@ -225,7 +225,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  compact(_params: CompactParams, _call: Call<Types>): Answer<CompactionResult> {
+  compact(_params: CompactParams, _call: Call<Types, "compact">): Answer<CompactionResult> {
     throw Refusal.notAvailable("compact");
   }
 
@@ -234,7 +234,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setAutoCompaction(_params: SetAutoCompactionParams, _call: Call<Types>): Answer<void> {
+  setAutoCompaction(_params: SetAutoCompactionParams, _call: Call<Types, "set_auto_compaction">): Answer<void> {
     throw Refusal.notAvailable("set_auto_compaction");
   }
 
@@ -243,7 +243,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setAutoRetry(_params: SetAutoRetryParams, _call: Call<Types>): Answer<void> {
+  setAutoRetry(_params: SetAutoRetryParams, _call: Call<Types, "set_auto_retry">): Answer<void> {
     throw Refusal.notAvailable("set_auto_retry");
   }
 
@@ -252,7 +252,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abortRetry(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abortRetry(_params: NoParams, _call: Call<Types, "abort_retry">): Answer<void> {
     throw Refusal.notAvailable("abort_retry");
   }
 
@@ -262,7 +262,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  bash(_params: BashParams, _call: Call<Types>): Answer<BashResult> {
+  bash(_params: BashParams, _call: Call<Types, "bash">): Answer<BashResult> {
     throw Refusal.notAvailable("bash");
   }
 
@@ -271,7 +271,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  abortBash(_params: NoParams, _call: Call<Types>): Answer<void> {
+  abortBash(_params: NoParams, _call: Call<Types, "abort_bash">): Answer<void> {
     throw Refusal.notAvailable("abort_bash");
   }
 
@@ -280,7 +280,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getSessionStats(_params: NoParams, _call: Call<Types>): Answer<SessionStats> {
+  getSessionStats(_params: NoParams, _call: Call<Types, "get_session_stats">): Answer<SessionStats> {
     throw Refusal.notAvailable("get_session_stats");
   }
 
@@ -289,7 +289,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  exportHtml(_params: ExportHtmlParams, _call: Call<Types>): Answer<WrittenFile> {
+  exportHtml(_params: ExportHtmlParams, _call: Call<Types, "export_html">): Answer<WrittenFile> {
     throw Refusal.notAvailable("export_html");
   }
 
@@ -298,7 +298,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  switchSession(_params: SwitchSessionParams, _call: Call<Types>): Answer<Cancellation> {
+  switchSession(_params: SwitchSessionParams, _call: Call<Types, "switch_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("switch_session");
   }
 
@@ -308,7 +308,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  fork(_params: ForkParams, _call: Call<Types>): Answer<ForkResult> {
+  fork(_params: ForkParams, _call: Call<Types, "fork">): Answer<ForkResult> {
     throw Refusal.notAvailable("fork");
   }
 
@@ -317,7 +317,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getForkMessages(_params: NoParams, _call: Call<Types>): Answer<ForkPoints> {
+  getForkMessages(_params: NoParams, _call: Call<Types, "get_fork_messages">): Answer<ForkPoints> {
     throw Refusal.notAvailable("get_fork_messages");
   }
 
@@ -326,7 +326,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getLastAssistantText(_params: NoParams, _call: Call<Types>): Answer<LastAssistantText> {
+  getLastAssistantText(_params: NoParams, _call: Call<Types, "get_last_assistant_text">): Answer<LastAssistantText> {
     throw Refusal.notAvailable("get_last_assistant_text");
   }
 
@@ -335,7 +335,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  setSessionName(_params: SetSessionNameParams, _call: Call<Types>): Answer<void> {
+  setSessionName(_params: SetSessionNameParams, _call: Call<Types, "set_session_name">): Answer<void> {
     throw Refusal.notAvailable("set_session_name");
   }
 
@@ -344,7 +344,7 @@ export class Service extends AnyService<Types> {
    *
    * Answered when the result is there.
    */
-  getCommands(_params: NoParams, _call: Call<Types>): Answer<Commands> {
+  getCommands(_params: NoParams, _call: Call<Types, "get_commands">): Answer<Commands> {
     throw Refusal.notAvailable("get_commands");
   }
 }
