@@ -48,7 +48,9 @@ pub fn file(dialects: &[Index]) -> String {
 pub(super) fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
     let more: Vec<String> = match def.shape {
         Shape::Union { tag, open: true, .. } => {
-            vec![format!("Open: a newer agent may send a `{tag}` that is not listed here, as an {{@link UnknownVariant}}.")]
+            vec![format!(
+                "Open: a newer agent may send a `{tag}` that is not listed here, as an {{@link UnknownVariant}}."
+            )]
         }
         _ => Vec::new(),
     };
