@@ -52,7 +52,7 @@ test-providers-setup: server/tests/aimock/$(NPM_HAS) ## The mock of the model AP
 test-python: build ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
 	$(PART) ./sdk-python/test --package
 
-test-typescript: sdk-ts/$(NPM_HAS) ## TypeScript: types, codec, client.
+test-typescript: build sdk-ts/$(NPM_HAS) ## TypeScript: types, codec, client, examples.
 	$(PART) npm --prefix sdk-ts test
 
 DRIVERS := "$(BUILT)/examples/conformance_driver" \

@@ -17,10 +17,11 @@ pub fn file(index: &Index) -> String {
         dialect.name, dialect.revision
     ));
     out.push_str(
-        "import { type Answer, type Call, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
+        "import { type Answer, type Call as AnyCall, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
          import type { Serving } from \"../../serve/spec.js\";\nimport { type Types, spec } from \"../",
     );
     let _ = writeln!(out, "{}.js\";", dialect.name);
+    names_of_the_dialect(&mut out, dialect.name);
     let mut names: Vec<String> = Vec::new();
     for command in &index.commands {
         for text in [params_type(command).to_owned(), data_type(command)] {
@@ -58,7 +59,7 @@ pub fn file(index: &Index) -> String {
         let data = if command.result.is_none() { "void".to_owned() } else { data_type(command) };
         let _ = writeln!(
             out,
-            "  {}(_params: {}, _call: Call<Types, {2}>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
+            "  {}(_params: {}, _call: Call<{2}>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
             camel(command.name),
             params_type(command),
             quote(command.wire)
@@ -66,6 +67,16 @@ pub fn file(index: &Index) -> String {
     }
     out.push_str("}\n");
     out
+}
+
+/// The dialect's types, so that an agent needs one import.
+fn names_of_the_dialect(out: &mut String, dialect: &str) {
+    let _ = writeln!(
+        out,
+        "export type * from \"../{dialect}.js\";\n\n\
+         /** A command that is being carried out, with what sends its events, its questions and its answer. */\n\
+         export type Call<K extends keyof Types[\"commands\"] = keyof Types[\"commands\"]> = AnyCall<Types, K>;\n"
+    );
 }
 
 fn tables(out: &mut String, index: &Index) {
