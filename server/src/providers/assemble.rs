@@ -5,7 +5,8 @@ use agentese::types::{
 };
 use serde_json::Map;
 
-use super::{Done, Failure, StreamEvent, TokenCounts, partial_json, price};
+use super::partial_json::Growing;
+use super::{Done, Failure, StreamEvent, TokenCounts, price};
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,8 @@ pub struct Assembler {
     prices: ModelCost,
     /// The JSON text of the call that is open.
     arguments: String,
+    /// Reads it as it comes.
+    growing: Growing,
     open: Option<Open>,
     /// Calls whose arguments are no JSON object.
     broken: Vec<String>,
@@ -59,6 +62,7 @@ impl Assembler {
             ),
             prices: model.cost.clone(),
             arguments: String::new(),
+            growing: Growing::default(),
             open: None,
             broken: Vec::new(),
         }
@@ -124,11 +128,11 @@ impl Assembler {
             StreamEvent::ToolCallDelta(delta) => {
                 self.last(Open::ToolCall)?;
                 self.arguments.push_str(&delta);
-                let so_far = partial_json::object(&self.arguments);
-                match self.last(Open::ToolCall)? {
-                    (index, AssistantBlock::ToolCall(call)) => {
-                        call.arguments = so_far;
-                        Some(Update::ToolCallDelta { index, delta })
+                let index = self.message.content.len() - 1;
+                match self.message.content.last_mut()? {
+                    AssistantBlock::ToolCall(call) => {
+                        let grown = self.growing.push(&delta, &mut call.arguments);
+                        Some(Update::ToolCallDelta { index, delta, grown })
                     }
                     _ => None,
                 }
@@ -193,6 +197,7 @@ impl Assembler {
         self.close_call();
         self.open = Some(open);
         self.arguments.clear();
+        self.growing = Growing::default();
         self.message.content.push(block);
         self.message.content.len() - 1
     }

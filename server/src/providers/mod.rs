@@ -49,6 +49,7 @@ pub use keys::{NotReady, key_variables};
 use levels::levels_with;
 pub use levels::{levels, nearest_level};
 pub use load::{Complaint, Sources, load};
+pub use partial_json::Grown;
 pub use price::{number, tokens};
 pub use request::{Request, ToolDescription};
 pub use secrecy::{ExposeSecret, SecretString};

@@ -1,119 +1,400 @@
-//! Reading JSON that is still being written.
+//! Reading JSON that is still being written, piece by piece.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, to_string};
 
-/// The object that a text begins, as far as it goes: open strings, arrays and objects are closed
-/// where the text ends, and what cannot be closed yet (half a key, half a number) is left out. A
-/// text that is no beginning of an object gives an empty one.
-pub(super) fn object(text: &str) -> Map<String, Value> {
-    let parse = |text: &str| match agentese::wire::decode(text) {
-        Ok(Value::Object(members)) => Some(members),
-        _ => None,
-    };
-    if let Some(members) = parse(text) {
-        return members;
-    }
-    let scanned = Scan::of(text);
-    let (end, stack) = &scanned.end;
-    parse(&closed(&text[..*end], scanned.in_string, stack))
-        .or_else(|| {
-            let (safe, stack) = &scanned.safe;
-            parse(&closed(&text[..*safe], false, stack))
-        })
-        .unwrap_or_default()
+/// How deep an object may be nested; serde_json reads no deeper.
+const DEEPEST: usize = 127;
+
+/// How the JSON text of a tool call's arguments grew. The text so far, with `closers` behind it, is the
+/// object so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grown {
+    /// How many bytes of the text before stay.
+    pub keep: usize,
+    /// What comes behind them.
+    pub text: String,
+    /// What closes everything that is open.
+    pub closers: String,
 }
 
-fn closed(text: &str, in_string: bool, stack: &[u8]) -> String {
-    let mut whole = String::with_capacity(text.len() + stack.len() + 1);
-    whole.push_str(text);
-    if in_string {
-        whole.push('"');
-    }
-    whole.extend(stack.iter().rev().map(|closer| char::from(*closer)));
-    whole
-}
-
-/// Where a text can be cut, and what is open there.
-struct Scan {
-    /// The end, before an escape that is not complete.
-    end: (usize, Vec<u8>),
+/// Reads the text of an object as it comes. The object has what is there: open strings, arrays and objects
+/// end where the text ends, and what cannot be told yet (half a key, half a number) is left out. Each piece
+/// costs as much as it is long, however much came before it.
+///
+/// Where the text is no JSON, or names a member twice, the object stays as it was before that.
+#[derive(Debug, Default)]
+pub(super) struct Growing {
+    mode: Mode,
+    stack: Vec<Open>,
+    /// The key or the scalar that is being read.
+    token: String,
+    /// The escape that is being read, from its backslash on.
+    escape: String,
+    /// The first half of a pair of escapes.
+    high: Option<u16>,
+    /// The string that is open is a value.
     in_string: bool,
-    /// After the last value that is complete, or the last bracket that opened.
-    safe: (usize, Vec<u8>),
+    /// The scalar that is being read is in the object, as what it would be if it ended here.
+    shown: bool,
+    /// The length of the text that stays.
+    written: usize,
 }
 
-impl Scan {
-    fn of(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let mut stack: Vec<u8> = Vec::new();
-        let mut safe = (0, Vec::new());
-        // Whether the string that is open, or was closed last, is a key.
-        let mut key = false;
-        let mut expects_key = false;
-        let mut position = 0;
-        while position < bytes.len() {
-            match bytes[position] {
-                b'"' => {
-                    key = expects_key;
-                    match string_end(bytes, position + 1) {
-                        Ok(after) => {
-                            position = after;
-                            if !key {
-                                safe = (position, stack.clone());
-                            }
-                            continue;
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Mode {
+    /// Nothing has come.
+    #[default]
+    Start,
+    /// A key comes, or the end of the object.
+    FirstKey,
+    /// A key comes.
+    NextKey,
+    /// Within a key.
+    Key,
+    /// A colon comes.
+    Colon,
+    /// A value comes, or the end of the array.
+    FirstItem,
+    /// A value comes.
+    Value,
+    /// Within a string.
+    String,
+    /// Within a number or a word.
+    Scalar,
+    /// A comma comes, or an end.
+    After,
+    /// Nothing more is read.
+    Over,
+}
+
+/// What is open, and how many members it has.
+#[derive(Debug)]
+enum Open {
+    /// An object, and the key of the member that was begun last.
+    Object(String, usize),
+    Array(usize),
+}
+
+enum Slot<'a> {
+    Object(&'a mut Map<String, Value>, &'a str),
+    Array(&'a mut Vec<Value>),
+}
+
+impl Slot<'_> {
+    fn put(self, value: Value) {
+        match self {
+            Self::Object(members, key) => drop(members.insert(key.to_owned(), value)),
+            Self::Array(items) => items.push(value),
+        }
+    }
+
+    fn take(self) {
+        match self {
+            Self::Object(members, key) => drop(members.remove(key)),
+            Self::Array(items) => drop(items.pop()),
+        }
+    }
+}
+
+impl Growing {
+    /// Takes the next piece; `object` is what this made of the pieces before.
+    pub fn push(&mut self, piece: &str, object: &mut Map<String, Value>) -> Grown {
+        let keep = self.written;
+        let mut text = String::new();
+        if std::mem::take(&mut self.shown)
+            && let Some(slot) = self.slot(object)
+        {
+            slot.take();
+        }
+        let mut at = 0;
+        while at < piece.len() && self.mode != Mode::Over {
+            at = self.step(piece, at, object, &mut text);
+        }
+        self.written += text.len();
+        // It may go on, and what it is now may not be what it will be.
+        if self.mode == Mode::Scalar
+            && let Ok(value) = serde_json::from_str::<Value>(&self.token)
+            && self.is_new(object)
+        {
+            text.push_str(&self.lead());
+            text.push_str(&value.to_string());
+            if let Some(slot) = self.slot(object) {
+                slot.put(value);
+                self.shown = true;
+            }
+        }
+        Grown { keep, text, closers: self.closers() }
+    }
+
+    /// Reads from there on; gives the place after what was read.
+    fn step(&mut self, piece: &str, at: usize, object: &mut Map<String, Value>, text: &mut String) -> usize {
+        let byte = piece.as_bytes()[at];
+        match self.mode {
+            Mode::Key => {
+                let mut key = std::mem::take(&mut self.token);
+                let (after, closed) = self.characters(piece, at, &mut key);
+                match (closed, self.stack.last_mut()) {
+                    (true, Some(Open::Object(name, _))) => {
+                        *name = key;
+                        self.mode = Mode::Colon;
+                    }
+                    _ => self.token = key,
+                }
+                return after;
+            }
+            Mode::String => {
+                let mut more = String::new();
+                let (after, closed) = self.characters(piece, at, &mut more);
+                let json = to_string(&more).unwrap_or_default();
+                text.push_str(json.get(1..json.len().saturating_sub(1)).unwrap_or_default());
+                if let Some(string) = self.open_string(object) {
+                    string.push_str(&more);
+                }
+                if closed {
+                    text.push('"');
+                    self.in_string = false;
+                    self.mode = Mode::After;
+                }
+                return after;
+            }
+            Mode::Scalar => {
+                let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+                let rest = &piece.as_bytes()[at..];
+                let length = rest.iter().position(|byte| !is_part(*byte)).unwrap_or(rest.len());
+                self.token.push_str(&piece[at..at + length]);
+                if length < rest.len() {
+                    let value = serde_json::from_str::<Value>(&self.token).ok();
+                    self.mode = Mode::After;
+                    match value {
+                        Some(value) => {
+                            let json = value.to_string();
+                            self.begin(value, &json, object, text);
                         }
-                        Err(end) => return Self { end: (end, stack), in_string: true, safe },
+                        None => self.mode = Mode::Over,
                     }
                 }
-                open @ (b'{' | b'[') => {
-                    stack.push(if open == b'{' { b'}' } else { b']' });
-                    expects_key = open == b'{';
-                    safe = (position + 1, stack.clone());
-                }
-                b'}' | b']' => {
-                    stack.pop();
-                    expects_key = false;
-                    safe = (position + 1, stack.clone());
-                }
-                b':' => expects_key = false,
-                b',' => {
-                    // What stands before a comma is complete, a number among others.
-                    if !key || !expects_key {
-                        safe = (position, stack.clone());
-                    }
-                    expects_key = stack.last() == Some(&b'}');
-                }
-                _ => {}
+                return at + length;
             }
-            position += 1;
+            _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => return at + 1,
+            _ => {}
         }
-        Self { end: (bytes.len(), stack), in_string: false, safe }
+        self.mode = match (self.mode, byte) {
+            (Mode::Start, b'{') => {
+                object.clear();
+                self.stack.push(Open::Object(String::new(), 0));
+                text.push('{');
+                Mode::FirstKey
+            }
+            (Mode::FirstKey | Mode::NextKey, b'"') => {
+                self.token.clear();
+                Mode::Key
+            }
+            (Mode::Colon, b':') => Mode::Value,
+            (Mode::FirstKey | Mode::FirstItem | Mode::After, b'}' | b']') => self.close(byte, text),
+            (Mode::After, b',') => match self.stack.last() {
+                Some(Open::Object(..)) => Mode::NextKey,
+                _ => Mode::Value,
+            },
+            (Mode::FirstItem | Mode::Value, b'"') => {
+                self.mode = Mode::String;
+                self.in_string = self.begin(Value::String(String::new()), "\"", object, text);
+                self.mode
+            }
+            (Mode::FirstItem | Mode::Value, b'{' | b'[') if self.stack.len() < DEEPEST => {
+                let (value, json, open, mode) = match byte {
+                    b'{' => (Value::Object(Map::new()), "{", Open::Object(String::new(), 0), Mode::FirstKey),
+                    _ => (Value::Array(Vec::new()), "[", Open::Array(0), Mode::FirstItem),
+                };
+                self.mode = mode;
+                if self.begin(value, json, object, text) {
+                    self.stack.push(open);
+                }
+                self.mode
+            }
+            (Mode::FirstItem | Mode::Value, b'-' | b'0'..=b'9' | b'a'..=b'z') => {
+                self.token.clear();
+                self.mode = Mode::Scalar;
+                return at;
+            }
+            _ => Mode::Over,
+        };
+        at + 1
     }
-}
 
-/// The position after the closing quote, or where to cut a string that is not closed.
-fn string_end(bytes: &[u8], mut position: usize) -> Result<usize, usize> {
-    while position < bytes.len() {
-        match bytes[position] {
-            b'"' => return Ok(position + 1),
-            b'\\' => {
-                let wide = bytes.get(position + 1) == Some(&b'u');
-                let length = if wide { 6 } else { 2 };
-                // A high surrogate means nothing without the escape that follows it.
-                let high = wide
-                    && matches!(bytes.get(position + 2), Some(b'd' | b'D'))
-                    && matches!(bytes.get(position + 3), Some(b'8' | b'9' | b'a' | b'b' | b'A' | b'B'));
-                let length = if high { 12 } else { length };
-                if position + length > bytes.len() {
-                    return Err(position);
-                }
-                position += length;
+    /// Puts a value in its place. False where there is one of that name already: nothing more is read then.
+    fn begin(
+        &mut self,
+        value: Value,
+        json: &str,
+        object: &mut Map<String, Value>,
+        text: &mut String,
+    ) -> bool {
+        if !self.is_new(object) {
+            self.mode = Mode::Over;
+            return false;
+        }
+        text.push_str(&self.lead());
+        text.push_str(json);
+        if let Some(slot) = self.slot(object) {
+            slot.put(value);
+        }
+        if let Some(Open::Object(_, members) | Open::Array(members)) = self.stack.last_mut() {
+            *members += 1;
+        }
+        true
+    }
+
+    fn close(&mut self, byte: u8, text: &mut String) -> Mode {
+        match (self.stack.last(), byte) {
+            (Some(Open::Object(..)), b'}') | (Some(Open::Array(_)), b']') => {}
+            _ => return Mode::Over,
+        }
+        self.stack.pop();
+        text.push(char::from(byte));
+        if self.stack.is_empty() { Mode::Over } else { Mode::After }
+    }
+
+    /// What stands before the next member of what is open.
+    fn lead(&self) -> String {
+        let comma = |members: usize| if members > 0 { "," } else { "" };
+        match self.stack.last() {
+            Some(Open::Object(key, members)) => {
+                format!("{}{}:", comma(*members), to_string(key).unwrap_or_default())
             }
-            _ => position += 1,
+            Some(Open::Array(members)) => comma(*members).to_owned(),
+            None => String::new(),
         }
     }
-    Err(bytes.len())
+
+    fn closers(&self) -> String {
+        if self.written == 0 {
+            return "{}".to_owned();
+        }
+        let mut closers = String::new();
+        if self.in_string {
+            closers.push('"');
+        }
+        closers.extend(self.stack.iter().rev().map(|open| match open {
+            Open::Object(..) => '}',
+            Open::Array(_) => ']',
+        }));
+        closers
+    }
+
+    fn is_new(&self, object: &mut Map<String, Value>) -> bool {
+        match self.slot(object) {
+            Some(Slot::Object(members, key)) => !members.contains_key(key),
+            Some(Slot::Array(_)) => true,
+            None => false,
+        }
+    }
+
+    /// Where the next member of what is open belongs.
+    fn slot<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<Slot<'a>> {
+        let (first, rest) = self.stack.split_first()?;
+        let Open::Object(key, _) = first else { return None };
+        let mut slot = Slot::Object(object, key);
+        for open in rest {
+            let child = match slot {
+                Slot::Object(members, key) => members.get_mut(key)?,
+                Slot::Array(items) => items.last_mut()?,
+            };
+            slot = match (child, open) {
+                (Value::Object(members), Open::Object(key, _)) => Slot::Object(members, key),
+                (Value::Array(items), Open::Array(_)) => Slot::Array(items),
+                _ => return None,
+            };
+        }
+        Some(slot)
+    }
+
+    fn open_string<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<&'a mut String> {
+        let value = match self.slot(object)? {
+            Slot::Object(members, key) => members.get_mut(key),
+            Slot::Array(items) => items.last_mut(),
+        };
+        match value {
+            Some(Value::String(string)) => Some(string),
+            _ => None,
+        }
+    }
+
+    /// Reads characters of a string up to its end; gives the place after them and whether the end is there.
+    /// Half characters become replacement characters.
+    fn characters(&mut self, piece: &str, mut at: usize, into: &mut String) -> (usize, bool) {
+        let bytes = piece.as_bytes();
+        while at < bytes.len() {
+            if !self.escape.is_empty() {
+                let Some(character) = piece[at..].chars().next() else { break };
+                at += character.len_utf8();
+                if !self.escaped(character, into) {
+                    self.mode = Mode::Over;
+                    return (at, false);
+                }
+                continue;
+            }
+            let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+            let end = bytes[at..].iter().position(stops).map_or(bytes.len(), |length| at + length);
+            if end > at || bytes[end] != b'\\' {
+                self.half(into);
+            }
+            into.push_str(&piece[at..end]);
+            at = end + 1;
+            match bytes.get(end) {
+                None => return (end, false),
+                Some(b'"') => return (at, true),
+                Some(b'\\') => self.escape.push('\\'),
+                Some(_) => {
+                    self.mode = Mode::Over;
+                    return (at, false);
+                }
+            }
+        }
+        (at, false)
+    }
+
+    /// A first half without its second one.
+    fn half(&mut self, into: &mut String) {
+        if self.high.take().is_some() {
+            into.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    /// Takes a character of an escape. False where there is no such escape.
+    fn escaped(&mut self, character: char, into: &mut String) -> bool {
+        self.escape.push(character);
+        let length = self.escape.len();
+        if length == 2 && character != 'u' {
+            self.escape.clear();
+            self.half(into);
+            into.push(match character {
+                '"' | '\\' | '/' => character,
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                _ => return false,
+            });
+        } else if length > 2 && !character.is_ascii_hexdigit() {
+            return false;
+        } else if length == 6 {
+            let unit = u16::from_str_radix(&self.escape[2..], 16).unwrap_or_default();
+            self.escape.clear();
+            if let (Some(high), 0xDC00..=0xDFFF) = (self.high, unit) {
+                self.high = None;
+                let both = char::decode_utf16([high, unit]).next();
+                into.push(both.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER));
+                return true;
+            }
+            self.half(into);
+            match unit {
+                0xD800..=0xDBFF => self.high = Some(unit),
+                unit => into.push(char::from_u32(unit.into()).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            }
+        }
+        true
+    }
 }
 
 #[cfg(test)]
@@ -122,9 +403,28 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    /// Feeds pieces, and checks after each that the text is that of the object.
+    fn fed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, usize) {
+        let (mut growing, mut object) = (Growing::default(), Map::new());
+        let (mut text, mut work) = (String::new(), 0);
+        for piece in pieces {
+            let grown = growing.push(piece, &mut object);
+            text.truncate(grown.keep);
+            text.push_str(&grown.text);
+            work += grown.text.len();
+            // Comparing all of it each time would be quadratic itself.
+            if text.len() < 1000 {
+                assert_eq!(format!("{text}{}", grown.closers), to_string(&object).unwrap(), "after {piece}");
+            }
+        }
+        (object, work)
+    }
+
     #[track_caller]
     fn check(text: &str, expected: Value) {
-        assert_eq!(Value::Object(object(text)), expected, "{text}");
+        assert_eq!(Value::Object(fed([text]).0), expected, "{text}");
+        let characters = text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()]);
+        assert_eq!(Value::Object(fed(characters).0), expected, "{text} in characters");
     }
 
     #[test]
@@ -137,25 +437,67 @@ mod tests {
         check(r#"{"command": "e"#, json!({"command": "e"}));
         check(r#"{"command": "e\"#, json!({"command": "e"}));
         check(r#"{"command": "e\u00e"#, json!({"command": "e"}));
+        check(r#"{"command": "e\u00e4"#, json!({"command": "eä"}));
         check(r#"{"command": "e\ud83d\ude0"#, json!({"command": "e"}));
+        check(r#"{"command": "e\ud83d\ude00"#, json!({"command": "e😀"}));
+        check(
+            r#"{"command": "\ud83dx\ude00\ud83d\ud83d\ude00\ud83d\n\ud83d"}"#,
+            json!({"command": "\u{fffd}x\u{fffd}\u{fffd}😀\u{fffd}\n\u{fffd}"}),
+        );
         check(r#"{"command": "e\n", "timeout": 1"#, json!({"command": "e\n", "timeout": 1}));
         check(r#"{"a": 1, "b": tr"#, json!({"a": 1}));
+        check(r#"{"a": 1, "b": true"#, json!({"a": 1, "b": true}));
         check(r#"{"a": [1, {"b": "c"#, json!({"a": [1, {"b": "c"}]}));
         check(r#"{"a": {"b": 2}, "c"#, json!({"a": {"b": 2}}));
+        check(
+            r#"{"a": [[], {}, -1.5e3, null, "x"], "\u00e4" : {"b":{}}}  "#,
+            json!({"a": [[], {}, -1500.0, null, "x"], "ä": {"b": {}}}),
+        );
         check(r#"{"a": 12., "#, json!({}));
         check("[1, 2", json!({}));
         check("nonsense", json!({}));
     }
 
+    #[test]
+    fn what_is_no_json_ends_the_reading() {
+        check("{\"a\": \"b\nc\", \"d\": 1}", json!({"a": "b"}));
+        check(r#"{"a": "b\x", "d": 1}"#, json!({"a": "b"}));
+        check(r#"{"a": [1}, "d": 1}"#, json!({"a": [1]}));
+        check(r#"{"a": 1,, "d": 1}"#, json!({"a": 1}));
+        check(r#"{"a": 1} {"d": 1}"#, json!({"a": 1}));
+        check(r#"{"a": 1, "a": "x", "d": 1}"#, json!({"a": 1}));
+        check(r#"{"a": 1, "a": 2"#, json!({"a": 1}));
+        check(
+            &format!(r#"{{"a": {}"#, "[".repeat(500)),
+            serde_json::from_str(&format!(r#"{{"a": {}{}}}"#, "[".repeat(126), "]".repeat(126))).unwrap(),
+        );
+    }
+
+    #[test]
+    fn arguments_in_40_000_pieces_cost_as_much_as_they_are_long() {
+        let string = std::iter::once("{\"content\": \"").chain(std::iter::repeat_n("some words \\n", 40_000));
+        let items = std::iter::once("{\"list\": [").chain(std::iter::repeat_n("{\"a\": 12345},", 40_000));
+        for pieces in [string.collect::<Vec<_>>(), items.collect()] {
+            let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+            let (object, work) = fed(pieces);
+            assert!(work <= 2 * length, "{work} bytes were written for {length}");
+            assert_eq!(object.len(), 1);
+        }
+    }
+
     proptest! {
         #[test]
         fn every_beginning_of_an_object_is_an_object_that_agrees_with_it(
-            key in "[a-y]{1,5}", text in any::<String>(), number in any::<i32>(), cut in any::<prop::sample::Index>()
+            key in "[a-y]{1,5}", text in any::<String>(), number in any::<i32>(), cut in any::<prop::sample::Index>(),
+            size in 1..7usize
         ) {
             let whole = json!({key.clone(): text.clone(), "zz": [number, {"deep": text}]});
-            let json = serde_json::to_string(&whole).unwrap();
+            let json = to_string(&whole).unwrap();
             let boundaries: Vec<_> = json.char_indices().map(|(at, _)| at).chain([json.len()]).collect();
-            let part = object(&json[..boundaries[cut.index(boundaries.len())]]);
+            let places: Vec<_> = boundaries.iter().copied().step_by(size).chain([json.len()]).collect();
+            let pieces = places.windows(2).map(|pair| &json[pair[0]..pair[1]]);
+            prop_assert_eq!(Value::Object(fed(pieces).0), whole);
+            let (part, _) = fed([&json[..boundaries[cut.index(boundaries.len())]]]);
             if let Some(found) = part.get(&key) {
                 prop_assert!(text.starts_with(found.as_str().unwrap()));
             }

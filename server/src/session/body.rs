@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::entry::EntryId;
-use super::members::{Line, Members};
+use super::foreign;
+use super::members::{Line, Members, decode};
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,11 +154,13 @@ impl Body {
 
 /// A declared type with its members.
 fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
-    let text = |name: &str| members.get::<String>(name);
+    let text = |name: &str| members.get::<String>(name).or_else(|| members.word(name));
     Some(match kind {
         "message" => {
-            let message = Members::read(members.raw("message")?).ok()?;
-            Body::Message(match message.get::<String>("role")?.as_str() {
+            let message = members.raw("message")?;
+            let role = Members::read(message).ok().and_then(|message| message.get::<String>("role"));
+            let told = || foreign::role(&decode(message).unwrap_or_default()).to_owned();
+            Body::Message(match role.unwrap_or_else(told).as_str() {
                 "user" => Role::User,
                 "assistant" => Role::Assistant,
                 _ => Role::Other,
@@ -168,7 +171,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
         "compaction" => Body::Compaction(Compaction {
             summary: text("summary")?,
             first_kept_entry_id: text("firstKeptEntryId").unwrap_or_default().into(),
-            tokens_before: members.get::<f64>("tokensBefore").map_or(0, |tokens| tokens.max(0.0) as u64),
+            tokens_before: members.get("tokensBefore").map_or(0, |tokens| foreign::count(&tokens)),
             details: members.get("details"),
             from_hook: members.get("fromHook"),
         }),
@@ -179,7 +182,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             from_hook: members.get("fromHook"),
         }),
         "custom" => Body::Custom { custom_type: text("customType")? },
-        "custom_message" => Body::CustomMessage { custom_type: text("customType")? },
+        "custom_message" => Body::CustomMessage { custom_type: text("customType").unwrap_or_default() },
         "label" => Body::Label { target: text("targetId")?.into(), label: text("label") },
         "session_info" => Body::SessionInfo { name: text("name") },
         _ => return None,

@@ -5,13 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use agentese::types::{
-    AgentMessage, BranchSummaryMessage, CompactionSummaryMessage, CustomMessage, InputContent,
-};
+use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessage};
 use agentese::wire::Maybe;
 use serde_json::Value;
 
 use super::body::{Body, Role};
+use super::foreign;
 use super::members::{Line, Members, decode};
 use super::time;
 
@@ -73,22 +72,49 @@ pub struct Entry {
     time: Option<i64>,
     body: Body,
     text: Text,
+    /// Whether its text has the id and the parent that it has here.
+    says_place: bool,
     message: OnceLock<Option<Arc<AgentMessage>>>,
 }
 
 impl Entry {
     /// Reads a line, which is a part of a text. Fails where it is no JSON object with a type and an
-    /// id.
-    pub(super) fn read(whole: &Arc<String>, range: Range<usize>) -> Option<Self> {
+    /// id. One of a declared type may lack them: its number among the lines is its name then, and where it
+    /// does not say what it follows it follows `previous`.
+    pub(super) fn read(
+        whole: &Arc<String>,
+        range: Range<usize>,
+        line: usize,
+        previous: Option<&EntryId>,
+    ) -> Option<Self> {
         let text = Text { whole: whole.clone(), range: range.clone() };
         let members = Members::read(&whole[range]).ok()?;
-        let kind = members.get::<String>("type")?;
+        let is_message = || members.raw("message").is_some_and(|message| message.starts_with('{'));
+        let kind = members.get::<String>("type").or_else(|| is_message().then(|| "message".to_owned()))?;
+        let body = Body::read(kind, &members);
+        let declared = !matches!(body, Body::Other(_));
+        let id = members.word("id");
+        let said = members.raw("parentId").filter(|parent| !declared || *parent != "null");
+        let parent_id = match members.word("parentId") {
+            Some(parent) => Some(EntryId::from(parent)),
+            None if members.raw("parentId") != Some("null") && declared => previous.cloned(),
+            None => None,
+        };
+        let says_place = members.get::<String>("id") == id
+            && said.is_none_or(|_| members.get::<String>("parentId").map(EntryId::from) == parent_id)
+            && (said.is_some() || parent_id.is_none());
+        let id = match id {
+            Some(id) => id,
+            None if declared => format!("line-{line}"),
+            None => return None,
+        };
         Some(Self {
-            id: members.get::<String>("id")?.into(),
-            parent_id: members.get::<String>("parentId").map(EntryId::from),
-            time: members.get::<String>("timestamp").and_then(|iso| time::milliseconds(&iso)),
-            body: Body::read(kind, &members),
+            id: id.into(),
+            parent_id,
+            time: members.get("timestamp").and_then(|time| foreign::moment(&time)),
+            body,
             text,
+            says_place,
             message: OnceLock::new(),
         })
     }
@@ -125,21 +151,24 @@ impl Entry {
 
     fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Arc<AgentMessage>>>) -> Self {
         let text = Text { range: 0..line.len(), whole: Arc::new(line) };
-        Self { id: place.id, parent_id: place.parent_id, time: Some(place.time), body, text, message }
+        let time = Some(place.time);
+        Self { id: place.id, parent_id: place.parent_id, time, body, text, says_place: true, message }
     }
 
     /// Reads a line on its own.
     pub(super) fn alone(line: String) -> Option<Self> {
         let range = 0..line.len();
-        Self::read(&Arc::new(line), range)
+        Self::read(&Arc::new(line), range, 0, None)
     }
 
     /// The same entry under another parent.
     pub(super) fn under(&self, parent: Option<&EntryId>) -> Self {
-        if self.parent_id.as_ref() == parent {
+        if self.parent_id.as_ref() == parent && self.says_place {
             return self.clone();
         }
         let Ok(mut members) = Members::read(self.json()) else { return self.clone() };
+        members.set("type", &self.body.kind(), "");
+        members.set("id", &self.id.as_str(), "type");
         members.set("parentId", &parent.map(EntryId::as_str), "id");
         let moved = Self::alone(members.line());
         moved.map_or_else(|| self.clone(), |moved| Self { message: self.message.clone(), ..moved })
@@ -186,22 +215,24 @@ impl Entry {
         match &self.body {
             Body::Message(_) => {
                 let members = Members::read(self.json()).ok()?;
-                let message = decode(members.raw("message")?);
-                message
-                    .inspect_err(|error| tracing::warn!(entry = %self.id, %error, "a message cannot be read"))
-                    .ok()
+                let text = members.raw("message")?;
+                Some(decode(text).unwrap_or_else(|error| {
+                    tracing::debug!(entry = %self.id, %error, "a message has a shape of its own");
+                    foreign::message(decode(text).unwrap_or_default(), now)
+                }))
             }
             Body::CustomMessage { custom_type } => {
                 let members = Members::read(self.json()).ok()?;
-                let content = members.get::<InputContent>("content")?;
-                let display = members.get("display").unwrap_or_default();
-                let mut message = CustomMessage::new(custom_type, content, display, now);
-                message.details = match members.get::<Value>("details") {
-                    None => Maybe::Absent,
-                    Some(Value::Null) => Maybe::Null,
-                    Some(details) => Maybe::Value(details),
-                };
-                Some(message.into())
+                let mut message = serde_json::Map::new();
+                message.insert("role".to_owned(), "custom".into());
+                message.insert("customType".to_owned(), custom_type.as_str().into());
+                message.insert("timestamp".to_owned(), now.into());
+                for name in ["content", "display", "details"] {
+                    if let Some(value) = members.get::<Value>(name) {
+                        message.insert(name.to_owned(), value);
+                    }
+                }
+                Some(foreign::message(message.into(), now))
             }
             Body::BranchSummary(summary) if !summary.summary.is_empty() => {
                 Some(BranchSummaryMessage::new(&summary.summary, &summary.from_id, now).into())

@@ -79,8 +79,8 @@ pub(super) fn load(
     };
     let text = Arc::new(text);
     let mut entries = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match Entry::read(&text, range) {
+    for (line, range) in ranges.into_iter().enumerate() {
+        match Entry::read(&text, range, line + 1, entries.last().map(Entry::id)) {
             // A second header is what two files in one leave; it is no entry.
             Some(entry) if !matches!(entry.body(), super::Body::Other(kind) if kind == "session") => {
                 entries.push(entry)

@@ -42,6 +42,17 @@ impl<'a> Members<'a> {
         decode(self.raw(name)?).ok()
     }
 
+    /// A member that is a text, or a number or a flag in its own words; none where it is something else or
+    /// empty.
+    pub fn word(&self, name: &str) -> Option<String> {
+        match decode(self.raw(name)?).ok()? {
+            serde_json::Value::String(text) => Some(text),
+            value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
+            _ => None,
+        }
+        .filter(|text| !text.is_empty())
+    }
+
     /// Sets a member in its place; a new one is added behind `after`, or at the end.
     pub fn set(&mut self, name: &str, value: &impl serde::Serialize, after: &str) {
         self.set_raw(name, text(value), after);

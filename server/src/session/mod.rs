@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `live`, `open` | the conversation itself, and how it begins |
 //! | `entry`, `body`, `header`, `members` | one line: what it says, and its text |
+//! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
 //! | `file`, `appender`, `sync`, `storage` | how lines reach the disk |
@@ -24,6 +25,7 @@ mod error;
 #[cfg(test)]
 mod faults;
 mod file;
+mod foreign;
 mod fork;
 mod header;
 mod live;

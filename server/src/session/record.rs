@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::header::Header;
 use super::members::Members;
-use super::{fork, time};
+use super::{foreign, fork, time};
 
 /// How much of a file is read to find its header: a path in it may be long.
 const HEADER_LIMIT: u64 = 1 << 16;
@@ -74,7 +74,9 @@ impl Record {
                     let written = || time::milliseconds(&members.get::<String>("timestamp")?);
                     spoken = at.or_else(written).max(spoken);
                     if first_message.is_none() && role.as_deref() == Some("user") {
-                        let text = message.get::<InputContent>("content").map(|content| fork::text(&content));
+                        let content = message.get("content").map(foreign::content);
+                        let content = content.and_then(|content| serde_json::from_value(content).ok());
+                        let text = content.map(|content: InputContent| fork::text(&content));
                         first_message = text.filter(|text| !text.trim().is_empty());
                     }
                 }

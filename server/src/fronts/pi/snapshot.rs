@@ -4,7 +4,7 @@
 //! the text is escaped once, into a buffer that only grows, and a frame is put together from slices
 //! of it.
 
-use agentese::types::{AssistantBlock, AssistantMessage, Usage};
+use agentese::types::{AssistantBlock, AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage};
 use serde_json::{Error, to_string};
 
 use crate::fronts::Updates;
@@ -17,15 +17,14 @@ pub(super) struct Snapshot {
     /// The blocks, the last one without its end while it is open.
     blocks: String,
     /// What closes the last block.
-    closer: &'static str,
-    /// Where the tool call that is open begins; it is written anew each time.
-    call: usize,
+    closer: String,
+    /// The block that is open, and where it begins.
+    open: Option<(usize, usize)>,
+    /// Where the arguments of the tool call that is open begin.
+    arguments: usize,
     /// What stands before and after the blocks, for that usage.
     around: Option<(Usage, String, String)>,
 }
-
-/// The end of a block whose string is open.
-const OPEN_STRING: &str = "\"}";
 
 impl Snapshot {
     /// Frames that carry that.
@@ -40,10 +39,11 @@ impl Snapshot {
 
     /// The frame that tells of an update. `message` is the answer after it.
     pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<String, Error> {
-        let event = self.grow(message, update)?;
+        let event = event(message, update)?;
         if self.updates == Updates::Delta {
             return Ok(format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}}}"));
         }
+        self.grow(message, update)?;
         if self.around.as_ref().is_none_or(|(usage, ..)| *usage != message.usage) {
             self.around = Some(around(message)?);
         }
@@ -54,7 +54,7 @@ impl Snapshot {
         frame.push_str(&event);
         for (before, after) in [(",\"partial\":", "}"), (",\"message\":", "}")] {
             frame.push_str(before);
-            for part in [head, &self.blocks, self.closer, tail] {
+            for part in [head, &self.blocks, &self.closer, tail] {
                 frame.push_str(part);
             }
             frame.push_str(after);
@@ -62,101 +62,127 @@ impl Snapshot {
         Ok(frame)
     }
 
-    /// Takes an update in; gives the event that tells of it, without its end.
-    fn grow(&mut self, message: &AssistantMessage, update: &Update) -> Result<String, Error> {
+    /// Takes an update in. A block is written whole when it opens and when it closes; in between its end is
+    /// written anew, as marks may come at any time, and all else only grows.
+    fn grow(&mut self, message: &AssistantMessage, update: &Update) -> Result<(), Error> {
         let index = update.index();
-        let block = message.content.get(index);
-        Ok(match update {
-            Update::TextStart { .. } => {
-                self.open("{\"type\":\"text\",\"text\":\"", OPEN_STRING);
-                format!("{{\"type\":\"text_start\",\"contentIndex\":{index}")
-            }
-            Update::ThinkingStart { .. } => {
-                self.open("{\"type\":\"thinking\",\"thinking\":\"", OPEN_STRING);
-                format!("{{\"type\":\"thinking_start\",\"contentIndex\":{index}")
-            }
-            Update::ToolCallStart { .. } => {
-                self.open("", "");
-                self.call = self.blocks.len();
-                self.write_call(block)?;
-                format!("{{\"type\":\"toolcall_start\",\"contentIndex\":{index}")
-            }
-            Update::TextDelta { delta, .. } => {
-                let delta = self.extend(delta)?;
-                format!("{{\"type\":\"text_delta\",\"contentIndex\":{index},\"delta\":{delta}")
-            }
-            Update::ThinkingDelta { delta, .. } => {
-                let delta = self.extend(delta)?;
-                format!("{{\"type\":\"thinking_delta\",\"contentIndex\":{index},\"delta\":{delta}")
-            }
-            Update::ToolCallDelta { delta, .. } => {
-                self.write_call(block)?;
-                let delta = to_string(delta)?;
-                format!("{{\"type\":\"toolcall_delta\",\"contentIndex\":{index},\"delta\":{delta}")
-            }
-            Update::TextEnd { .. } => {
-                self.close(OPEN_STRING);
-                let text = match block {
-                    Some(AssistantBlock::Text(block)) => block.text.as_str(),
-                    _ => "",
-                };
-                let content = to_string(text)?;
-                format!("{{\"type\":\"text_end\",\"contentIndex\":{index},\"content\":{content}")
-            }
-            Update::ThinkingEnd { .. } => {
-                let (text, signature) = match block {
-                    Some(AssistantBlock::Thinking(block)) => {
-                        (block.thinking.as_str(), block.thinking_signature.as_ref())
-                    }
-                    _ => ("", None),
-                };
-                match signature {
-                    None => self.close(OPEN_STRING),
-                    Some(signature) => {
-                        let signature = to_string(signature)?;
-                        self.close(&format!("\",\"thinkingSignature\":{signature}}}"));
-                    }
+        let Some(block) = message.content.get(index) else { return Ok(()) };
+        match update {
+            Update::TextStart { .. } | Update::ThinkingStart { .. } | Update::ToolCallStart { .. } => {
+                self.close(message)?;
+                if !self.blocks.is_empty() {
+                    self.blocks.push(',');
                 }
-                let content = to_string(text)?;
-                format!("{{\"type\":\"thinking_end\",\"contentIndex\":{index},\"content\":{content}")
+                self.open = Some((index, self.blocks.len()));
+                let (head, tail) = ends(block)?;
+                self.blocks.push_str(&head);
+                self.arguments = self.blocks.len();
+                self.closer = match block {
+                    AssistantBlock::ToolCall(_) => format!("{{}}{tail}"),
+                    _ => tail,
+                };
             }
-            Update::ToolCallEnd { .. } => {
-                self.write_call(block)?;
-                let call = block.map_or_else(|| Ok("null".to_owned()), to_string)?;
-                format!("{{\"type\":\"toolcall_end\",\"contentIndex\":{index},\"toolCall\":{call}")
+            Update::TextDelta { delta, .. } | Update::ThinkingDelta { delta, .. } => {
+                let json = to_string(delta)?;
+                self.blocks.push_str(&json[1..json.len() - 1]);
+                self.closer = ends(block)?.1;
             }
-        })
-    }
-
-    fn open(&mut self, start: &str, closer: &'static str) {
-        // A provider may leave a block open; the message closes it then.
-        let left_open = std::mem::replace(&mut self.closer, closer);
-        self.blocks.push_str(left_open);
-        if !self.blocks.is_empty() {
-            self.blocks.push(',');
-        }
-        self.blocks.push_str(start);
-    }
-
-    fn close(&mut self, end: &str) {
-        self.blocks.push_str(end);
-        self.closer = "";
-    }
-
-    /// Adds text to the open string; gives it as a JSON string.
-    fn extend(&mut self, text: &str) -> Result<String, Error> {
-        let json = to_string(text)?;
-        self.blocks.push_str(&json[1..json.len() - 1]);
-        Ok(json)
-    }
-
-    fn write_call(&mut self, block: Option<&AssistantBlock>) -> Result<(), Error> {
-        self.blocks.truncate(self.call);
-        if let Some(block) = block {
-            self.blocks.push_str(&to_string(block)?);
+            Update::ToolCallDelta { grown, .. } => {
+                self.blocks.truncate(self.arguments + grown.keep);
+                self.blocks.push_str(&grown.text);
+                self.closer = format!("{}{}", grown.closers, ends(block)?.1);
+            }
+            Update::TextEnd { .. } | Update::ThinkingEnd { .. } | Update::ToolCallEnd { .. } => {
+                self.close(message)?;
+            }
         }
         Ok(())
     }
+
+    /// Writes the block that is open as it is now. A provider may leave one open; the next one closes it.
+    fn close(&mut self, message: &AssistantMessage) -> Result<(), Error> {
+        if let Some((index, begin)) = self.open.take()
+            && let Some(block) = message.content.get(index)
+        {
+            self.blocks.truncate(begin);
+            self.blocks.push_str(&to_string(block)?);
+        }
+        self.closer.clear();
+        Ok(())
+    }
+}
+
+/// The event that tells of an update, without its end.
+fn event(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
+    let index = update.index();
+    let block = message.content.get(index);
+    Ok(match update {
+        Update::TextStart { .. } => format!("{{\"type\":\"text_start\",\"contentIndex\":{index}"),
+        Update::ThinkingStart { .. } => format!("{{\"type\":\"thinking_start\",\"contentIndex\":{index}"),
+        Update::ToolCallStart { .. } => format!("{{\"type\":\"toolcall_start\",\"contentIndex\":{index}"),
+        Update::TextDelta { delta, .. } => {
+            let delta = to_string(delta)?;
+            format!("{{\"type\":\"text_delta\",\"contentIndex\":{index},\"delta\":{delta}")
+        }
+        Update::ThinkingDelta { delta, .. } => {
+            let delta = to_string(delta)?;
+            format!("{{\"type\":\"thinking_delta\",\"contentIndex\":{index},\"delta\":{delta}")
+        }
+        Update::ToolCallDelta { delta, .. } => {
+            let delta = to_string(delta)?;
+            format!("{{\"type\":\"toolcall_delta\",\"contentIndex\":{index},\"delta\":{delta}")
+        }
+        Update::TextEnd { .. } => {
+            let text = match block {
+                Some(AssistantBlock::Text(block)) => block.text.as_str(),
+                _ => "",
+            };
+            let content = to_string(text)?;
+            format!("{{\"type\":\"text_end\",\"contentIndex\":{index},\"content\":{content}")
+        }
+        Update::ThinkingEnd { .. } => {
+            let text = match block {
+                Some(AssistantBlock::Thinking(block)) => block.thinking.as_str(),
+                _ => "",
+            };
+            let content = to_string(text)?;
+            format!("{{\"type\":\"thinking_end\",\"contentIndex\":{index},\"content\":{content}")
+        }
+        Update::ToolCallEnd { .. } => {
+            let call = block.map_or_else(|| Ok("null".to_owned()), to_string)?;
+            format!("{{\"type\":\"toolcall_end\",\"contentIndex\":{index},\"toolCall\":{call}")
+        }
+    })
+}
+
+/// What stands before and after that of a block which grows: its text, or the arguments of a call.
+fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
+    let (json, marker, grows) = match block {
+        AssistantBlock::Text(block) => {
+            let mut empty = TextContent::new("");
+            empty.text_signature.clone_from(&block.text_signature);
+            empty.extra.clone_from(&block.extra);
+            (to_string(&empty)?, "\"text\":\"", 0)
+        }
+        AssistantBlock::Thinking(block) => {
+            let mut empty = ThinkingContent::new("");
+            empty.thinking_signature.clone_from(&block.thinking_signature);
+            empty.redacted = block.redacted;
+            empty.extra.clone_from(&block.extra);
+            (to_string(&empty)?, "\"thinking\":\"", 0)
+        }
+        AssistantBlock::ToolCall(call) => {
+            let mut empty = ToolCall::new(&call.id, &call.name, serde_json::Map::new());
+            empty.thought_signature.clone_from(&call.thought_signature);
+            empty.extra.clone_from(&call.extra);
+            // The empty object is what grows.
+            (to_string(&empty)?, "\"arguments\":", 2)
+        }
+        other => (to_string(other)?, "", 0),
+    };
+    // A quote within a string is escaped, so that no string holds a marker.
+    let at = json.find(marker).map_or(json.len(), |at| at + marker.len());
+    Ok((json[..at].to_owned(), json.get(at + grows..).unwrap_or_default().to_owned()))
 }
 
 /// What stands before and after the blocks of a message.
@@ -185,7 +211,6 @@ mod tests {
         AssistantMessageEvent, Event, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta,
         ThinkingEnd, ThinkingStart, ToolCallDelta, ToolCallEnd, ToolCallStart,
     };
-    use agentese::types::ToolCall;
     use proptest::prelude::*;
 
     use super::*;
@@ -227,24 +252,43 @@ mod tests {
         to_string(&Event::from(update)).unwrap()
     }
 
+    /// A mark, and where it comes.
+    fn mark() -> impl Strategy<Value = Option<(String, usize)>> {
+        proptest::option::of((any::<String>(), 0..4usize))
+    }
+
+    fn marked(pieces: impl Iterator<Item = StreamEvent>, mark: Option<(String, usize)>) -> Vec<StreamEvent> {
+        let mut pieces: Vec<_> = pieces.collect();
+        if let Some((mark, at)) = mark {
+            pieces.insert(at.min(pieces.len()), StreamEvent::Signature(mark));
+        }
+        pieces
+    }
+
     fn block() -> impl Strategy<Value = Vec<StreamEvent>> {
         let pieces = || prop::collection::vec(any::<String>(), 0..4);
         let around = |start, pieces: Vec<StreamEvent>, end: Option<StreamEvent>| {
             std::iter::once(start).chain(pieces).chain(end).collect()
         };
-        let text = (pieces(), any::<bool>()).prop_map(move |(pieces, closed)| {
-            let pieces = pieces.into_iter().map(StreamEvent::TextDelta).collect();
+        let text = (pieces(), any::<bool>(), mark()).prop_map(move |(pieces, closed, mark)| {
+            let pieces = marked(pieces.into_iter().map(StreamEvent::TextDelta), mark);
             around(StreamEvent::TextStart, pieces, closed.then_some(StreamEvent::TextEnd))
         });
-        let thinking = (pieces(), any::<Option<String>>()).prop_map(move |(pieces, signature)| {
-            let pieces = pieces.into_iter().map(StreamEvent::ThinkingDelta).collect();
+        let thinking = (pieces(), any::<Option<String>>(), mark(), any::<bool>());
+        let thinking = thinking.prop_map(move |(pieces, signature, mark, redacted)| {
+            let mut pieces = marked(pieces.into_iter().map(StreamEvent::ThinkingDelta), mark);
+            if redacted {
+                pieces.insert(pieces.len() / 2, StreamEvent::Redacted);
+            }
             around(StreamEvent::ThinkingStart, pieces, Some(StreamEvent::ThinkingEnd { signature }))
         });
-        let call = (any::<String>(), any::<bool>(), 0..20usize).prop_map(move |(text, closed, cut)| {
+        let call = (any::<String>(), any::<bool>(), 0..20usize, mark());
+        let call = call.prop_map(move |(text, closed, cut, mark)| {
             let json = serde_json::json!({"command": text}).to_string();
             let at = json.char_indices().nth(cut).map_or(json.len(), |(at, _)| at);
             let pieces = [&json[..at], &json[at..]];
-            let pieces = pieces.map(|piece| StreamEvent::ToolCallDelta(piece.to_owned())).to_vec();
+            let pieces = pieces.map(|piece| StreamEvent::ToolCallDelta(piece.to_owned()));
+            let pieces = marked(pieces.into_iter(), mark);
             let start = StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() };
             around(start, pieces, closed.then_some(StreamEvent::ToolCallEnd))
         });

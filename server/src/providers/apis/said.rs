@@ -264,7 +264,8 @@ mod tests {
     #[test]
     fn fm_f69_whatever_a_provider_repeats_comes_to_an_end() {
         let mark = "x".repeat(1024 * 1024);
-        let steps: [(&str, &dyn Fn(&mut Said)); 7] = [
+        type Step<'a> = (&'static str, &'a dyn Fn(&mut Said));
+        let steps: [Step<'_>; 7] = [
             ("text", &|said| said.text(&mark)),
             ("marks", &|said| {
                 said.open_thinking();

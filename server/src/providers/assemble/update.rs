@@ -1,5 +1,7 @@
 //! How a message grows, told in the order of the provider's events.
 
+use crate::providers::partial_json::Grown;
+
 /// How the message grew. `index` is the block's place in the message's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
@@ -48,6 +50,8 @@ pub enum Update {
         index: usize,
         /// By this.
         delta: String,
+        /// What that made of the arguments.
+        grown: Grown,
     },
     /// A tool call closed.
     ToolCallEnd {

@@ -1,0 +1,318 @@
+//! Messages that another program wrote in a shape of its own, read as far as they can be.
+//!
+//! The file keeps what stands there. Here it is brought into the declared shape: a count that is negative
+//! or a text becomes a number, a text where blocks belong becomes a block, what is missing gets a value that
+//! says nothing. What has no declared shape at all stays as it is, under a role that nobody knows.
+
+use agentese::types::AgentMessage;
+use serde_json::{Map, Value, json};
+
+use super::members::decode;
+use super::time;
+
+/// What a member should be.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Text,
+    OptionalText,
+    /// A count, never negative.
+    Count,
+    OptionalCount,
+    OptionalInteger,
+    /// Any number that is one.
+    Number,
+    /// Milliseconds since the epoch.
+    Time,
+    Flag,
+    OptionalFlag,
+    /// A text, or blocks.
+    Content,
+    Blocks,
+    Arguments,
+    StopReason,
+    OptionalList,
+    Of(&'static [(&'static str, Shape)]),
+}
+
+use Shape::{
+    Arguments, Blocks, Content, Count, Flag, Number, Of, OptionalCount, OptionalFlag, OptionalInteger,
+    OptionalList, OptionalText, StopReason, Text, Time,
+};
+
+type Members = &'static [(&'static str, Shape)];
+
+const COST: Members = &[
+    ("input", Number),
+    ("output", Number),
+    ("cacheRead", Number),
+    ("cacheWrite", Number),
+    ("total", Number),
+];
+const USAGE: Members = &[
+    ("input", Count),
+    ("output", Count),
+    ("cacheRead", Count),
+    ("cacheWrite", Count),
+    ("totalTokens", OptionalCount),
+    ("cost", Of(COST)),
+];
+
+/// The members of messages, by role.
+const MESSAGES: &[(&str, Members)] = &[
+    ("user", &[("content", Content), ("timestamp", Time), ("attachments", OptionalList)]),
+    (
+        "assistant",
+        &[
+            ("content", Blocks),
+            ("api", Text),
+            ("provider", Text),
+            ("model", Text),
+            ("usage", Of(USAGE)),
+            ("stopReason", StopReason),
+            ("timestamp", Time),
+            ("errorMessage", OptionalText),
+        ],
+    ),
+    (
+        "toolResult",
+        &[
+            ("toolCallId", Text),
+            ("toolName", Text),
+            ("content", Blocks),
+            ("isError", Flag),
+            ("timestamp", Time),
+        ],
+    ),
+    (
+        "bashExecution",
+        &[
+            ("command", Text),
+            ("output", Text),
+            ("exitCode", OptionalInteger),
+            ("cancelled", Flag),
+            ("truncated", Flag),
+            ("fullOutputPath", OptionalText),
+            ("timestamp", Time),
+            ("excludeFromContext", OptionalFlag),
+        ],
+    ),
+    ("custom", &[("customType", Text), ("content", Content), ("display", Flag), ("timestamp", Time)]),
+    ("branchSummary", &[("summary", Text), ("fromId", Text), ("timestamp", Time)]),
+    ("compactionSummary", &[("summary", Text), ("tokensBefore", Count), ("timestamp", Time)]),
+];
+
+/// The members of blocks, by type; a block without one is of the first type all of whose telling members
+/// it has.
+const BLOCKS: &[(&str, &[&str], Members)] = &[
+    (
+        "toolCall",
+        &["name", "arguments"],
+        &[("id", Text), ("name", Text), ("arguments", Arguments), ("thoughtSignature", OptionalText)],
+    ),
+    ("image", &["data", "mimeType"], &[("data", Text), ("mimeType", Text)]),
+    (
+        "thinking",
+        &["thinking"],
+        &[("thinking", Text), ("thinkingSignature", OptionalText), ("redacted", OptionalFlag)],
+    ),
+    ("text", &["text"], &[("text", Text), ("textSignature", OptionalText)]),
+];
+
+/// Members that tell the role of a message that names none.
+const TELLING: &[(&str, &str)] = &[
+    ("toolCallId", "toolResult"),
+    ("stopReason", "assistant"),
+    ("usage", "assistant"),
+    ("provider", "assistant"),
+    ("customType", "custom"),
+];
+
+/// What other programs call the reasons to stop.
+const STOP_REASONS: &[(&str, &[&str])] = &[
+    ("stop", &["stop", "end_turn", "stop_sequence", "end", "completed", "pause_turn"]),
+    ("length", &["length", "max_tokens", "max_output_tokens", "incomplete"]),
+    ("toolUse", &["toolUse", "tool_use", "tool_calls", "function_call"]),
+    ("error", &["error", "failed", "refusal"]),
+    ("aborted", &["aborted", "abort", "cancelled", "canceled"]),
+];
+
+/// The role of a message whose role cannot be told.
+const NOBODY: &str = "unknown";
+
+/// The role of a message; what its members tell where it names none.
+pub(super) fn role(message: &Map<String, Value>) -> &str {
+    if let Some(role) = message.get("role").and_then(Value::as_str).filter(|role| !role.is_empty()) {
+        return role;
+    }
+    TELLING.iter().find(|(member, _)| message.contains_key(*member)).map_or(NOBODY, |(_, role)| role)
+}
+
+/// The message that a value is. `time` is that of its entry, in milliseconds since the epoch.
+pub(super) fn message(value: Value, time: i64) -> AgentMessage {
+    let mut members = match value {
+        Value::Object(members) => members,
+        other => Map::from_iter([("content".to_owned(), other)]),
+    };
+    let role = role(&members).to_owned();
+    members.insert("role".to_owned(), role.clone().into());
+    if let Some((_, shape)) = MESSAGES.iter().find(|(known, _)| *known == role) {
+        shaped(&mut members, shape, time);
+    }
+    decode(&Value::Object(members.clone()).to_string()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "a message of a session cannot be read; the file keeps it");
+        members.insert("role".to_owned(), NOBODY.into());
+        AgentMessage::Unknown(agentese::wire::Unknown { tag: NOBODY.to_owned(), members })
+    })
+}
+
+/// The text or the blocks that a value is.
+pub(super) fn content(value: Value) -> Value {
+    shape(Content, Some(value), &Map::new(), 0).unwrap_or_default()
+}
+
+/// A count that a value is, as far as it is one.
+pub(super) fn count(value: &Value) -> u64 {
+    // A number that is too large becomes the largest, one below zero becomes none.
+    value.as_u64().unwrap_or_else(|| figure(value).unwrap_or_default() as u64)
+}
+
+fn figure(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
+}
+
+fn shaped(members: &mut Map<String, Value>, shapes: Members, time: i64) {
+    for (name, wanted) in shapes {
+        match shape(*wanted, members.get(*name).cloned(), members, time) {
+            Some(value) => drop(members.insert((*name).to_owned(), value)),
+            None => drop(members.shift_remove(*name)),
+        }
+    }
+}
+
+/// A member in that shape; none where it is optional and not there, or nothing can be made of it.
+fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i64) -> Option<Value> {
+    let value = value.unwrap_or_default();
+    let word = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => Some(value.to_string()),
+        Value::Null => None,
+    };
+    Some(match wanted {
+        Text => word(&value).unwrap_or_default().into(),
+        OptionalText => return value.as_str().map(Value::from),
+        Count => count(&value).into(),
+        OptionalCount => return figure(&value).map(|_| count(&value).into()),
+        OptionalInteger => match value {
+            Value::Null => return None,
+            value => value.as_i64().or_else(|| figure(&value).map(|number| number as i64))?.into(),
+        },
+        Number => match value {
+            Value::Number(_) => value,
+            value => crate::providers::number(figure(&value).unwrap_or_default()).into(),
+        },
+        Time => moment(&value).unwrap_or(time).into(),
+        Flag => truth(&value).unwrap_or_default().into(),
+        OptionalFlag => return truth(&value).map(Value::from),
+        Content => match value {
+            Value::String(_) => value,
+            value => blocks(value),
+        },
+        Blocks => blocks(value),
+        Arguments => match value {
+            Value::Object(_) => value,
+            Value::String(text) => decode::<Map<String, Value>>(&text).unwrap_or_default().into(),
+            _ => json!({}),
+        },
+        StopReason => stop_reason(&value, all).into(),
+        OptionalList => return Some(value).filter(all_are_objects),
+        Of(shapes) => {
+            let mut members = match value {
+                Value::Object(members) => members,
+                _ => Map::new(),
+            };
+            shaped(&mut members, shapes, time);
+            members.into()
+        }
+    })
+}
+
+fn all_are_objects(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_object))
+}
+
+/// The time that a value is, in milliseconds since the epoch.
+pub(super) fn moment(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => time::milliseconds(text).or_else(|| figure(value).map(|number| number as i64)),
+        value => value.as_i64().or_else(|| figure(value).map(|number| number as i64)),
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => Some(number.as_f64() != Some(0.0)),
+        _ => None,
+    }
+}
+
+fn blocks(value: Value) -> Value {
+    let blocks = match value {
+        Value::Null => Vec::new(),
+        Value::Array(blocks) => blocks,
+        one => vec![one],
+    };
+    blocks.into_iter().filter(|block| !block.is_null()).map(block).collect()
+}
+
+fn block(value: Value) -> Value {
+    let Value::Object(mut members) = value else {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        return json!({"type": "text", "text": text});
+    };
+    let named = members.get("type").and_then(Value::as_str).map(str::to_owned);
+    let known = BLOCKS.iter().find(|(kind, telling, _)| match &named {
+        Some(named) => named == kind,
+        None => telling.iter().all(|member| members.contains_key(*member)),
+    });
+    match known {
+        Some((kind, _, shapes)) => {
+            members.insert("type".to_owned(), (*kind).into());
+            shaped(&mut members, shapes, 0);
+        }
+        None if named.is_none() => drop(members.insert("type".to_owned(), NOBODY.into())),
+        None => {}
+    }
+    members.into()
+}
+
+fn stop_reason(value: &Value, message: &Map<String, Value>) -> &'static str {
+    let named = value.as_str().and_then(|reason| {
+        let known = STOP_REASONS.iter().find(|(_, names)| names.contains(&reason));
+        known.map(|(reason, _)| *reason)
+    });
+    let is_call = |block: &Value| block["type"] == "toolCall";
+    match named {
+        Some(reason) => reason,
+        None if message.get("errorMessage").is_some_and(Value::is_string) => "error",
+        // Members are brought into shape in their order: the content has been.
+        None if message
+            .get("content")
+            .and_then(Value::as_array)
+            .is_some_and(|all| all.iter().any(is_call)) =>
+        {
+            "toolUse"
+        }
+        None => "stop",
+    }
+}
+
+#[cfg(test)]
+mod tests;
