@@ -15,7 +15,7 @@ export interface Child {
   readonly id: number;
   /** Resolves when the process has ended. Never fails. */
   readonly exited: Promise<Exit>;
-  /** Ends the process and its group: end of input, then TERM, then KILL. Resolves when it is over. */
+  /** Ends the process and its group: end of input, then SIGTERM, then SIGKILL. Resolves when the process has ended. */
   shutdown(): Promise<Exit>;
 }
 

@@ -1,4 +1,4 @@
-/** A program started as a child process, in a process group of its own. */
+/** A program started as a child process, in a process group of its own (on Windows: with all that it starts). */
 
 import { type ChildProcessWithoutNullStreams, spawn as start } from "node:child_process";
 
@@ -7,18 +7,19 @@ import { pause, within } from "../timer.js";
 import { SpawnError } from "./spawn_error.js";
 import { StderrTail } from "./stderr.js";
 import { webReadable, webWritable } from "./streams.js";
+import { endTree, windowsEnvironment, windowsLaunch } from "./windows.js";
 
 /** What to start, and how to end it. */
 export interface ChildOptions {
-  /** The working directory; this process's own where there is none. */
+  /** The working directory; by default that of this process. */
   readonly cwd?: string | undefined;
-  /** Variables added to the inherited environment; those that are undefined are taken out. */
+  /** Variables added to the inherited environment; those that are `undefined` are removed from it. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** How much of the end of stderr is kept, in bytes; 64 KiB by default. */
+  /** How many bytes of the end of stderr are kept; 64 KiB by default. */
   readonly stderrTailBytes?: number | undefined;
-  /** How long the group may take to end after its stdin was closed, in milliseconds; 2000 by default. */
+  /** How long the process group may take to end after its stdin was closed, in milliseconds; 2000 by default. */
   readonly eofGrace?: number | undefined;
-  /** How long the group may take to end after SIGTERM, in milliseconds; 2000 by default. */
+  /** How long the process group may take to end after SIGTERM, in milliseconds; 2000 by default. Windows has no SIGTERM. */
   readonly termGrace?: number | undefined;
   /** Called with each line of stderr. */
   readonly onStderrLine?: ((line: string) => void) | undefined;
@@ -37,8 +38,14 @@ process.on("exit", () => {
   for (const group of groups) signal(group, "SIGKILL");
 });
 
-/** Sends a signal to a group (0: only looks). Says whether there is such a group. */
+const IS_WINDOWS = process.platform === "win32";
+
+/**
+ * Sends a signal to a group (0: only looks). Says whether there is such a group. Windows has no groups: there only SIGKILL
+ * does anything, to a process and what it started, as long as that process lives.
+ */
 function signal(group: number, name: NodeJS.Signals | 0): boolean {
+  if (IS_WINDOWS) return name === "SIGKILL" && endTree(group);
   try {
     return process.kill(-group, name);
   } catch {
@@ -52,15 +59,22 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
  * Fails with a {@link SpawnError} where it cannot be started.
  */
 export async function spawnChild(command: readonly string[], options: ChildOptions = {}): Promise<Transport> {
-  const [program = "", ...args] = command;
+  const [program = "", ...given] = command;
   const child = await new Promise<ChildProcessWithoutNullStreams>((resolve, reject) => {
     const fail = (error: unknown): void => reject(new SpawnError(program, options.cwd, error));
     try {
-      const started = start(program, args, {
+      const env = IS_WINDOWS ? windowsEnvironment(process.env, options.env ?? {}) : { ...process.env, ...options.env };
+      const { file, args, verbatim } = IS_WINDOWS
+        ? windowsLaunch(program, given, env, options.cwd ?? process.cwd())
+        : { file: program, args: given, verbatim: false };
+      const started = start(file, args, {
         cwd: options.cwd,
-        env: { ...process.env, ...options.env },
-        // A group of its own: a terminal's Ctrl-C does not reach it, and all of it can be ended.
-        detached: true,
+        env,
+        // A group of its own: a terminal's Ctrl-C does not reach it, and all of it can be ended. On Windows this would
+        // open a window.
+        detached: !IS_WINDOWS,
+        windowsHide: true,
+        windowsVerbatimArguments: verbatim,
         stdio: ["pipe", "pipe", "pipe"],
       });
       started.once("spawn", () => {
@@ -77,12 +91,12 @@ export async function spawnChild(command: readonly string[], options: ChildOptio
   return {
     readable: webReadable(child.stdout),
     writable: webWritable(child.stdin),
-    child: new Keeper(child, options),
+    child: new OwnedChild(child, options),
   };
 }
 
 /** Owns a child from its start to its end. What a leader that ended by itself left in its group is ended too. */
-class Keeper implements Child {
+class OwnedChild implements Child {
   readonly id: number;
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcessWithoutNullStreams;
@@ -116,7 +130,7 @@ class Keeper implements Child {
     this.#process.stdin.end();
     if (!(await this.#settles(this.#eofGrace))) {
       signal(this.id, "SIGTERM");
-      if (!(await this.#settles(this.#termGrace))) {
+      if (IS_WINDOWS || !(await this.#settles(this.#termGrace))) {
         signal(this.id, "SIGKILL");
         await this.#settles(KILL_WAIT);
       }

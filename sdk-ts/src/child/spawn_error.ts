@@ -52,7 +52,7 @@ function faultOf(program: string, cwd: string | undefined, cause: unknown): Spaw
     case "ENOENT":
     case "ENOTDIR":
       // A path that exists and yet is "not found" lacks the interpreter that its first line names.
-      return program.includes("/") && existsSync(resolve(cwd ?? ".", program)) ? "not_executable" : "not_found";
+      return /[\\/]/.test(program) && existsSync(resolve(cwd ?? ".", program)) ? "not_executable" : "not_found";
     case "EACCES":
     case "EPERM":
     case "ENOEXEC":
