@@ -21,9 +21,11 @@
 //! |---|---|
 //! | [`cli`] | the command line and the process |
 //! | [`server`] | how the parts become one agent |
-//! | [`fronts`] | one dialect each: from the wire to the engine and back |
+//! | [`fronts`] | one dialect each: from the wire to the desk and back |
+//! | [`desk`] | one conversation: what is done with a command whatever its dialect |
 //! | [`extensions`] | programs that the user adds |
 //! | [`engine`] | prompts, runs, queues |
+//! | [`ui`] | the person behind the client, as a trait |
 //! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
@@ -32,6 +34,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod desk;
 pub mod engine;
 pub mod export;
 pub mod extensions;
@@ -42,6 +45,7 @@ pub mod resources;
 pub mod server;
 pub mod session;
 pub mod tools;
+pub mod ui;
 pub mod world;
 
 pub use server::{Builder, Server};

@@ -8,10 +8,10 @@ use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
+use crate::desk::{Parts, Undecided, Updates};
 use crate::engine::{NoHooks, Options};
 use crate::extensions;
-use crate::fronts::trust::Undecided;
-use crate::fronts::{FRONTENDS, Frontend, Parts, Updates};
+use crate::fronts::{FRONTENDS, Frontend};
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};

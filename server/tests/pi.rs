@@ -24,6 +24,8 @@ mod queues;
 mod retry;
 #[path = "pi/runs.rs"]
 mod runs;
+#[path = "pi/seat.rs"]
+mod seat;
 #[path = "pi/sessions.rs"]
 mod sessions;
 #[path = "support/mod.rs"]

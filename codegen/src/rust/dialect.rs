@@ -7,7 +7,7 @@ use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, R
 use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout, Ty};
 
 use super::types::rust_type;
-use super::{banner, client, dialogs, docs, failures, serving};
+use super::{banner, client, dialogs, docs, failures, lineage, serving};
 use crate::names::{pascal, snake};
 
 pub fn file(index: &Index) -> String {
@@ -35,6 +35,7 @@ pub fn file(index: &Index) -> String {
     client::helpers(&mut out, index, &marker);
     dialogs::handler(&mut out, index, &marker);
     serving::service(&mut out, index, &marker);
+    lineage::traits(&mut out, index, &marker);
     out
 }
 

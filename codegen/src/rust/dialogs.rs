@@ -78,6 +78,13 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     }
     out.push_str("            }\n        })\n    }\n}\n\n");
     let _ = writeln!(out, "impl crate::dialog::Fallback for {marker} {{}}\n");
+    for dialog in &index.dialogs {
+        let (variant, params) = (pascal(dialog.name), dialog.params.name);
+        let _ = writeln!(
+            out,
+            "impl From<{params}> for Dialog {{\n    fn from(params: {params}) -> Self {{\n        Dialog::{variant}(params)\n    }}\n}}\n"
+        );
+    }
 }
 
 /// The member of an answer that carries what was chosen or entered.

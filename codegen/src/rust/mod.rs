@@ -4,6 +4,7 @@ mod client;
 mod dialect;
 mod dialogs;
 mod failures;
+mod lineage;
 mod secrets;
 mod serving;
 mod types;

@@ -853,6 +853,66 @@ impl<T: Dialogs> crate::dialog::DialogSink<Omp> for T {
 
 impl crate::dialog::Fallback for Omp {}
 
+impl From<SelectDialog> for Dialog {
+    fn from(params: SelectDialog) -> Self {
+        Dialog::Select(params)
+    }
+}
+
+impl From<ConfirmDialog> for Dialog {
+    fn from(params: ConfirmDialog) -> Self {
+        Dialog::Confirm(params)
+    }
+}
+
+impl From<InputDialog> for Dialog {
+    fn from(params: InputDialog) -> Self {
+        Dialog::Input(params)
+    }
+}
+
+impl From<EditorDialog> for Dialog {
+    fn from(params: EditorDialog) -> Self {
+        Dialog::Editor(params)
+    }
+}
+
+impl From<NotifyNotice> for Dialog {
+    fn from(params: NotifyNotice) -> Self {
+        Dialog::Notify(params)
+    }
+}
+
+impl From<SetStatusNotice> for Dialog {
+    fn from(params: SetStatusNotice) -> Self {
+        Dialog::SetStatus(params)
+    }
+}
+
+impl From<SetWidgetNotice> for Dialog {
+    fn from(params: SetWidgetNotice) -> Self {
+        Dialog::SetWidget(params)
+    }
+}
+
+impl From<SetTitleNotice> for Dialog {
+    fn from(params: SetTitleNotice) -> Self {
+        Dialog::SetTitle(params)
+    }
+}
+
+impl From<SetEditorTextNotice> for Dialog {
+    fn from(params: SetEditorTextNotice) -> Self {
+        Dialog::SetEditorText(params)
+    }
+}
+
+impl From<CancelNotice> for Dialog {
+    fn from(params: CancelNotice) -> Self {
+        Dialog::Cancel(params)
+    }
+}
+
 /// What a server of this dialect does, command by command. A command that is left out answers
 /// that it is not available.
 pub trait Service: Send + Sync + 'static {
@@ -1148,5 +1208,141 @@ impl<T: Service> crate::serve::Dispatch<Omp> for T {
 
     fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
         Box::pin(async move { Service::settle(&*self).await })
+    }
+}
+
+/// The commands that this dialect brings and pisces takes over unchanged, for servers that speak several of the
+/// family: written once, for every dialect `D`. All are to be there. Whoever has these traits for all the
+/// commands of a dialect has its [`Service`], where each method is described.
+pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send;
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
+}
+
+impl<T: super::pi::Kept<Omp> + Kept<Omp>> Service for T {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::prompt(self, params, call)
+    }
+
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::steer(self, params, call)
+    }
+
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::follow_up(self, params, call)
+    }
+
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::abort(self, params, call)
+    }
+
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::new_session(self, params, call)
+    }
+
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::get_messages(self, params, call)
+    }
+
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_model(self, params, call)
+    }
+
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::cycle_model(self, params, call)
+    }
+
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::get_available_models(self, params, call)
+    }
+
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_thinking_level(self, params, call)
+    }
+
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::cycle_thinking_level(self, params, call)
+    }
+
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_steering_mode(self, params, call)
+    }
+
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_follow_up_mode(self, params, call)
+    }
+
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::compact(self, params, call)
+    }
+
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_auto_compaction(self, params, call)
+    }
+
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_auto_retry(self, params, call)
+    }
+
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::abort_retry(self, params, call)
+    }
+
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::bash(self, params, call)
+    }
+
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::abort_bash(self, params, call)
+    }
+
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::get_session_stats(self, params, call)
+    }
+
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::export_html(self, params, call)
+    }
+
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::switch_session(self, params, call)
+    }
+
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::get_last_assistant_text(self, params, call)
+    }
+
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::pi::Kept<Omp>>::set_session_name(self, params, call)
+    }
+
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
+        <T as Kept<Omp>>::get_state(self, params, call)
+    }
+
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Omp>>::abort_and_prompt(self, params, call)
+    }
+
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Omp>>::set_interrupt_mode(self, params, call)
+    }
+
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+        <T as Kept<Omp>>::branch(self, params, call)
+    }
+
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+        <T as Kept<Omp>>::get_branch_messages(self, params, call)
+    }
+
+    fn shut_down(&self) -> impl Future<Output = ()> + Send {
+        <T as super::pi::Kept<Omp>>::shut_down(self)
+    }
+    fn settle(&self) -> impl Future<Output = ()> + Send {
+        <T as super::pi::Kept<Omp>>::settle(self)
     }
 }

@@ -707,6 +707,24 @@ impl<T: Dialogs> crate::dialog::DialogSink<Opal> for T {
 
 impl crate::dialog::Fallback for Opal {}
 
+impl From<OpalConfirm> for Dialog {
+    fn from(params: OpalConfirm) -> Self {
+        Dialog::Confirm(params)
+    }
+}
+
+impl From<OpalInput> for Dialog {
+    fn from(params: OpalInput) -> Self {
+        Dialog::Input(params)
+    }
+}
+
+impl From<OpalAskUser> for Dialog {
+    fn from(params: OpalAskUser) -> Self {
+        Dialog::AskUser(params)
+    }
+}
+
 /// What a server of this dialect does, command by command. A command that is left out answers
 /// that it is not available.
 pub trait Service: Send + Sync + 'static {

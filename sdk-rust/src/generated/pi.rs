@@ -833,6 +833,60 @@ impl<T: Dialogs> crate::dialog::DialogSink<Pi> for T {
 
 impl crate::dialog::Fallback for Pi {}
 
+impl From<SelectDialog> for Dialog {
+    fn from(params: SelectDialog) -> Self {
+        Dialog::Select(params)
+    }
+}
+
+impl From<ConfirmDialog> for Dialog {
+    fn from(params: ConfirmDialog) -> Self {
+        Dialog::Confirm(params)
+    }
+}
+
+impl From<InputDialog> for Dialog {
+    fn from(params: InputDialog) -> Self {
+        Dialog::Input(params)
+    }
+}
+
+impl From<EditorDialog> for Dialog {
+    fn from(params: EditorDialog) -> Self {
+        Dialog::Editor(params)
+    }
+}
+
+impl From<NotifyNotice> for Dialog {
+    fn from(params: NotifyNotice) -> Self {
+        Dialog::Notify(params)
+    }
+}
+
+impl From<SetStatusNotice> for Dialog {
+    fn from(params: SetStatusNotice) -> Self {
+        Dialog::SetStatus(params)
+    }
+}
+
+impl From<SetWidgetNotice> for Dialog {
+    fn from(params: SetWidgetNotice) -> Self {
+        Dialog::SetWidget(params)
+    }
+}
+
+impl From<SetTitleNotice> for Dialog {
+    fn from(params: SetTitleNotice) -> Self {
+        Dialog::SetTitle(params)
+    }
+}
+
+impl From<SetEditorTextNotice> for Dialog {
+    fn from(params: SetEditorTextNotice) -> Self {
+        Dialog::SetEditorText(params)
+    }
+}
+
 /// What a server of this dialect does, command by command. A command that is left out answers
 /// that it is not available.
 pub trait Service: Send + Sync + 'static {
@@ -1118,5 +1172,170 @@ impl<T: Service> crate::serve::Dispatch<Pi> for T {
 
     fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
         Box::pin(async move { Service::settle(&*self).await })
+    }
+}
+
+/// The commands that this dialect brings and omp and pisces takes over unchanged, for servers that speak several of the
+/// family: written once, for every dialect `D`. All are to be there. Whoever has these traits for all the
+/// commands of a dialect has its [`Service`], where each method is described.
+pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn abort(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send;
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send;
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send;
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send;
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send;
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send;
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn bash(&self, params: BashParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send;
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send;
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send;
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send;
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+
+    /// Stops all running work.
+    fn shut_down(&self) -> impl Future<Output = ()> + Send;
+
+    /// Waits until all running work is over.
+    fn settle(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The commands of this dialect that no other of its family has in the same form.
+pub trait Own: Send + Sync + 'static {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send;
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send;
+}
+
+impl<T: Kept<Pi> + Own> Service for T {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::prompt(self, params, call)
+    }
+
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::steer(self, params, call)
+    }
+
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::follow_up(self, params, call)
+    }
+
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::abort(self, params, call)
+    }
+
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::new_session(self, params, call)
+    }
+
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::get_messages(self, params, call)
+    }
+
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_model(self, params, call)
+    }
+
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::cycle_model(self, params, call)
+    }
+
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::get_available_models(self, params, call)
+    }
+
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_thinking_level(self, params, call)
+    }
+
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::cycle_thinking_level(self, params, call)
+    }
+
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_steering_mode(self, params, call)
+    }
+
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_follow_up_mode(self, params, call)
+    }
+
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::compact(self, params, call)
+    }
+
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_auto_compaction(self, params, call)
+    }
+
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_auto_retry(self, params, call)
+    }
+
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::abort_retry(self, params, call)
+    }
+
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::bash(self, params, call)
+    }
+
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::abort_bash(self, params, call)
+    }
+
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::get_session_stats(self, params, call)
+    }
+
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::export_html(self, params, call)
+    }
+
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::switch_session(self, params, call)
+    }
+
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::get_last_assistant_text(self, params, call)
+    }
+
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as Kept<Pi>>::set_session_name(self, params, call)
+    }
+
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+        <T as Own>::get_state(self, params, call)
+    }
+
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+        <T as Own>::fork(self, params, call)
+    }
+
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+        <T as Own>::get_fork_messages(self, params, call)
+    }
+
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+        <T as Own>::get_commands(self, params, call)
+    }
+
+    fn shut_down(&self) -> impl Future<Output = ()> + Send {
+        <T as Kept<Pi>>::shut_down(self)
+    }
+    fn settle(&self) -> impl Future<Output = ()> + Send {
+        <T as Kept<Pi>>::settle(self)
     }
 }

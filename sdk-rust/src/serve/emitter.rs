@@ -243,6 +243,14 @@ impl<D: Dialect> Call<D> {
         }
     }
 
+    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent. For
+    /// commands whose answer has no data.
+    pub fn accept(&self) {
+        if self.spec.answer == crate::spec::Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
+            self.success(None);
+        }
+    }
+
     pub(super) fn acknowledge(&self) {
         self.success(None);
     }

@@ -7,7 +7,8 @@ use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::api_key::ApiKey;
-use crate::fronts::{FRONTENDS, Updates};
+use crate::desk::Updates;
+use crate::fronts::FRONTENDS;
 
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from

@@ -9,8 +9,9 @@ use super::api_key::ApiKey;
 use super::arguments::Run;
 use super::surroundings::{Surroundings, names};
 use crate::config::{Environment, Settings, Trust, expand_home};
+use crate::desk::Updates;
 use crate::extensions;
-use crate::fronts::{Frontend, Updates};
+use crate::fronts::Frontend;
 use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 

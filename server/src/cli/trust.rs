@@ -10,9 +10,9 @@ use super::rpc::{discover, shell};
 use super::stderr::Stderr;
 use super::surroundings::{Surroundings, names};
 use crate::config::{Change, Trust, write_settings};
+use crate::desk::{Allowed, Question, Undecided};
 use crate::engine::Granted;
 use crate::extensions::Found;
-use crate::fronts::trust::{Allowed, Question, Undecided};
 
 /// What is to be asked and done about a working directory; nothing where it brings nothing, or all is decided.
 /// `loaded` are the extensions that are there in any case.

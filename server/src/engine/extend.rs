@@ -1,13 +1,13 @@
 //! What extensions do with an engine.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use agentese::types::{AgentMessage, CustomMessage, Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
 use super::run::Run;
-use super::state::{Kind, Phase};
+use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Begun, Engine, Event, PromptError, Shared};
 use crate::session::EntryId;
@@ -90,7 +90,8 @@ impl Engine {
             return Ok(None);
         }
         if begins && state.work.is_none() {
-            return self.shared.start(state, vec![message], None).map(Some);
+            let work = self.shared.reserve(&mut state)?;
+            return self.shared.start(state, work, vec![message], None).map(Some);
         }
         let message = Arc::new(message);
         let sink = &self.shared.sink;
@@ -182,25 +183,37 @@ impl Engine {
 }
 
 impl Shared {
-    /// Reserves an idle engine for a run that begins with those messages.
+    /// Whether there is a model that can be asked.
+    fn askable(&self, state: &State) -> Result<(), PromptError> {
+        let options = &self.options;
+        let model = state.model.as_ref().ok_or_else(|| PromptError::NoModel(options.no_model.clone()))?;
+        options.catalog.ready(model).map_err(|reason| PromptError::NotReady(reason.to_string()))
+    }
+
+    /// Reserves an idle engine.
+    pub(super) fn reserve(self: &Arc<Self>, state: &mut State) -> Result<Work, PromptError> {
+        self.askable(state)?;
+        let working = state.begin(Kind::Prompt, Phase::Running);
+        Ok(Work::new(self.clone(), working))
+    }
+
+    /// Begins a run with those messages, for which the engine is reserved.
     pub(super) fn start(
         self: &Arc<Self>,
-        mut state: std::sync::MutexGuard<'_, super::state::State>,
+        mut state: MutexGuard<'_, State>,
+        work: Work,
         messages: Vec<AgentMessage>,
         said: Option<super::run::Said>,
     ) -> Result<Begun, PromptError> {
-        let options = &self.options;
-        let no_model = || PromptError::NoModel(options.no_model.clone());
-        let model = state.model.clone().ok_or_else(no_model)?;
-        options.catalog.ready(&model).map_err(|reason| PromptError::NotReady(reason.to_string()))?;
-        state.keep_deferred();
-        let waited = std::mem::take(&mut state.next_prompt);
-        let working = state.begin(Kind::Prompt, Phase::Running);
-        let (work, abort) = (Work::new(self.clone(), working), working.abort.clone());
-        let steps = AgentLoop::new(messages.into_iter().chain(waited));
-        let run = Run::new(self, &state, steps, abort).map(|run| run.begins_with(said));
+        let made = self.askable(&state).and_then(|()| {
+            state.keep_deferred();
+            let waited = std::mem::take(&mut state.next_prompt);
+            let steps = AgentLoop::new(messages.into_iter().chain(waited));
+            let run = Run::new(self, &state, steps, work.aborted()).map(|run| run.begins_with(said));
+            run.ok_or_else(|| PromptError::NoModel(self.options.no_model.clone()))
+        });
         // Without a run the reservation is given up as soon as the state is free.
         drop(state);
-        Ok(Begun::run(work, run.ok_or_else(no_model)?))
+        Ok(Begun::run(work, made?))
     }
 }

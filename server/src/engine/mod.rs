@@ -9,7 +9,7 @@
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `extend` | where extensions look in, and what they do |
-//! | `prompt`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
+//! | `prompt`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
 mod agent_loop;
 mod ask;
@@ -32,6 +32,7 @@ mod queue;
 mod resources;
 mod retry;
 mod run;
+mod seat;
 mod sessions;
 mod state;
 mod trust;
@@ -48,7 +49,8 @@ pub use export::PageError;
 pub use extend::{Delivery, Entries, Link};
 pub use hooks::{Compacting, Hooks, NoHooks, Opening, Selection, Switch};
 pub use options::Options;
-pub use prompt::{Begun, Input, StreamingBehavior};
+pub use prompt::{Begun, Input, Running, StreamingBehavior};
+pub use seat::Seat;
 pub use trust::Granted;
 
 use state::State;

@@ -1,6 +1,7 @@
 //! How a run is started, and what joins one.
 
 use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
+use tokio_util::sync::CancellationToken;
 
 use super::run::{Run, Said};
 use super::state::{Kind, Phase};
@@ -28,6 +29,11 @@ impl Input {
     /// Text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
         Self { text: text.into(), images, notes: Vec::new() }
+    }
+
+    /// The words as they were said, and the message that they become.
+    pub(super) fn split(self, now: i64) -> (Said, UserMessage) {
+        (Said { text: self.text.clone(), images: self.images.clone() }, self.message(now))
     }
 
     fn message(self, now: i64) -> UserMessage {
@@ -64,12 +70,28 @@ impl Begun {
         self.0.is_some()
     }
 
+    /// The work that it starts; none where it waits in a queue.
+    pub fn running(&self) -> Option<Running> {
+        self.0.as_ref().map(|begun| Running(begun.0.ended()))
+    }
+
     /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
     pub fn start(self) {
         if let Some(begun) = self.0 {
             let (work, run) = *begun;
             work.start(run);
         }
+    }
+}
+
+/// Work that was begun.
+#[derive(Debug, Clone)]
+pub struct Running(CancellationToken);
+
+impl Running {
+    /// Waits until it is over, with everything that follows its first run.
+    pub async fn ended(&self) {
+        self.0.cancelled().await;
     }
 }
 
@@ -115,8 +137,7 @@ impl Engine {
     /// nothing, while a compaction that was asked for is going on, without a model or its key, and
     /// while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
-        let said = Said { text: input.text.clone(), images: input.images.clone() };
-        let message = input.message(self.shared.options.clock.now_ms());
+        let (said, message) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if state.closing {
             return Err(PromptError::Closing);
@@ -134,7 +155,8 @@ impl Engine {
             }
             return Ok(Begun(None));
         }
-        self.shared.start(state, vec![message.into()], Some(said))
+        let work = self.shared.reserve(&mut state)?;
+        self.shared.start(state, work, vec![message.into()], Some(said))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

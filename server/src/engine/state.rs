@@ -138,6 +138,25 @@ impl State {
         }
     }
 
+    /// The work of that number, while it is the one that is going on: other work may have taken its place.
+    pub fn working(&mut self, number: u64) -> Option<&mut Working> {
+        self.work.as_mut().filter(|work| work.number == number)
+    }
+
+    /// That work does something else from now on.
+    pub fn enter(&mut self, number: u64, phase: Phase) {
+        if let Some(working) = self.working(number) {
+            working.phase = phase;
+        }
+    }
+
+    /// That work is over.
+    pub fn end(&mut self, number: u64) {
+        if self.working(number).is_some() {
+            self.work = None;
+        }
+    }
+
     /// What the work is doing, where there is any.
     pub fn phase(&self) -> Option<Phase> {
         self.work.as_ref().map(|work| work.phase)

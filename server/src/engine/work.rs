@@ -62,9 +62,9 @@ impl Drop for End {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         // Work that ended in good order is gone already, and other work may have begun.
-        if state.work.as_ref().is_some_and(|work| work.number == self.number) {
+        if state.working(self.number).is_some() {
             state.queues.put_back();
-            state.work = None;
+            state.end(self.number);
         }
         drop(state);
         self.ended.cancel();
@@ -88,7 +88,7 @@ impl Work {
     pub fn start(self, run: Run) {
         let (shared, number) = (self.shared.clone(), self.end.number);
         let task = tokio::spawn(self.drive_to_the_end(run)).abort_handle();
-        if let Some(working) = shared.state().work.as_mut().filter(|working| working.number == number) {
+        if let Some(working) = shared.state().working(number) {
             working.task = Some(task);
         }
     }
@@ -99,7 +99,7 @@ impl Work {
             return;
         }
         tracing::error!("the work failed inside the agent");
-        let phase = self.shared.state().phase();
+        let phase = self.shared.state().working(self.end.number).map(|working| working.phase);
         self.shared.sink.push(match phase {
             Some(Phase::Compacting) => Event::CompactionEnded {
                 result: None,
@@ -127,10 +127,18 @@ impl Work {
         }
     }
 
+    /// Cancelled when the work is to stop.
+    pub fn aborted(&self) -> CancellationToken {
+        self.abort.clone()
+    }
+
+    /// Cancelled when the work has ended.
+    pub fn ended(&self) -> CancellationToken {
+        self.end.ended.clone()
+    }
+
     fn enter(&self, phase: Phase) {
-        if let Some(working) = self.shared.state().work.as_mut() {
-            working.phase = phase;
-        }
+        self.shared.state().enter(self.end.number, phase);
     }
 
     /// Whether the conversation needs to be compacted before anything is added. Also an answer that
@@ -200,6 +208,7 @@ impl Work {
     /// and whether something was queued after the run had looked for the last time.
     fn end_run(&mut self, outcome: &Outcome) -> (Then, String, bool) {
         let mut state = self.shared.state();
+        let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let decision = self.decide(&state, outcome);
         let sink = &self.shared.sink;
@@ -208,10 +217,10 @@ impl Work {
         let more = decision == Then::Rest && good && state.queues.pending() > 0;
         match &decision {
             Then::Rest if more => {}
-            Then::Rest => state.work = None,
+            Then::Rest => state.end(number),
             Then::GiveUp { attempt } => {
                 sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
-                state.work = None;
+                state.end(number);
             }
             Then::StillTooLong => {
                 if self.attempt > 0 {
@@ -224,20 +233,16 @@ impl Work {
                     will_retry: false,
                     error: Some(STILL_TOO_LONG),
                 });
-                state.work = None;
+                state.end(number);
             }
             Then::Retry { attempt, pause } => {
                 forget_failed_answer(&mut state);
                 let limit = u64::from(state.retry.max_retries);
                 sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
-                if let Some(working) = state.work.as_mut() {
-                    working.phase = Phase::Waiting;
-                }
+                state.enter(number, Phase::Waiting);
             }
             Then::Compact { .. } => {
-                if let Some(working) = state.work.as_mut() {
-                    working.phase = Phase::Compacting;
-                }
+                state.enter(number, Phase::Compacting);
             }
         }
         (decision, error, more)
@@ -295,7 +300,7 @@ impl Work {
         if !self.abort.is_cancelled() && state.queues.pending() > 0 {
             return self.next_run(&mut state, AgentLoop::with_what_waits());
         }
-        state.work = None;
+        state.end(self.end.number);
         None
     }
 
@@ -303,23 +308,23 @@ impl Work {
     fn go_on_with_what_waits(&mut self) -> Option<Run> {
         let mut state = self.shared.state();
         if state.queues.pending() == 0 {
-            state.work = None;
+            state.end(self.end.number);
             return None;
         }
         self.next_run(&mut state, AgentLoop::with_what_waits())
     }
 
     fn rest(&self, run: Option<Run>) -> Option<Run> {
-        self.shared.state().work = None;
+        self.shared.state().end(self.end.number);
         run
     }
 
     /// The next run, with the model and the level that are set by now.
     fn next_run(&self, state: &mut State, steps: AgentLoop) -> Option<Run> {
         let run = Run::new(&self.shared, state, steps, self.abort.clone());
-        match (&run, state.work.as_mut()) {
-            (Some(_), Some(working)) => working.phase = Phase::Running,
-            _ => state.work = None,
+        match run {
+            Some(_) => state.enter(self.end.number, Phase::Running),
+            None => state.end(self.end.number),
         }
         run
     }

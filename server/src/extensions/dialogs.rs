@@ -6,9 +6,10 @@ use std::time::Duration;
 use agentese::types::{ConfirmedResult, ValueResult};
 use tokio_util::sync::CancellationToken;
 
+use super::Host;
 use super::process::Process;
 use super::requests::answer;
-use super::{Answer, Dialog, Host};
+use crate::ui::{Answer, Dialog};
 
 impl Host {
     /// Opens a dialog. Its answer is the default where nobody answers in time, where it is withdrawn, and

@@ -18,9 +18,10 @@ use super::calls::{Asked, Failed};
 use super::process::Process;
 use super::restart::Restarting;
 use super::watch::Watch;
-use super::{Found, GivenFlag, Limits, NodeHost, Ui, type_of};
+use super::{Found, GivenFlag, Limits, NodeHost, type_of};
 use crate::engine::{Engine, Link};
 use crate::tools::Spawner;
+use crate::ui::Ui;
 
 /// How long extensions may take to say good-bye, whatever the limit of a hook is.
 const FAREWELL: Duration = Duration::from_secs(2);

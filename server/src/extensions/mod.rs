@@ -12,7 +12,6 @@
 //! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
 //! | `watch` | telling those who want to know of every change |
-//! | `ui` | the person behind the client, as a trait |
 
 mod actions;
 mod before;
@@ -35,7 +34,6 @@ mod settings;
 mod start;
 mod told;
 mod tool;
-mod ui;
 mod watch;
 mod withdrawn;
 
@@ -49,7 +47,6 @@ pub use host::{Host, Options};
 pub use node_host::{NODE_HOST, NodeHost};
 pub use settings::Limits;
 pub use told::Told;
-pub use ui::{Answer, Dialog, Notice, Ui};
 
 /// The type of an event or a frame, as it stands on the wire.
 fn type_of<T: Record>() -> &'static str {

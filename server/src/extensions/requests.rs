@@ -7,8 +7,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Serialize;
 
+use super::Host;
 use super::process::{End, Listener, Process};
-use super::{Dialog, Host, Notice};
+use crate::ui::{Dialog, Notice};
 
 /// Hears a process for the host.
 pub(super) struct Ears(pub Weak<Host>);

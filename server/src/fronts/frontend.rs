@@ -10,7 +10,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{FRONTENDS, Parts};
+use super::FRONTENDS;
+use crate::desk::Parts;
 
 /// Speaks one dialect with one client. Commands come to it as the [`Dispatch`] of the dialect, which
 /// everything has that implements the generated `Service`.

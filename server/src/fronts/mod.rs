@@ -1,16 +1,14 @@
-//! One module per dialect: from the wire to the engine and back. No front decides anything; a rule
-//! that two dialects share belongs below.
+//! One module per dialect: from the wire to the desk and back. No front decides anything: what every dialect would do
+//! belongs to [`crate::desk`], what the agent does to [`crate::engine`].
 //!
 //! A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
 //! server names one.
 
+pub mod family;
 mod frontend;
-mod parts;
 pub mod pi;
-pub mod trust;
 
 pub use frontend::{Front, Frontend, NoFront};
-pub use parts::{Parts, Updates};
 
 /// The dialects that the server speaks. The first one is spoken where none is named.
 pub static FRONTENDS: &[Frontend] = &[Frontend::of::<pi::Front>()];

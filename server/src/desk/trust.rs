@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use agentese::types::AskSelect;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Granted};
 use crate::extensions::{Found, Host};
+use crate::ui::{self, Dialog, Ui};
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Question {
 
 /// What a person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+enum Answer {
     /// Yes, from now on.
     Always,
     /// Yes, as long as this process lives.
@@ -33,10 +34,26 @@ pub enum Answer {
     No,
 }
 
-/// Puts a question to the person behind a client.
-pub trait Ask: Sync {
-    /// Asks, and waits no longer than the question says. Dropping it withdraws the question.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+/// What can be chosen, in that order.
+const CHOICES: [(&str, Answer); 3] = [
+    ("Do not trust it", Answer::No),
+    ("Trust it for now", Answer::Once),
+    ("Trust it from now on", Answer::Always),
+];
+
+impl Question {
+    /// Asks, and waits no longer than the question says. Dropping the future withdraws it.
+    async fn ask(&self, ui: &dyn Ui) -> Answer {
+        let choices = CHOICES.iter().filter(|(_, answer)| self.can_remember || *answer != Answer::Always);
+        let options = choices.clone().map(|(text, _)| (*text).to_owned()).collect();
+        let mut dialog = AskSelect::new("trust", self.title.as_str(), options);
+        dialog.timeout = u64::try_from(self.timeout.as_millis()).ok();
+        let Some(answer) = ui.ask(&Dialog::Select(dialog)) else { return Answer::No };
+        let answer = tokio::time::timeout(self.timeout, answer).await;
+        // Dismissed, or anything that is not among the choices, is no.
+        let Ok(Some(ui::Answer::Value(chosen))) = answer else { return Answer::No };
+        choices.clone().find(|(text, _)| *text == chosen).map_or(Answer::No, |(_, answer)| *answer)
+    }
 }
 
 /// What a yes allows.
@@ -81,10 +98,12 @@ pub(super) enum Waiting {
 }
 
 /// Why a command does not go on.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum GateError {
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub enum GateError {
+    /// Somebody stopped it.
     #[error("it was aborted before it began")]
     Aborted,
+    /// The user trusts the directory, and what it brings is broken.
     #[error("what the directory brings cannot be used: {0}")]
     Unusable(String),
 }
@@ -110,7 +129,7 @@ impl Gate {
         &self,
         engine: &Engine,
         host: &Host,
-        asker: &dyn Ask,
+        ui: &dyn Ui,
         who: Waiting,
     ) -> Result<(), GateError> {
         let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
@@ -120,7 +139,7 @@ impl Gate {
         tokio::select! {
             biased;
             () = stop.cancelled() => Err(GateError::Aborted),
-            decided = self.decided.get_or_try_init(|| decide(undecided, engine, host, asker)) => decided.copied(),
+            decided = self.decided.get_or_try_init(|| decide(undecided, engine, host, ui)) => decided.copied(),
         }
     }
 
@@ -138,13 +157,8 @@ impl Gate {
     }
 }
 
-async fn decide(
-    undecided: &Undecided,
-    engine: &Engine,
-    host: &Host,
-    asker: &dyn Ask,
-) -> Result<(), GateError> {
-    let always = match asker.ask(&undecided.question).await {
+async fn decide(undecided: &Undecided, engine: &Engine, host: &Host, ui: &dyn Ui) -> Result<(), GateError> {
+    let always = match undecided.question.ask(ui).await {
         Answer::Always => true,
         Answer::Once => false,
         Answer::No => return Ok(()),
@@ -163,6 +177,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::FutureExt;
+    use futures::future::BoxFuture;
 
     use super::*;
     use crate::Server;
@@ -179,16 +194,33 @@ mod tests {
         fn push(&self, _: Event<'_>) {}
     }
 
-    /// Says the same to everybody; nothing at all where that is none.
+    /// Says the same to everybody; nobody is there where that is none.
     struct Says(Option<Answer>, AtomicUsize);
 
-    impl Ask for Says {
-        fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
+    impl Ui for Says {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            async {}.boxed()
+        }
+        fn show(&self, _: &ui::Notice) {}
+        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
             self.1.fetch_add(1, Ordering::Relaxed);
-            match self.0 {
-                Some(answer) => async move { answer }.boxed(),
-                None => std::future::pending().boxed(),
-            }
+            let said = self.0?;
+            let text = CHOICES.iter().find(|(_, answer)| *answer == said).map(|(text, _)| (*text).to_owned());
+            Some(async move { text.map(ui::Answer::Value) }.boxed())
+        }
+    }
+
+    /// Never says anything.
+    struct Mute(AtomicUsize);
+
+    impl Ui for Mute {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            async {}.boxed()
+        }
+        fn show(&self, _: &ui::Notice) {}
+        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Some(std::future::pending().boxed())
         }
     }
 
@@ -247,17 +279,25 @@ mod tests {
     #[tokio::test]
     async fn an_abort_withdraws_the_question_and_the_next_one_is_asked_again() {
         let ((gate, _), engine) = (gate(Ok(())), engine());
-        let (mute, host) = (Says(None, AtomicUsize::new(0)), host());
+        let (mute, host) = (Mute(AtomicUsize::new(0)), host());
         let stop = async {
             gate.stop(Waiting::Bash);
             tokio::task::yield_now().await;
             gate.stop(Waiting::Prompt);
         };
         let (passed, ()) = tokio::join!(gate.pass(&engine, &host, &mute, Waiting::Prompt), stop);
-        assert_eq!((passed, mute.1.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
+        assert_eq!((passed, mute.0.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
         let asker = Says(Some(Answer::No), AtomicUsize::new(0));
         assert_eq!(gate.pass(&engine, &host, &asker, Waiting::Prompt).await, Ok(()));
         assert_eq!(asker.1.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn where_nobody_can_answer_the_directory_is_not_trusted() {
+        let ((gate, calls), engine) = (gate(Ok(())), engine());
+        let nobody = Says(None, AtomicUsize::new(0));
+        assert_eq!(gate.pass(&engine, &host(), &nobody, Waiting::Prompt).await, Ok(()));
+        assert!(calls.lock().unwrap().is_empty());
     }
 
     #[tokio::test]

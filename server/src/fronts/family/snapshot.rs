@@ -7,7 +7,7 @@
 use agentese::types::{AssistantBlock, AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage};
 use serde_json::{Error, to_string};
 
-use crate::fronts::Updates;
+use crate::desk::Updates;
 use crate::providers::Update;
 
 /// The answer so far, as JSON.

@@ -1,102 +1,86 @@
 //! What extensions show and ask, in the dialect.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use agentese::pi::{
-    ConfirmDialog, Dialog as Wire, EditorDialog, InputDialog, NotifyNotice, Pi, SelectDialog,
-    SetEditorTextNotice, SetStatusNotice, SetTitleNotice, SetWidgetNotice,
-};
 use agentese::serve::Emitter;
+use agentese::types::{
+    ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
+    SetStatusNotice, SetTitleNotice, SetWidgetNotice,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::extensions::{Answer, Dialog, Notice, Ui};
+use super::Family;
+use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// The client as extensions see it.
-#[derive(Debug, Default)]
-pub struct Dialogs {
-    emitter: OnceLock<Emitter<Pi>>,
-}
+/// The person behind a client that is connected.
+#[derive(Debug)]
+pub(super) struct Dialogs<D: Family>(pub Emitter<D>);
 
-impl Dialogs {
-    /// A client that is connected.
-    pub fn to(emitter: Emitter<Pi>) -> Self {
-        Self { emitter: emitter.into() }
-    }
-}
-
-impl Ui for Dialogs {
+impl<D: Family> Ui for Dialogs<D> {
     fn room(&self) -> BoxFuture<'_, ()> {
-        async move {
-            if let Some(emitter) = self.emitter.get() {
-                emitter.room().await;
-            }
-        }
-        .boxed()
+        self.0.room().boxed()
     }
 
     fn show(&self, notice: &Notice) {
-        if let Some(emitter) = self.emitter.get() {
-            // Nobody answers a notice.
-            drop(emitter.question(&shown(notice)));
-        }
+        // Nobody answers a notice.
+        drop(self.0.question(&shown::<D>(notice)));
     }
 
     fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         // The time is the host's business: it knows how long a dialog may be open.
         const NEVER: Option<Duration> = None;
-        let question = self.emitter.get()?.question(&asked(dialog))?;
+        let question = self.0.question(&asked::<D>(dialog))?;
         Some(async move { question.answer(NEVER).await.map(answer) }.boxed())
     }
 }
 
-fn shown(notice: &Notice) -> Wire {
+fn shown<D: Family>(notice: &Notice) -> D::Dialog {
     match notice.clone() {
         Notice::Notice(notice) => {
             let mut shown = NotifyNotice::new(notice.message);
             shown.notify_type = notice.notify_type;
-            Wire::Notify(shown)
+            shown.into()
         }
         Notice::Status(notice) => {
             let mut shown = SetStatusNotice::new(notice.key);
             shown.status_text = notice.text;
-            Wire::SetStatus(shown)
+            shown.into()
         }
         Notice::Widget(notice) => {
             let mut shown = SetWidgetNotice::new(notice.key);
             shown.widget_lines = notice.lines;
             shown.widget_placement = notice.placement;
-            Wire::SetWidget(shown)
+            shown.into()
         }
-        Notice::Title(notice) => Wire::SetTitle(SetTitleNotice::new(notice.title)),
-        Notice::EditorText(notice) => Wire::SetEditorText(SetEditorTextNotice::new(notice.text)),
+        Notice::Title(notice) => SetTitleNotice::new(notice.title).into(),
+        Notice::EditorText(notice) => SetEditorTextNotice::new(notice.text).into(),
     }
 }
 
-fn asked(dialog: &Dialog) -> Wire {
+fn asked<D: Family>(dialog: &Dialog) -> D::Dialog {
     match dialog.clone() {
         Dialog::Select(dialog) => {
             let mut asked = SelectDialog::new(dialog.title, dialog.options);
             asked.timeout = dialog.timeout;
-            Wire::Select(asked)
+            asked.into()
         }
         Dialog::Confirm(dialog) => {
             let mut asked = ConfirmDialog::new(dialog.title, dialog.message);
             asked.timeout = dialog.timeout;
-            Wire::Confirm(asked)
+            asked.into()
         }
         Dialog::Input(dialog) => {
             let mut asked = InputDialog::new(dialog.title);
             asked.placeholder = dialog.placeholder;
             asked.timeout = dialog.timeout;
-            Wire::Input(asked)
+            asked.into()
         }
         Dialog::Editor(dialog) => {
             let mut asked = EditorDialog::new(dialog.title);
             asked.prefill = dialog.prefill;
-            Wire::Editor(asked)
+            asked.into()
         }
     }
 }

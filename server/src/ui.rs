@@ -1,4 +1,5 @@
-//! The person behind the client, as extensions see them. A front implements it in its dialect.
+//! The person behind the client, for everybody who has something to show or to ask: extensions, the question of
+//! trust, approvals. A front implements it in its dialect.
 
 use agentese::types::{
     AskConfirm, AskEditor, AskInput, AskSelect, ShowEditorText, ShowNotice, ShowStatus, ShowTitle, ShowWidget,
@@ -19,7 +20,7 @@ pub enum Dialog {
 }
 
 impl Dialog {
-    /// The id of the extension's question.
+    /// The id of the question, where an extension asks it.
     pub fn id(&self) -> &str {
         match self {
             Self::Select(dialog) => &dialog.id,

@@ -1,0 +1,187 @@
+//! Serving several dialects of one family: what heirs take over unchanged is a trait of its own, so that a server writes
+//! it once for all of them.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::Dialect;
+use agentese_protocol::model::Command;
+
+use super::dialect::{params_type, result_type};
+
+/// How the commands of a dialect are shared out over the traits of its family.
+struct Lineage {
+    /// Those that the dialect brings and every heir keeps.
+    kept: Vec<&'static Command>,
+    /// Those that are neither kept by every heir nor kept from an ancestor.
+    own: Vec<&'static Command>,
+    /// The ancestors that have a trait of what is kept, the oldest first, with its commands.
+    ancestors: Vec<(&'static str, Vec<&'static Command>)>,
+}
+
+/// The dialects from the oldest ancestor to the dialect itself.
+fn line(dialect: &'static Dialect) -> Vec<&'static Dialect> {
+    let mut line: Vec<_> = std::iter::successors(Some(dialect), |dialect| dialect.parent).collect();
+    line.reverse();
+    line
+}
+
+fn heirs(dialect: &'static Dialect) -> Vec<Index> {
+    let descends = |index: &Index| {
+        let name = index.dialect.name;
+        name != dialect.name && line(index.dialect).iter().any(|older| older.name == dialect.name)
+    };
+    Index::all().into_iter().filter(descends).collect()
+}
+
+fn same(one: &Command, other: &Command) -> bool {
+    (one.name, params_type(one), result_type(one)) == (other.name, params_type(other), result_type(other))
+}
+
+impl Lineage {
+    /// None for a dialect without relatives.
+    fn of(index: &Index) -> Option<Self> {
+        let line = line(index.dialect);
+        let mut ancestors: Vec<(&'static str, Vec<&'static Command>)> = Vec::new();
+        let mut kept = Vec::new();
+        for older in &line {
+            let heirs = heirs(older);
+            let is_kept = |command: &&'static Command| {
+                let everywhere = heirs.iter().all(|heir| heir.commands.iter().any(|row| same(row, command)));
+                let known = ancestors.iter().flat_map(|(_, rows)| rows).any(|row| row.name == command.name);
+                everywhere && !known && !heirs.is_empty()
+            };
+            let rows: Vec<_> = Index::new(older).commands.into_iter().filter(is_kept).collect();
+            match older.name == index.dialect.name {
+                true => kept = rows,
+                false => ancestors.push((older.name, rows)),
+            }
+        }
+        if line.len() == 1 && heirs(index.dialect).is_empty() {
+            return None;
+        }
+        let taken = |command: &&'static Command| {
+            let mut all = ancestors.iter().flat_map(|(_, rows)| rows).chain(&kept);
+            all.any(|row| row.name == command.name)
+        };
+        let own = index.commands.iter().copied().filter(|command| !taken(command)).collect();
+        Some(Self { kept, own, ancestors })
+    }
+}
+
+/// The traits of what is shared and what is not, and `Service` for whoever has them.
+pub fn traits(out: &mut String, index: &Index, marker: &str) {
+    let Some(Lineage { kept, own, ancestors }) = Lineage::of(index) else { return };
+    let root = ancestors.is_empty();
+    if !kept.is_empty() {
+        let heirs: Vec<_> = heirs(index.dialect).iter().map(|heir| heir.dialect.name).collect();
+        let _ = writeln!(
+            out,
+            "\n/// The commands that this dialect brings and {} takes over unchanged, for servers that speak several of the\n\
+             /// family: written once, for every dialect `D`. All are to be there. Whoever has these traits for all the\n\
+             /// commands of a dialect has its [`Service`], where each method is described.\n\
+             pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {{",
+            heirs.join(" and ")
+        );
+        methods(out, &kept, "D");
+        if root {
+            out.push_str(
+                "\n    /// Stops all running work.\n    fn shut_down(&self) -> impl Future<Output = ()> + Send;\n\n    \
+                 /// Waits until all running work is over.\n    fn settle(&self) -> impl Future<Output = ()> + Send;\n",
+            );
+        }
+        out.push_str("}\n");
+    }
+    if !own.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n/// The commands of this dialect that no other of its family has in the same form.\n\
+             pub trait Own: Send + Sync + 'static {{"
+        );
+        methods(out, &own, marker);
+        out.push_str("}\n");
+    }
+    let mut sources: Vec<(String, &[&'static Command])> = Vec::new();
+    for (name, rows) in ancestors.iter().filter(|(_, rows)| !rows.is_empty()) {
+        sources.push((format!("super::{name}::Kept<{marker}>"), rows));
+    }
+    if !kept.is_empty() {
+        sources.push((format!("Kept<{marker}>"), &kept));
+    }
+    if !own.is_empty() {
+        sources.push(("Own".to_owned(), &own));
+    }
+    let bounds: Vec<_> = sources.iter().map(|(name, _)| name.as_str()).collect();
+    let _ = writeln!(out, "\nimpl<T: {}> Service for T {{", bounds.join(" + "));
+    for (source, rows) in &sources {
+        for command in *rows {
+            let _ = writeln!(
+                out,
+                "    {} {{\n        <T as {source}>::{}(self, params, call)\n    }}\n",
+                signature(command, marker),
+                command.name
+            );
+        }
+    }
+    if let Some((first, _)) = sources.first() {
+        for name in ["shut_down", "settle"] {
+            let _ = writeln!(
+                out,
+                "    fn {name}(&self) -> impl Future<Output = ()> + Send {{\n        <T as {first}>::{name}(self)\n    }}"
+            );
+        }
+    }
+    out.push_str("}\n");
+}
+
+fn signature(command: &Command, dialect: &str) -> String {
+    format!(
+        "fn {}(&self, params: {}, call: crate::serve::Call<{dialect}>) -> \
+         impl Future<Output = Result<{}, crate::serve::Refusal>> + Send",
+        command.name,
+        params_type(command),
+        result_type(command)
+    )
+}
+
+fn methods(out: &mut String, commands: &[&'static Command], dialect: &str) {
+    for command in commands {
+        let _ = writeln!(out, "    {};", signature(command, dialect));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(commands: &[&'static Command]) -> Vec<&'static str> {
+        commands.iter().map(|command| command.name).collect()
+    }
+
+    #[test]
+    fn every_command_of_a_family_is_in_one_trait() {
+        for index in Index::all() {
+            let Some(lineage) = Lineage::of(&index) else {
+                assert!(index.dialect.parent.is_none());
+                continue;
+            };
+            let mut found = names(&lineage.kept);
+            found.extend(names(&lineage.own));
+            let of_ancestors = lineage.ancestors.iter().flat_map(|(_, rows)| names(rows));
+            found.extend(of_ancestors);
+            let mut all = names(&index.commands);
+            (found.sort_unstable(), all.sort_unstable());
+            assert_eq!(found, all, "{}", index.dialect.name);
+        }
+    }
+
+    #[test]
+    fn what_heirs_change_is_not_shared() {
+        let pi = Lineage::of(&Index::named("pi").unwrap()).unwrap();
+        assert_eq!(names(&pi.own), ["get_state", "fork", "get_fork_messages", "get_commands"]);
+        let omp = Lineage::of(&Index::named("omp").unwrap()).unwrap();
+        assert!(omp.own.is_empty());
+        assert!(names(&omp.kept).contains(&"get_state"));
+        assert!(Lineage::of(&Index::named("opal").unwrap()).is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! One conversation as fronts see it: an engine, the extensions beside it, and the question of trust.
+//!
+//! What every dialect would have to do in the same way is done here, once: waiting until extensions are ready, asking
+//! whether the directory is trusted, commands and hooks of extensions, preparing and beginning. A front converts and
+//! calls; what needs none of this it asks of [`Desk::engine`].
+//!
+//! | file | concept |
+//! |---|---|
+//! | `parts` | what a desk is made of |
+//! | `caller` | who sent a command, and what became of it |
+//! | `prompt` | what the user says |
+//! | `sessions` | what takes the place of the conversation |
+//! | `trust` | asking about the working directory, at the first moment when that matters |
+
+mod caller;
+mod parts;
+mod prompt;
+mod sessions;
+mod trust;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+pub use caller::{Caller, Taken};
+pub use parts::{Parts, Updates};
+pub use prompt::{Refused, Said};
+pub use trust::{Allowed, GateError, Question, Undecided};
+
+use crate::engine::{Engine, EventSink, View};
+use crate::extensions::{Host, Told};
+use crate::resources::CommandInfo;
+use crate::tools::{RpcBashError, RpcBashOutput};
+use crate::ui::Ui;
+use trust::{Gate, Waiting};
+
+/// How long commands of extensions may go on after the end of stdin.
+const LAST_COMMANDS: Duration = Duration::from_secs(1);
+
+/// Where the commands of a client arrive, whatever its dialect.
+pub struct Desk {
+    engine: Engine,
+    host: Arc<Host>,
+    gate: Gate,
+    ui: OnceLock<Arc<dyn Ui>>,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Desk")
+            .field("engine", &self.engine)
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a command of the user was not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BashRefused {
+    /// It was not begun.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    /// It did not start, or was killed.
+    #[error(transparent)]
+    Failed(#[from] RpcBashError),
+}
+
+impl Desk {
+    /// An agent of those parts whose events go to `sink`; extensions hear of them first. Nothing is started. An
+    /// extension that ends the agent cancels `stop`.
+    pub fn new(parts: Parts, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
+        let Parts { mut options, session, extensions, undecided, updates: _ } = parts;
+        let context = &options.context;
+        let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
+        let host = Host::new(extensions, spawner, &context.cwd, hidden, stop);
+        options.hooks = host.clone();
+        options.extension_commands = host.clone();
+        let told = Told::new(host.clone(), sink, options.clock.clone());
+        let engine = Engine::with_session(options, session, Arc::new(told));
+        host.connect(engine.link());
+        Self { engine, host, gate: Gate::new(undecided), ui: OnceLock::new() }
+    }
+
+    /// The client is there: extensions are started, and what they show and ask goes to it. Needs a runtime; only the
+    /// first call counts.
+    pub fn connect(&self, ui: Arc<dyn Ui>) {
+        if self.ui.set(ui.clone()).is_ok() {
+            self.host.begin(ui);
+        }
+    }
+
+    /// The engine, for what needs nothing beside it.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What the engine is and does, once the extensions are there.
+    pub async fn state(&self) -> View {
+        self.host.ready().await;
+        self.engine.view()
+    }
+
+    /// Everything that a prompt can invoke with `/name`, once the extensions are there.
+    pub async fn commands(&self) -> Vec<CommandInfo> {
+        self.host.ready().await;
+        self.engine.commands()
+    }
+
+    /// Runs a command of the user; see [`Engine::bash`].
+    pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, BashRefused> {
+        self.pass(Waiting::Bash).await?;
+        Ok(self.engine.bash(command).await?)
+    }
+
+    /// Stops every command of the user that is running or waits.
+    pub fn abort_bash(&self) {
+        self.gate.stop(Waiting::Bash);
+        self.engine.abort_bash();
+    }
+
+    /// Stops everything: what is going on is aborted, and extensions say good-bye.
+    pub async fn shut_down(&self) {
+        self.engine.shut_down().await;
+        self.host.shut_down().await;
+    }
+
+    /// Waits until everything that was begun is over, then lets extensions say good-bye; nobody sees what they show.
+    pub async fn settle(&self) {
+        self.engine.settle().await;
+        // A command may have set something going; one that waits for ever does not keep the agent.
+        self.host.settle(LAST_COMMANDS).await;
+        self.engine.settle().await;
+        self.host.shut_down_alone().await;
+    }
+
+    /// Waits until it is known whether the working directory is trusted.
+    async fn pass(&self, who: Waiting) -> Result<(), GateError> {
+        match self.ui.get() {
+            Some(ui) => self.gate.pass(&self.engine, &self.host, ui.as_ref(), who).await,
+            None => Ok(()),
+        }
+    }
+}

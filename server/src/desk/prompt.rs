@@ -1,0 +1,156 @@
+//! What the user says.
+
+use agentese::types::{ImageContent, InputSource};
+
+use super::caller::Accepted;
+use super::trust::Waiting;
+use super::{Caller, Desk, GateError, Taken};
+use crate::engine::{Begun, Input, PromptError, StreamingBehavior};
+use crate::extensions::{GIVEN_UP, Heard};
+
+/// Words of the user.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// The text; may be empty.
+    pub text: String,
+    /// Images that go with it.
+    pub images: Vec<ImageContent>,
+    /// What becomes of it while a run is going on; refused then where that is not said.
+    pub streaming: Option<StreamingBehavior>,
+}
+
+impl Said {
+    /// Text and images.
+    pub fn new(text: String, images: Option<Vec<ImageContent>>) -> Self {
+        Self { text, images: images.unwrap_or_default(), streaming: None }
+    }
+}
+
+/// Why words of the user were refused. Nothing changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// They were aborted, or another session took the place of theirs, before they reached the engine.
+    #[error("{GIVEN_UP}")]
+    GivenUp,
+    /// They waited for the question of trust.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    /// A command of an extension runs at once or not at all.
+    // The text is the pi document's.
+    #[error(
+        "Extension command \"/{0}\" cannot be queued. Use prompt() or execute the command when not streaming."
+    )]
+    Command(String),
+    /// The engine does not take them.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
+/// What is left of words once the extensions have heard them.
+enum Left {
+    Words(Input, Accepted),
+    Done(Taken),
+}
+
+impl Desk {
+    /// Takes a prompt: a command of an extension is run, everything else goes to the engine, once extensions have heard
+    /// it. Returns when the work has begun, not when it is over.
+    pub async fn prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        self.ready_for_prompts().await?;
+        let streaming = said.streaming;
+        match self.heard(said, caller).await? {
+            Left::Words(input, accepted) => Ok(begin(self.engine.begin(input, streaming)?, accepted)),
+            Left::Done(taken) => Ok(taken),
+        }
+    }
+
+    /// Stops what is going on and takes a prompt, in one step: nothing else begins in between. The closing events of
+    /// what was stopped are sent before this is accepted.
+    pub async fn abort_and_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        self.give_up();
+        self.ready_for_prompts().await?;
+        let seat = self.engine.take_over().await?;
+        let aborted = seat.aborted();
+        let left = tokio::select! {
+            biased;
+            () = aborted.cancelled() => Err(Refused::GivenUp),
+            left = self.heard(said, caller) => left,
+        };
+        match left? {
+            Left::Words(input, accepted) => Ok(begin(seat.begin(input)?, accepted)),
+            Left::Done(taken) => Ok(taken),
+        }
+    }
+
+    /// Queues a message that interrupts the run that is going on; while the engine is idle it waits for the next prompt.
+    pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
+        let input = self.queueable(text, images).await?;
+        self.engine.steer(input);
+        Ok(())
+    }
+
+    /// Queues a message for the time when the agent would stop; while the engine is idle it waits for the next prompt.
+    pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
+        let input = self.queueable(text, images).await?;
+        self.engine.follow_up(input);
+        Ok(())
+    }
+
+    /// Stops what is going on and what has not begun yet, and waits until its closing events are sent. Messages that
+    /// wait stay.
+    pub async fn abort(&self) {
+        self.give_up();
+        self.engine.abort().await;
+    }
+
+    fn give_up(&self) {
+        self.gate.stop(Waiting::Prompt);
+        self.host.give_up();
+    }
+
+    /// Waits until a prompt may be looked at.
+    async fn ready_for_prompts(&self) -> Result<(), Refused> {
+        self.host.ready().await;
+        self.pass(Waiting::Prompt).await?;
+        match self.host.restarted().await {
+            true => Ok(()),
+            false => Err(Refused::GivenUp),
+        }
+    }
+
+    /// Lets extensions hear what was said, and prepares what is left of it.
+    async fn heard(&self, said: Said, caller: Caller) -> Result<Left, Refused> {
+        let Caller { accepted, replaced } = caller;
+        if let Some(invoked) = self.host.find(&said.text) {
+            self.host.invoke(invoked, Box::new(move || accepted(&Taken::Command))).await;
+            return Ok(Left::Done(Taken::Command));
+        }
+        let asked = self.host.input(said.text, said.images, InputSource::Rpc);
+        match self.host.until_replaced(replaced, asked).await {
+            Heard::Words(text, images) => {
+                Ok(Left::Words(self.engine.prepare(Input::new(text, images)).await?, accepted))
+            }
+            Heard::Handled => Ok(Left::Done(Taken::Handled)),
+            Heard::GivenUp => Err(Refused::GivenUp),
+        }
+    }
+
+    /// What is queued cannot be a command of an extension, which runs at once.
+    async fn queueable(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<Input, Refused> {
+        self.host.ready().await;
+        if let Some(invoked) = self.host.find(&text) {
+            return Err(Refused::Command(invoked.name().to_owned()));
+        }
+        Ok(self.engine.prepare(Input::new(text, images.unwrap_or_default())).await?)
+    }
+}
+
+/// Tells the caller, then starts.
+fn begin(begun: Begun, accepted: Accepted) -> Taken {
+    let taken = begun.running().map_or(Taken::Queued, Taken::Run);
+    // The answer stands before the run's first event.
+    accepted(&taken);
+    begun.start();
+    taken
+}

@@ -1,0 +1,41 @@
+//! What takes the place of the conversation, or of a part of it. Extensions may be asked before, in dialogs; a command
+//! that waits for such a one to end takes the question back.
+
+use std::path::Path;
+
+use agentese::types::CompactionResult;
+
+use super::{Caller, Desk};
+use crate::engine::CompactError;
+use crate::session::{ForkError, OpenError};
+
+impl Desk {
+    /// Starts a fresh session; see [`crate::engine::Engine::new_session`].
+    pub async fn new_session(&self, parent: Option<String>, caller: Caller) -> bool {
+        self.replacing(caller, self.engine.new_session(parent)).await
+    }
+
+    /// Goes on with the session of a file; see [`crate::engine::Engine::switch_session`].
+    pub async fn switch_session(&self, path: &Path, caller: Caller) -> Result<bool, OpenError> {
+        self.replacing(caller, self.engine.switch_session(path)).await
+    }
+
+    /// Makes a fork that ends before one of the user's messages; see [`crate::engine::Engine::fork`].
+    pub async fn fork(&self, entry: &str, caller: Caller) -> Result<(String, bool), ForkError> {
+        self.replacing(caller, self.engine.fork(entry)).await
+    }
+
+    /// Compacts the conversation now; see [`crate::engine::Engine::compact`].
+    pub async fn compact(
+        &self,
+        focus: Option<&str>,
+        caller: Caller,
+    ) -> Result<CompactionResult, CompactError> {
+        self.replacing(caller, self.engine.compact(focus)).await
+    }
+
+    async fn replacing<T>(&self, caller: Caller, work: impl Future<Output = T>) -> T {
+        self.host.ready().await;
+        self.host.until_replaced(caller.replaced, work).await
+    }
+}

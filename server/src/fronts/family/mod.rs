@@ -1,0 +1,90 @@
+//! The dialects of pi and its heirs: what they have in common is written once.
+//!
+//! [`Front`] has the commands that all of them keep (`agentese::pi::Kept`). A dialect adds what is its own, in its own
+//! folder: what omp brings and pisces keeps is `agentese::omp::Kept`, what only pi has is `agentese::pi::Own`. Events that a
+//! dialect does not declare are not sent.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `service` | the commands that all keep |
+//! | `sink`, `snapshot` | events, and how an answer grows |
+//! | `convert` | values of the engine as the family writes them |
+//! | `dialogs` | what is shown and asked |
+
+mod convert;
+mod dialogs;
+mod service;
+mod sink;
+mod snapshot;
+
+use std::sync::Arc;
+
+use agentese::serve::{Dispatch, Emitter, Refusal};
+use agentese::spec::Dialect;
+use agentese::types::{
+    ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
+    SetStatusNotice, SetTitleNotice, SetWidgetNotice,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::{Desk, Parts};
+use crate::engine::Engine;
+pub(super) use convert::text;
+use dialogs::Dialogs;
+use sink::Sink;
+
+/// A dialect that has the dialogs of pi.
+pub trait Family:
+    Dialect<
+    Dialog: From<SelectDialog>
+                + From<ConfirmDialog>
+                + From<InputDialog>
+                + From<EditorDialog>
+                + From<NotifyNotice>
+                + From<SetStatusNotice>
+                + From<SetWidgetNotice>
+                + From<SetTitleNotice>
+                + From<SetEditorTextNotice>,
+>
+{
+}
+
+impl Family for agentese::pi::Pi {}
+impl Family for agentese::omp::Omp {}
+impl Family for agentese::pisces::Pisces {}
+
+/// Speaks a dialect of the family: converts, and asks the desk.
+#[derive(Debug)]
+pub struct Front<D: Family> {
+    pub(super) desk: Desk,
+    sink: Arc<Sink<D>>,
+}
+
+impl<D: Family> Front<D> {
+    /// The engine, for what needs nothing beside it.
+    pub(super) fn engine(&self) -> &Engine {
+        self.desk.engine()
+    }
+}
+
+impl<D: Family> super::Front for Front<D>
+where
+    Self: Dispatch<D>,
+{
+    type Dialect = D;
+
+    fn new(parts: Parts, stop: CancellationToken) -> Self {
+        let sink = Arc::new(Sink::new(parts.updates));
+        Self { desk: Desk::new(parts, sink.clone(), stop), sink }
+    }
+
+    fn connect(&self, emitter: Emitter<D>) {
+        self.sink.connect(emitter.clone());
+        self.desk.connect(Arc::new(Dialogs(emitter)));
+    }
+}
+
+/// A failure as its text.
+pub(super) fn refuse(error: impl ToString) -> Refusal {
+    Refusal::new(error.to_string())
+}

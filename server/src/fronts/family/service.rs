@@ -1,0 +1,171 @@
+//! The commands that the whole family has.
+
+use std::path::Path;
+
+use agentese::pi::Kept;
+use agentese::serve::{Call, Refusal};
+use agentese::types::{
+    AvailableModels, BashParams, BashResult, Cancellation, CompactParams, CompactionResult, CycledModel,
+    CycledThinkingLevel, ExportHtmlParams, FollowUpParams, LastAssistantText, Messages, Model,
+    NewSessionParams, PromptParams, SessionStats, SetAutoCompactionParams, SetAutoRetryParams,
+    SetFollowUpModeParams, SetModelParams, SetSessionNameParams, SetSteeringModeParams,
+    SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotals, WrittenFile,
+};
+use agentese::wire::NoParams;
+
+use super::{Family, Front, convert, refuse};
+use crate::desk::{Caller, Said};
+use crate::providers::number;
+
+impl<D: Family> Kept<D> for Front<D> {
+    async fn prompt(&self, params: PromptParams, call: Call<D>) -> Result<(), Refusal> {
+        let mut said = Said::new(params.message, params.images);
+        said.streaming = params.streaming_behavior.map(convert::streaming_behavior);
+        self.desk.prompt(said, Caller::of(&call)).await.map(drop).map_err(refuse)
+    }
+
+    async fn steer(&self, params: SteerParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.steer(params.message, params.images).await.map_err(refuse)
+    }
+
+    async fn follow_up(&self, params: FollowUpParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.follow_up(params.message, params.images).await.map_err(refuse)
+    }
+
+    async fn abort(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.abort().await;
+        Ok(())
+    }
+
+    async fn new_session(&self, params: NewSessionParams, call: Call<D>) -> Result<Cancellation, Refusal> {
+        let done = self.desk.new_session(params.parent_session, Caller::of(&call)).await;
+        Ok(Cancellation::new(!done))
+    }
+
+    async fn switch_session(
+        &self,
+        params: SwitchSessionParams,
+        call: Call<D>,
+    ) -> Result<Cancellation, Refusal> {
+        let path = Path::new(&params.session_path);
+        let done = self.desk.switch_session(path, Caller::of(&call)).await.map_err(refuse)?;
+        Ok(Cancellation::new(!done))
+    }
+
+    async fn compact(&self, params: CompactParams, call: Call<D>) -> Result<CompactionResult, Refusal> {
+        let focus = params.custom_instructions.as_deref();
+        self.desk.compact(focus, Caller::of(&call)).await.map_err(refuse)
+    }
+
+    async fn bash(&self, params: BashParams, _: Call<D>) -> Result<BashResult, Refusal> {
+        self.desk.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
+    }
+
+    async fn abort_bash(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.abort_bash();
+        Ok(())
+    }
+
+    async fn shut_down(&self) {
+        self.desk.shut_down().await;
+    }
+
+    async fn settle(&self) {
+        self.desk.settle().await;
+    }
+
+    async fn get_messages(&self, _: NoParams, _: Call<D>) -> Result<Messages, Refusal> {
+        Ok(Messages::new(convert::messages(&self.engine().messages())))
+    }
+
+    async fn get_last_assistant_text(&self, _: NoParams, _: Call<D>) -> Result<LastAssistantText, Refusal> {
+        let mut answer = LastAssistantText::new();
+        // The document: null where there is none.
+        answer.text = agentese::wire::Maybe::or_null(self.engine().last_assistant_text());
+        Ok(answer)
+    }
+
+    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_session_name(&params.name).map_err(refuse)
+    }
+
+    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_steering_mode(params.mode);
+        Ok(())
+    }
+
+    async fn set_follow_up_mode(&self, params: SetFollowUpModeParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_follow_up_mode(params.mode);
+        Ok(())
+    }
+
+    async fn get_available_models(&self, _: NoParams, _: Call<D>) -> Result<AvailableModels, Refusal> {
+        Ok(AvailableModels::new(self.engine().models()))
+    }
+
+    async fn set_model(&self, params: SetModelParams, _: Call<D>) -> Result<Model, Refusal> {
+        let (provider, id) = (&params.provider, &params.model_id);
+        // The text is the document's.
+        self.engine()
+            .set_model(provider, id)
+            .ok_or_else(|| Refusal::new(format!("Model not found: {provider}/{id}")))
+    }
+
+    async fn cycle_model(&self, _: NoParams, _: Call<D>) -> Result<Option<CycledModel>, Refusal> {
+        let cycled = self.engine().cycle_model();
+        Ok(cycled.map(|(model, thinking, scoped)| {
+            let mut cycled = CycledModel::new(model, scoped);
+            cycled.thinking_level = thinking.into();
+            cycled
+        }))
+    }
+
+    async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_thinking(params.level);
+        Ok(())
+    }
+
+    async fn cycle_thinking_level(
+        &self,
+        _: NoParams,
+        _: Call<D>,
+    ) -> Result<Option<CycledThinkingLevel>, Refusal> {
+        Ok(self.engine().cycle_thinking().map(CycledThinkingLevel::new))
+    }
+
+    async fn get_session_stats(&self, _: NoParams, _: Call<D>) -> Result<SessionStats, Refusal> {
+        let (id, file, stats) = self.engine().stats();
+        let mut answer = SessionStats::new(
+            id,
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tool_calls,
+            stats.tool_results,
+            stats.total_messages,
+            TokenTotals::new(stats.input, stats.output, stats.cache_read, stats.cache_write, stats.tokens()),
+            number(stats.cost),
+        );
+        answer.session_file = file.map(convert::text);
+        Ok(answer)
+    }
+
+    async fn set_auto_compaction(&self, params: SetAutoCompactionParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_auto_compaction(params.enabled);
+        Ok(())
+    }
+
+    async fn set_auto_retry(&self, params: SetAutoRetryParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_auto_retry(params.enabled);
+        Ok(())
+    }
+
+    async fn abort_retry(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().abort_retry().await;
+        Ok(())
+    }
+
+    async fn export_html(&self, params: ExportHtmlParams, _: Call<D>) -> Result<WrittenFile, Refusal> {
+        let path = self.engine().export(params.output_path.as_deref()).await.map_err(refuse)?;
+        Ok(WrittenFile::new(convert::text(path)))
+    }
+}
