@@ -57,6 +57,11 @@ export class RefusedError extends AgentError implements Refused {
   readonly data: unknown;
   readonly attributed: boolean;
 
+  /** The kind of the documented failure; `undefined` where the declaration does not name it. */
+  get failure(): FailureKind | undefined {
+    return this.kind === "refused" ? undefined : this.kind;
+  }
+
   constructor(refused: Refused) {
     super(refused.message);
     this.kind = refused.kind;

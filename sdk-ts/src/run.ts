@@ -19,7 +19,7 @@ export interface RunResult<T extends AnyTypes> {
    * Whether it is certain that nothing follows. False where the agent was asked for its state, to be sure, and gave
    * none within the declared limit (5 seconds).
    */
-  readonly isConfirmed: boolean;
+  readonly confirmed: boolean;
 }
 
 /** Streams that nobody holds any more stop listening, so that nobody waits for room in their queues. */
@@ -196,8 +196,8 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    */
   async result(): Promise<RunResult<T>> {
     this.source.awaitEnd();
-    const { by, last, isConfirmed } = await this.#slot.ended;
+    const { by, last, confirmed } = await this.#slot.ended;
     await this.source.drained();
-    return { endedBy: by, last: last && eventOf<T>(last), isConfirmed };
+    return { endedBy: by, last: last && eventOf<T>(last), confirmed };
   }
 }

@@ -71,11 +71,11 @@ test("all examples compile", () => {
 const PRINTS: [title: string, output: RegExp][] = [
   ["the first example", /^Hello\.$/],
   ["Runs", /^0 messages\nthe session\n$/],
-  ["Exhaustive by choice", /^hello\n$/],
-  ["Questions of the agent", /^confirmed: true\n$/],
+  ["Every case", /^hello\n$/],
+  ["Dialogs", /^confirmed: true\n$/],
   ["In a browser", /^$/],
-  ["Be an agent", /^$/],
-  ["Extend an agent", /^$/],
+  ["Write an agent", /^$/],
+  ["Write an extension", /^$/],
 ];
 
 /** What a compiled example prints. */
@@ -115,9 +115,9 @@ test("In a browser: the page plays a recording", () => {
   assert.match(printed("play.mjs"), /^agent_start,turn_start,.*message_update,.*agent_end\n$/);
 });
 
-test("Be an agent: the parrot takes a prompt and says it again", () => {
+test("Write an agent: the parrot takes a prompt and says it again", () => {
   const lines = printed(
-    compiled("Be an agent"),
+    compiled("Write an agent"),
     '{"id":"1","type":"prompt","message":"Hello."}\n{"id":"2","type":"get_last_assistant_text"}\n{"id":"3","type":"prompt","message":""}\n',
   );
   const frames = lines.trim().split("\n").map((line) => JSON.parse(line) as JsonObject);

@@ -13,7 +13,7 @@ export interface RunEnded {
   /** The last event that could be the end. */
   readonly last: EventFrame | undefined;
   /** False where the agent did not say in time that nothing follows. */
-  readonly isConfirmed: boolean;
+  readonly confirmed: boolean;
 }
 
 /** A run that is being followed. */
@@ -27,7 +27,7 @@ export class RunSlot {
   /** Whether the state was asked for and has not come. */
   isAsking = false;
   /** Whether the state that was asked for last has come, or none was asked for. */
-  isConfirmed = true;
+  confirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
@@ -54,7 +54,7 @@ export class RunSlot {
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    this.#resolve({ by, last: this.last, isConfirmed: this.isConfirmed });
+    this.#resolve({ by, last: this.last, confirmed: this.confirmed });
     this.events.close();
   }
 
@@ -153,7 +153,7 @@ export class Runs {
     slot.isAsking = true;
     const came = (input: Input): void => {
       slot.isAsking = false;
-      slot.isConfirmed = input !== "no_state";
+      slot.confirmed = input !== "no_state";
       clearTimeout(slot.timer);
       this.feed(slot, input);
     };

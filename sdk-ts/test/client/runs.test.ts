@@ -67,7 +67,7 @@ test("the events of a run can be read after its result", async () => {
   const result = run.result();
   await settle();
   await soon(agent.run("x".repeat(1000)));
-  assert.equal((await soon(result)).isConfirmed, true);
+  assert.equal((await soon(result)).confirmed, true);
   const types: string[] = [];
   for await (const event of run) types.push(event.type);
   assert.deepEqual(types, ["agent_start", "turn_start", "message_update", "agent_end"]);
@@ -150,7 +150,7 @@ test("the end of a run is proved within the declared limit, or its result says t
   const result = (await soon(starting)).result();
   await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
   await soon(agent.expect("get_state"));
-  assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, isConfirmed: false });
+  assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, confirmed: false });
 });
 
 test("a signal stops the run, where that is asked for", async () => {
