@@ -67,7 +67,7 @@ export const validate: Validate = (spec, what, name, value) => {
 };
 
 /**
- * Holds a value against a declared type. Gives what is wrong first, or nothing where it fits.
+ * Checks a value against a declared type. Gives the first mistake, or `undefined` where the value fits.
  *
  * Members that the declaration does not name are accepted, and so are tags and strings of open sets.
  */
@@ -92,7 +92,7 @@ function checkType(shapes: Shapes, type: TypeCode, value: JsonValue | undefined,
     return first(Object.keys(value).map((key) => () => checkType(shapes, type.map, value[key], join(path, key))));
   }
   const shape = shapes[type.is];
-  return shape === undefined ? misfit(path, `no type ${type.is}`) : checkShape(shapes, shape, value, path);
+  return shape === undefined ? misfit(path, `unknown type ${type.is}`) : checkShape(shapes, shape, value, path);
 }
 
 function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, path: string): Misfit | undefined {
@@ -103,14 +103,14 @@ function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, 
   }
   if ("choice" in shape) {
     const fitting = shape.choice.some((type) => checkType(shapes, type, value, path) === undefined);
-    return fitting ? undefined : misfit(path, "none of the forms that it may have");
+    return fitting ? undefined : misfit(path, "fits none of the declared forms");
   }
   if (!isObject(value)) return misfit(path, `expected an object, found ${named(value)}`);
   if ("variants" in shape) {
     const tag = value[shape.tag];
     if (typeof tag !== "string") return misfit(join(path, shape.tag), `expected a string, found ${named(tag)}`);
     if (Object.hasOwn(shape.variants, tag)) return checkType(shapes, { is: shape.variants[tag] ?? "" }, value, path);
-    return shape.open ? undefined : misfit(join(path, shape.tag), `\`${tag}\` is not declared`, true);
+    return shape.open ? undefined : misfit(join(path, shape.tag), `\`${tag}\` is not a declared value`, true);
   }
   return first(
     Object.entries(shape.members).map(([name, member]) => () => checkMember(shapes, name, member, value, path)),
@@ -129,7 +129,7 @@ function checkMember(
   if ("value" in member) {
     return value === member.value ? undefined : misfit(where, `expected ${JSON.stringify(member.value)}`);
   }
-  if (value === undefined) return member.optional ? undefined : misfit(where, "it is missing");
+  if (value === undefined) return member.optional ? undefined : misfit(where, "required, but missing");
   if (value === null && member.nullable) return undefined;
   return checkType(shapes, member.type, value, where);
 }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** What all clients share: calls, runs, events and the end. */
+/** The base of all clients: calls, runs, events and the end. */
 
 import { Connection, type Settings } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
@@ -42,7 +42,7 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
    * Commands without a limit of their own (`prompt`, `bash`, `compact`) keep none.
    */
   readonly timeout?: number | undefined;
-  /** Sees every frame, keys redacted, and everything odd. */
+  /** Sees every frame, keys redacted, and is told of everything odd. */
   readonly tap?: Tap | undefined;
   /** What happens to events when a subscriber does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
@@ -57,7 +57,7 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
   readonly validate?: Validate | undefined;
 }
 
-/** Connections of clients that nobody holds any more are closed. */
+/** Closes the connection of a client that was garbage-collected. */
 const dropped = new FinalizationRegistry<Connection>((connection) => void connection.close());
 
 /** A client of an agent. Each dialect has its own, with a method for every command. */
@@ -70,24 +70,24 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   constructor(spec: Spec<T>, transport: Transport, options: ClientOptions<T> = {}) {
     const { revision } = options;
     if (revision !== undefined && revision !== spec.revision && revision !== `${spec.name}@${spec.revision}`) {
-      throw new UsageError(`no revision ${revision} of ${spec.name}; known: ${spec.revision}`);
+      throw new UsageError(`unknown revision ${revision} of ${spec.name}; known: ${spec.revision}`);
     }
     this.spec = spec;
     this.#connection = new Connection(spec, options, transport);
     dropped.register(this, this.#connection);
   }
 
-  /** The id of the agent's process, where this side started it. */
+  /** The id of the agent's process, where `spawn` started it. */
   get processId(): number | undefined {
     return this.#connection.transport.child?.id;
   }
 
-  /** Resolves when the connection is over, with the one value that settled everything. Never fails. */
+  /** Resolves when the connection has ended, with the value that settled everything. Never rejects. */
   get terminated(): Promise<Termination> {
     return this.#connection.terminated;
   }
 
-  /** How many events nobody listened to. */
+  /** How many events had no reader. */
   get droppedEvents(): number {
     return this.#connection.droppedEvents;
   }
@@ -116,10 +116,10 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Sends a line as it is. Resolves when it is written; no answer is waited for, and nothing is checked.
+   * Sends a line unchanged and unchecked. Resolves when it is written; does not wait for an answer.
    *
    * @throws Termination The connection is over, or ended first.
-   * @throws StalledError The agent does not read what waits for it already.
+   * @throws StalledError The agent does not read its input.
    * @throws UsageError The text is more than one line.
    */
   async sendRaw(line: string): Promise<void> {
@@ -151,8 +151,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Shuts the agent down and waits for its end: its input is closed, then its process group gets
-   * TERM and at last KILL. Calls that wait fail with the termination that this gives.
+   * Shuts the agent down and waits for its end: its input is closed, then its process group is sent
+   * SIGTERM and at last SIGKILL. Open calls fail with the termination that this resolves with.
    */
   close(): Promise<Termination> {
     return this.#connection.close();

@@ -1,5 +1,5 @@
 /**
- * Whole frames, typed: what a proxy, a recorder or a checker reads and writes.
+ * Reading and writing whole frames, for proxies, recorders and checkers.
  *
  * The line as it came stays beside the typed view, so nothing that the declaration does not name
  * is lost: its UTF-8 form is, byte for byte, what was read.
@@ -13,13 +13,13 @@ import { isKnown, route } from "./route.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
 import { validUpTo } from "./utf8.js";
 
-/** What a frame is. */
+/** The kinds of frames. */
 export type FrameKind = "answer" | "event" | "dialog" | "command";
 
-/** A line with its typed view; told apart by `known`. */
+/** A decoded line; `known` tells the two forms apart. */
 export type Decoded<F> =
   | {
-      /** The declaration names what the frame is. */
+      /** The declaration names the command, event or dialog. */
       readonly known: true;
       readonly kind: FrameKind;
       readonly frame: F;
@@ -27,7 +27,7 @@ export type Decoded<F> =
       readonly raw: string;
     }
   | {
-      /** The frame is well formed, and younger than the declaration or foreign to it. */
+      /** The declaration does not name the command, event or dialog: the frame is newer, or foreign. */
       readonly known: false;
       readonly kind: FrameKind;
       /** The type, command or method that the declaration does not name. */
@@ -47,7 +47,7 @@ export function lineText(line: string | Uint8Array): string {
   }
 }
 
-/** Reads a line that an agent sent. Fails with a {@link DecodeError} where it is no frame of the dialect. */
+/** Reads a line that an agent sent. Fails with a {@link DecodeError} where the line is not a frame of the dialect. */
 export function decodeServer<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
@@ -61,7 +61,7 @@ export function decodeServer<T extends AnyTypes>(
   return { known: false, kind, type, value, raw };
 }
 
-/** Reads a line that a client sent. Fails with a {@link DecodeError} where it is no frame of the dialect. */
+/** Reads a line that a client sent. Fails with a {@link DecodeError} where the line is not a frame of the dialect. */
 export function decodeClient<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
@@ -74,7 +74,7 @@ export function decodeClient<T extends AnyTypes>(
     ? name === undefined && ("result" in value || "error" in value)
     : name !== undefined && name === spec.dialogFrames?.answer;
   if (answers) return { known: true, kind: "answer", frame: value as T["clientFrame"], raw };
-  if (typeof name !== "string") throw new DecodeError(`it has no \`${rpc ? "method" : "type"}\``, raw);
+  if (typeof name !== "string") throw new DecodeError(`the frame has no \`${rpc ? "method" : "type"}\``, raw);
   if (row(spec.commands, name)) return { known: true, kind: "command", frame: value as T["clientFrame"], raw };
   return { known: false, kind: "command", type: name, value, raw };
 }

@@ -1,5 +1,5 @@
 /**
- * Extensions for agents: a program that the agent starts, with commands, tools and a say in what happens.
+ * Extensions of agents: an extension is a program that the agent starts. It has commands, tools and handlers of events.
  *
  *     const extension = new Extension("hello");
  *     extension.command({ name: "hello", description: "Says hello" }, async (_args, context) => {
@@ -24,7 +24,7 @@ import type {
 export type * from "./generated/extension.js";
 
 const PROTOCOL: ProtocolVersion = 1;
-/** How long what is going on may keep the process after the agent has closed the connection. */
+/** How long running handlers may keep the process after the agent has closed the connection, in milliseconds. */
 const FAREWELL_MS = 500;
 
 /** The name of an event. */
@@ -35,29 +35,29 @@ export type EventOf<T extends EventType> = Extract<HookEvent, { type: T }>;
 export type AnswerOf<T extends EventType> = T extends keyof HookAnswers ? HookAnswers[T] : undefined;
 
 type Awaitable<T> = T | Promise<T>;
-/** Hears of an event. What it returns is the answer. */
+/** Handles an event. What it returns is the answer. */
 export type EventHandler<T extends EventType> = (event: EventOf<T>, context: Context) => Awaitable<AnswerOf<T> | void>;
-/** Carries a command out; `args` is what stands behind its name. */
+/** Carries out a command; `args` is the text after its name. */
 export type CommandHandler = (args: string, context: CommandContext) => Awaitable<void>;
-/** Shows what a tool has so far, in place of what it showed before. */
+/** Shows the progress of a tool, in place of what it showed before. */
 export type ToolUpdate = (content: string | ToolProgress["content"], details?: JsonValue) => void;
-/** Does what a tool does, and returns a text or a whole result. */
+/** Carries out a tool call; returns a text or a whole result. */
 export type ToolHandler<P> = (params: P, context: Context, update: ToolUpdate) => Awaitable<ToolResult | string | void>;
 
-/** What a dialog may be given. */
+/** Options of a dialog. */
 export interface DialogOptions {
-  /** After how many milliseconds nobody answers; never where it is missing. */
+  /** Time limit in milliseconds; no limit by default. */
   timeout?: number;
-  /** Takes the dialog back, as if nobody had answered. One that is aborted already shows nothing. */
+  /** Withdraws the dialog, as if nobody had answered. A dialog with a signal that is aborted already is not shown. */
   signal?: AbortSignal;
 }
 
-/** The agent refused; the message has its words. */
+/** The agent rejected a request; `message` is what the agent said. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
 }
 
-/** The agent has closed the connection: nobody answers any more. */
+/** The agent has closed the connection. */
 export class EndedError extends Error {
   override readonly name = "EndedError";
   override readonly message = "the agent has closed the connection";
@@ -122,7 +122,7 @@ class Link {
 
 /** The agent, as one handler sees it. Dialogs end with the handler that asks them. */
 export class Context {
-  /** Aborted when nobody waits for the handler any more: the run was aborted, or the time is up. */
+  /** Aborted when the agent does not wait for the handler any more: the run was aborted, or the time limit has passed. */
   readonly signal: AbortSignal;
   /** @internal */
   protected readonly link: Link;
@@ -144,7 +144,7 @@ export class Context {
     return this.link.hello?.hasUI ?? false;
   }
 
-  /** Asks to choose one of the options; undefined where nobody does. */
+  /** Asks to choose one of the options; `undefined` where nobody answers. */
   async select<T extends string>(title: string, options: readonly T[], how?: DialogOptions): Promise<T | undefined> {
     const answer = await this.#dialog("select", { title, options: [...options], timeout: limit(how) }, how);
     return answer?.value as T | undefined;
@@ -153,11 +153,11 @@ export class Context {
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     return (await this.#dialog("confirm", { title, message, timeout: limit(how) }, how))?.confirmed ?? false;
   }
-  /** Asks for a line of text; undefined where nobody answers. */
+  /** Asks for a line of text; `undefined` where nobody answers. */
   async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
     return (await this.#dialog("input", { title, placeholder, timeout: limit(how) }, how))?.value;
   }
-  /** Opens an editor; undefined where nobody answers. */
+  /** Opens an editor; `undefined` where nobody answers. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
     // The agent knows no limit for editors: after it, the question is taken back.
     return (await this.#dialog("editor", { title, prefill }, how, limit(how)))?.value;
@@ -304,7 +304,7 @@ export class Extension {
 
   /** Takes stdout for its frames: what is printed from now on goes to stderr. */
   constructor(name?: string) {
-    if (Extension.#taken) throw new Error("there is an extension in this process already");
+    if (Extension.#taken) throw new Error("this process already has an extension");
     Extension.#taken = true;
     this.#name = name;
     for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
@@ -357,7 +357,7 @@ export class Extension {
    */
   async run(): Promise<void> {
     if (process.stdin.isTTY) {
-      throw new Error("this is an extension: an agent starts it, and speaks with it on stdin and stdout");
+      throw new Error("an extension is started by an agent, which talks to it over stdin and stdout");
     }
     this.#speaking = true;
     let rest = "";
@@ -381,7 +381,7 @@ export class Extension {
   }
 
   #add<T>(offers: Map<string, T>, kind: string, name: string, offer: T): void {
-    if (offers.has(name)) throw new Error(`there is a ${kind} ${name} already`);
+    if (offers.has(name)) throw new Error(`the ${kind} ${name} is already registered`);
     offers.set(name, offer);
     this.#changed();
   }
@@ -453,12 +453,12 @@ export class Extension {
     if (frame.type === "event") return this.#event(frame.event, new Context(this.#link, handling));
     if (frame.type === "command") {
       const command = this.#commands.get(frame.name);
-      if (command === undefined) throw new Error(`there is no command ${frame.name}`);
+      if (command === undefined) throw new Error(`unknown command ${frame.name}`);
       // Its result is not looked at.
       return void (await command.handler(frame.args, new CommandContext(this.#link, handling)));
     }
     const tool = this.#tools.get(frame.name);
-    if (tool === undefined) throw new Error(`there is no tool ${frame.name}`);
+    if (tool === undefined) throw new Error(`unknown tool ${frame.name}`);
     const update: ToolUpdate = (shown, details) => {
       this.#link.tell("tool_update", { id: frame.id, content: contentOf(shown), details });
     };

@@ -12,10 +12,10 @@
 import { AgentError } from "./error.js";
 import { completeEnd, utf8Length, validUpTo } from "./utf8.js";
 
-/** The longest line that is accepted where nothing else is asked for, in bytes: 64 MiB. */
+/** The default limit for the length of a line, in bytes: 64 MiB. */
 export const DEFAULT_MAX_LINE = 64 * 1024 * 1024;
 
-/** How a stream is cut into lines. */
+/** Options of a framer. */
 export interface FramerOptions {
   /** The longest line accepted, in bytes without its line end; 64 MiB by default. */
   readonly maxLine?: number | undefined;
@@ -38,12 +38,12 @@ export class FramingError extends AgentError {
     super(
       fault === "too_long"
         ? `line at byte ${offset} is longer than ${bytes} bytes`
-        : `line at byte ${offset} is not utf-8 after ${bytes} bytes`,
+        : `line at byte ${offset} is not UTF-8 after ${bytes} bytes`,
     );
   }
 }
 
-/** Takes what a framer cuts. */
+/** Receives the lines of a framer. */
 export interface LineSink {
   /** A line without its end. A blank line is empty text. */
   line(text: string): void;

@@ -1,4 +1,4 @@
-/** JSON in and out, with what the plain parser lacks: no lone surrogates, and no work on what is not looked at. */
+/** Reading and writing JSON: lone surrogates are replaced, and members of long objects are parsed when they are first read. */
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
@@ -8,23 +8,23 @@ import { type Member, type Members, scanMembers } from "./scan.js";
 export const LAZY_FROM = 4096;
 
 /**
- * Parses JSON text. Escaped halves of surrogate pairs become U+FFFD.
+ * Parses JSON text. Lone surrogates, which only escapes can hold, become U+FFFD.
  *
- * Fails with what the platform's parser says.
+ * Fails with the error of `JSON.parse`.
  */
 export function parse(text: string, source: { readonly mayEscape: boolean } = ALONE): JsonValue {
   const value = JSON.parse(text) as JsonValue;
-  return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (mend(value) as JsonValue) : value;
+  return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (replaceLoneSurrogates(value) as JsonValue) : value;
 }
 
-/** Nothing is known of what the text is a part of. */
+/** Any text may have an escape. */
 const ALONE = { mayEscape: true };
 
-/** Writes a value as JSON in one line. Halves of surrogate pairs become U+FFFD. */
+/** Writes a value as JSON in one line. Lone surrogates become U+FFFD. */
 export function stringify(value: unknown): string {
   const text = JSON.stringify(value) ?? "null";
-  // Only a lone half is written as an escape.
-  return text.includes("\\ud") ? (JSON.stringify(mend(value)) ?? "null") : text;
+  // Only a lone surrogate is written as an escape.
+  return text.includes("\\ud") ? (JSON.stringify(replaceLoneSurrogates(value)) ?? "null") : text;
 }
 
 /** A member as it stands in the line, where parsing and writing it again could change how it looks. */
@@ -35,22 +35,22 @@ export function rawMember(line: string, name: string, value: JsonValue): string 
   return member === undefined ? stringify(value) : line.slice(member[1], member[2]);
 }
 
-function mend(value: unknown): unknown {
-  if (typeof value === "string") return value.replace(LONE, "\ufffd");
-  if (Array.isArray(value)) return value.map(mend);
+function replaceLoneSurrogates(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(LONE_SURROGATE, "\ufffd");
+  if (Array.isArray(value)) return value.map(replaceLoneSurrogates);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [mend(name), mend(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [replaceLoneSurrogates(name), replaceLoneSurrogates(member)]));
 }
 
-const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
  * Reads a line that should be one JSON object.
  *
- * Members of long objects are parsed when they are first looked at, at every level: each is an own,
- * enumerable member like any other, so that copying and `JSON.stringify` see what they expect.
- * Fails with a {@link DecodeError}; in a long line that is well formed on the outside, not before the
- * broken member is looked at. `source` is what the line was cut from.
+ * Members of long objects are parsed when they are first read, at every level. Each is an own, enumerable member, so
+ * that copying and `JSON.stringify` work.
+ * Fails with a {@link DecodeError}; where a member of a long object is malformed, not before that member is
+ * read. `source` is the text that the line is a part of.
  */
 export function parseObject(text: string, source?: { readonly mayEscape: boolean }): JsonObject {
   if (text.length < LAZY_FROM) {

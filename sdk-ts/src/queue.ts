@@ -1,21 +1,20 @@
 /**
  * The queue between the reader and one subscriber, bounded in size.
  *
- * Items are counted by the size that the pusher gives, so that a thousand small events and one
- * large snapshot weigh what they weigh. The end of the queue carries a reason, which the
- * subscriber sees after the last item.
+ * The bound is on the sum of the items' sizes, not on their number. The end of the queue carries a reason, which
+ * the subscriber sees after the last item.
  */
 
 import { DetachedError } from "./error.js";
 import { within } from "./timer.js";
 
-/** How much a queue holds where nothing else is asked for: 64 MiB. */
+/** How much a queue holds by default: 64 Mi characters. */
 export const DEFAULT_QUEUE_BYTES = 64 * 1024 * 1024;
 
 /**
  * What happens to an event for which there is no room. `block`: the reader waits, memory stays
  * flat. `coalesce`: a newer snapshot takes the place of the newest queued one of its kind, others
- * wait. `detach`: the subscriber drains what it has and then learns that it was cut off.
+ * wait. `detach`: the subscriber reads what is queued and then fails with a {@link DetachedError}.
  */
 export type Overflow = "block" | "coalesce" | "detach";
 
@@ -25,7 +24,7 @@ export type Pushed = "queued" | "dropped" | "full";
 /** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
 const AHEAD = 16 * 1024;
 
-/** What a queue holds. */
+/** An item of a queue. */
 export interface Item {
   readonly size: number;
   /** Equal keys: the newer one makes the older one pointless. */

@@ -1,4 +1,4 @@
-/** What a line from the agent is. */
+/** Telling apart what an agent sends: answers, events and dialogs. */
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
@@ -32,9 +32,9 @@ export type Routed =
     };
 
 /**
- * Says what a frame is.
+ * Tells whether a frame is an answer, an event or a dialog.
  *
- * Fails with a {@link DecodeError} that says why it is no frame of the dialect.
+ * Fails with a {@link DecodeError} where it is none of these.
  */
 export function route(spec: Spec<AnyTypes>, frame: JsonObject, raw: string): Routed {
   return spec.framing === "json-rpc" ? jsonRpc(spec, frame, raw) : flat(spec, frame, raw);
@@ -55,7 +55,7 @@ function object(value: JsonValue | undefined): JsonObject | undefined {
 
 function flat(spec: Spec, frame: JsonObject, raw: string): Routed {
   const type = text(frame["type"]);
-  if (type === undefined) throw new DecodeError("it has no `type`", raw);
+  if (type === undefined) throw new DecodeError("the frame has no `type`", raw);
   if (type === "response") {
     const success = frame["success"];
     if (typeof success !== "boolean") throw new DecodeError("the response has no `success`", raw);
@@ -85,21 +85,21 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
     const params = object(frame["params"]) ?? {};
     if (id !== undefined) return { kind: "dialog", id, method, params };
     if (method !== spec.notification) {
-      throw new DecodeError(`\`${method}\` is no notification of this dialect`, raw);
+      throw new DecodeError(`\`${method}\` is not a notification of this dialect`, raw);
     }
     const type = text(params["type"]);
     if (type === undefined) throw new DecodeError("the event has no `type`", raw);
     const session = spec.session === undefined ? undefined : text(params[spec.session]);
     return { kind: "event", type, body: params, session };
   }
-  if (id === undefined) throw new DecodeError("it has neither `method` nor `id`", raw);
+  if (id === undefined) throw new DecodeError("the frame has neither `method` nor `id`", raw);
   const success = !("error" in frame);
   if (success && !("result" in frame)) throw new DecodeError("the response has neither `result` nor `error`", raw);
   // A failure with a null id belongs to no request; a success with one answers a null id.
   return { kind: "answer", id: id === null && !success ? undefined : id, command: undefined, success, frame };
 }
 
-/** Whether the declaration names what the frame says it is. */
+/** Whether the declaration names the command, event or dialog. */
 export function isKnown(spec: Spec<AnyTypes>, routed: Routed): boolean {
   switch (routed.kind) {
     case "answer":

@@ -22,7 +22,7 @@ export interface RunResult<T extends AnyTypes> {
   readonly confirmed: boolean;
 }
 
-/** Streams that nobody holds any more stop listening, so that nobody waits for room in their queues. */
+/** Unsubscribes streams that were garbage-collected, so that the reader does not wait for room in their queues. */
 const dropped = new FinalizationRegistry<Broadcast>((source) => source.unsubscribe());
 
 /**
@@ -34,7 +34,7 @@ const dropped = new FinalizationRegistry<Broadcast>((source) => source.unsubscri
  * ends that reader and nothing else.
  */
 export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
-  /** The client, which is kept alive as long as somebody listens. */
+  /** The client. It is not garbage-collected while the stream is used. */
   readonly client: RpcClient<T>;
   protected readonly source: Broadcast;
   #listeners: Map<string, Set<Listener>> | undefined;
@@ -45,7 +45,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     dropped.register(this, source);
   }
 
-  /** How many events did not reach a reader of this stream. */
+  /** How many events were dropped, summed over the readers of this stream. */
   get dropped(): number {
     return this.source.dropped;
   }
@@ -162,10 +162,9 @@ export interface RunParts<T extends AnyTypes> {
 /**
  * The work that a prompt started.
  *
- * Gives the events from the moment the prompt was sent until the run is over: retries, automatic
- * compactions and reminders that start it again are part of it. A failure of the run is thrown
- * after its last event. Leaving the loop early stops listening and nothing else: the agent goes on
- * working (use `abort` to stop it).
+ * A run has all events from the prompt until the agent is done, automatic retries, compactions and reminders
+ * included. Where the run failed, a loop throws after the last event. Leaving a loop early ends that reader only: the
+ * agent goes on (`abort` stops it).
  */
 export class Run<T extends AnyTypes> extends EventStream<T> {
   /** The wire name of the command that started the run. */

@@ -1,4 +1,4 @@
-/** What the runtime knows of a dialect: tables that are generated from the declaration. */
+/** The tables of a dialect, generated from the declaration. */
 
 import type { FailureText } from "./generated/failures.js";
 
@@ -88,7 +88,7 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly commands: Readonly<Record<string, CommandSpec>>;
   readonly events: Readonly<Record<string, EventSpec>>;
   readonly dialogs: Readonly<Record<string, DialogSpec>>;
-  /** Never there: it ties the types to the tables. */
+  /** Never set: it ties the types to the tables. */
   readonly types?: T;
 }
 

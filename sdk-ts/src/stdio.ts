@@ -36,14 +36,14 @@ export async function spawn<T extends AnyTypes, C extends RpcClient<T>>(
 }
 
 /**
- * Starts the program of a client once more, with nothing of the old connection in it.
+ * Starts the program of a client again, with a new connection. Nothing of the old connection is reused.
  *
  * @throws UsageError The client was not made by `spawn`.
  * @throws SpawnError The program cannot be started again.
  */
 export async function respawn<C extends object>(client: C): Promise<C> {
   const origin = origins.get(client);
-  if (origin === undefined) throw new UsageError("this client was not started from a program");
+  if (origin === undefined) throw new UsageError("this client was not made by `spawn`");
   return (await origin()) as C;
 }
 

@@ -1,19 +1,19 @@
-/** Looking at everything that passes, for tracing. */
+/** Observing a connection, for logs and traces. */
 
 import type { FramingError } from "./framing.js";
 import type { Checked } from "./validation.js";
 import { redact } from "./redact.js";
 
-/** Which way a frame goes. */
+/** The direction of a frame. */
 export type Direction = "sent" | "received";
 
-/** Something odd that did not stop the connection. */
+/** Something odd that did not end the connection. */
 export type Diagnostic =
-  /** A line that is no frame: text that a library or tool printed. It was skipped. */
+  /** A line that is not a frame, for example text that a library printed. It was skipped. */
   | { readonly kind: "noise"; readonly text: string; readonly message: string }
-  /** Bytes that are no line. They were skipped. */
+  /** A line that is too long or not UTF-8. It was skipped. */
   | { readonly kind: "framing"; readonly error: FramingError }
-  /** An answer that no call waits for (unknown, late or second). It was skipped. */
+  /** An answer that no call waits for: unknown, late or repeated. It was skipped. */
   | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
   /** A frame whose type is not declared. */
   | { readonly kind: "unknown_frame"; readonly type: string }
@@ -25,9 +25,9 @@ export type Diagnostic =
   /** A dialog that was answered by the declared policy. `error` is what its handler threw. */
   | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
 
-/** Sees everything that passes, with keys redacted. A tap that throws is not called again. */
+/** Sees every frame, with keys redacted. A tap that throws is not called again. */
 export interface Tap {
-  /** A frame passed; `text` has no line feed in it. */
+  /** A frame was sent or received; `text` has no line feed in it. */
   frame?(direction: Direction, text: string): void;
   /** Something odd happened. */
   diagnostic?(diagnostic: Diagnostic): void;

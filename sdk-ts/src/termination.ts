@@ -1,4 +1,4 @@
-/** The end of a connection, as one value. */
+/** How a connection ended. */
 
 import { AgentError } from "./error.js";
 import { redact, redactText } from "./redact.js";
@@ -7,7 +7,7 @@ import type { Exit } from "./transport.js";
 /** Why a connection ended: the process ended, the stream ended, this side closed it, or reading or writing failed. */
 export type TerminationReason = "exited" | "end_of_stream" | "closed" | "io";
 
-/** Everything worth knowing about an end. */
+/** What is known of the end of a connection. */
 export interface TerminationFacts {
   readonly exit?: Exit | undefined;
   /** What reading or writing failed with. */
@@ -19,16 +19,15 @@ export interface TerminationFacts {
 }
 
 /**
- * The connection is over. Every waiting call, run and stream is settled with the same value, so
- * that whoever looks first learns everything that is known.
+ * The connection has ended. Every open call, run and stream fails with the same object.
  */
 export class Termination extends AgentError {
   override readonly kind = "terminated";
   /** Whether this side closed the connection: `close` was called before the agent ended by itself. */
   readonly isClosedByUs: boolean;
-  /** How the process ended, if that is why. */
+  /** How the process ended; `undefined` where there is no process, or the connection ended otherwise. */
   readonly exit: Exit | undefined;
-  /** The last of what the process wrote to stderr; empty where there is none. */
+  /** The end of what the process wrote to stderr; empty where there is none. */
   readonly stderrTail: string;
   /** The ids of the calls that had no answer. */
   readonly pending: readonly string[];

@@ -2,11 +2,11 @@
 
 import type { TranscriptHeader, TranscriptLine, TranscriptRecord } from "./generated/types.js";
 
-/** Reads a transcript: the header, and the records after it. Fails with a `SyntaxError` where a line is no JSON. */
+/** Reads a transcript: the header, and the records after it. Fails with a `SyntaxError` where a line is not JSON. */
 export function readTranscript(text: string): { header: TranscriptHeader; records: TranscriptRecord[] } {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const [header, ...records] = lines.map((line) => JSON.parse(line) as TranscriptRecord);
-  if (header === undefined || !("transcript" in header)) throw new SyntaxError("a transcript begins with its header");
+  if (header === undefined || !("transcript" in header)) throw new SyntaxError("not a transcript: the first line is not a header");
   return { header, records };
 }
 

@@ -1,4 +1,4 @@
-/** The bytes to and from an agent: any pair of web streams, and the process behind them, where there is one. */
+/** A connection to an agent: two byte streams, and the process behind them where there is one. */
 
 /** How a process ended. */
 export interface Exit {
@@ -6,7 +6,7 @@ export interface Exit {
   readonly code: number | null;
   /** The signal's name, where a signal ended the process. */
   readonly signal: string | null;
-  /** The last of what it wrote to stderr. */
+  /** The end of what it wrote to stderr. */
   readonly stderrTail: string;
 }
 
@@ -21,9 +21,9 @@ export interface Child {
 
 /** Two byte streams. */
 export interface Transport {
-  /** What the agent writes. */
+  /** The agent's output. */
   readonly readable: ReadableStream<Uint8Array>;
-  /** What the agent reads. */
+  /** The agent's input. */
   readonly writable: WritableStream<Uint8Array>;
   /** The process at the other end, where this side started it. */
   readonly child?: Child | undefined;

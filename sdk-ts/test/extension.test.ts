@@ -260,15 +260,15 @@ test("a tool shows what it has, gives text or all of it, and is stopped by the a
   await agent.next();
   agent.send({ type: "cancel", id: long });
   assert.match((await agent.answerTo(long))["error"] as string, /abort/);
-  assert.equal((await agent.answerTo(call("none", {})))["error"], "there is no tool none");
+  assert.equal((await agent.answerTo(call("none", {})))["error"], "unknown tool none");
 });
 
 test("what fails is said in one line, wherever it fails", async (context) => {
   const agent = await started(context);
   for (const [command, error] of [
     ["fail", "it failed"],
-    ["none", "there is no command none"],
-    ["add-again", "there is a command ask already"],
+    ["none", "unknown command none"],
+    ["add-again", "the command ask is already registered"],
     ["timeout", "a timeout is a number of milliseconds above 0, not -1"],
   ] as const) {
     const id = agent.command(command);
@@ -333,13 +333,13 @@ test("one that fails while it loads says why, and offers nothing", async (contex
     extension.command({ name: "x" }, () => {}); extension.command({ name: "x" }, () => {});
     await extension.run();`;
   const agent = new Agent(context, ["--input-type=module", "-e", script]);
-  const error = "there is a command x already";
+  const error = "the command x is already registered";
   assert.deepEqual((await agent.offered)["extensions"], [{ path: "/x", error }]);
   await agent.end();
   assert.ok(agent.stderr.includes(`Error: ${error}`), agent.stderr);
 });
 
-test("without an agent it says what it is", async (context) => {
+test("an extension that is started without an agent says what it is", async (context) => {
   const script = `import { Extension } from ${JSON.stringify(join(PACKAGE, "build/src/extension.js"))};
     process.stdin.isTTY = true;
     await new Extension().run();`;
@@ -347,5 +347,5 @@ test("without an agent it says what it is", async (context) => {
   agent.offered.catch(() => undefined);
   agent.child.stdin.on("error", () => undefined);
   assert.notEqual(await agent.exit(), 0);
-  assert.match(agent.stderr, /this is an extension: an agent starts it/);
+  assert.match(agent.stderr, /an extension is started by an agent/);
 });

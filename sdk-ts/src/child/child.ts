@@ -56,7 +56,7 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
 /**
  * Starts a program.
  *
- * Fails with a {@link SpawnError} where it cannot be started.
+ * Fails with a {@link SpawnError} where the program cannot be started.
  */
 export async function spawnChild(command: readonly string[], options: ChildOptions = {}): Promise<Transport> {
   const [program = "", ...given] = command;

@@ -1,4 +1,4 @@
-/** A child's stderr: always read, its end kept, so that the child never waits for somebody to be interested. */
+/** A child's stderr: always read, so that the child never blocks, and its end kept. */
 
 import type { Readable } from "node:stream";
 

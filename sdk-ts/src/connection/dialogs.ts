@@ -1,4 +1,4 @@
-/** What the agent asks: given to the handler, answered on this connection and no other, taken back by the agent. */
+/** The agent's questions: given to their handlers, answered on the same connection, withdrawn by the agent. */
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
@@ -17,8 +17,7 @@ interface Open {
 }
 
 /**
- * The questions whose handlers work. Each connection has its own: what an agent that is gone has asked is in no table
- * of the one that comes after it, whatever ids that one chooses.
+ * The open questions of one connection. Ids of an earlier connection mean nothing here.
  */
 export class Dialogs {
   readonly #connection: Connection;

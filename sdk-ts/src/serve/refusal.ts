@@ -1,6 +1,6 @@
 import { AgentError } from "../error.js";
 
-/** Why a command was not carried out: what a service throws to refuse one. */
+/** Rejects a command: a method of a service throws it. */
 export class Refusal extends AgentError {
   override readonly kind = "refused";
   /** The JSON-RPC code; -32603 where there is none. */
@@ -14,7 +14,7 @@ export class Refusal extends AgentError {
     this.data = options.data;
   }
 
-  /** The command is declared and this agent does not have it. */
+  /** The rejection of a command that this agent does not implement. */
   static notAvailable(command: string): Refusal {
     return new Refusal(`\`${command}\` is not available in this server`);
   }

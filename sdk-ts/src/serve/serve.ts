@@ -9,7 +9,7 @@ import { DEFAULT_OUTBOX_BYTES, Outbox } from "./outbox.js";
 import { Refusal } from "./refusal.js";
 import type { Method, Service } from "./service.js";
 
-/** Why serving ended: everything that was to be answered is answered, the other side does not read any more, or the signal. */
+/** Why serving ended: the input ended and everything is answered, the client does not read any more, or the signal. */
 export type ServeEnd = "end_of_input" | "broken_output" | "stopped";
 
 /** How an agent is served. */
@@ -18,14 +18,14 @@ export interface ServeOptions<T extends AnyTypes> {
   readonly maxLine?: number | undefined;
   /** How much may wait for a client that does not read, in bytes; events wait beyond that, answers never do. 16 MiB by default. */
   readonly outboxBytes?: number | undefined;
-  /** Ends serving: running work is stopped, what is written is flushed. */
+  /** Ends serving: running work is stopped, the output is flushed. */
   readonly signal?: AbortSignal | undefined;
-  /** Is given the emitter before the first line is read, for events that no command causes. */
+  /** Called with the emitter before the first line is read, for events that belong to no command. */
   readonly started?: ((emitter: Emitter<T>) => void) | undefined;
 }
 
 /**
- * Serves one client until its input ends. Never fails: bad input is answered and reading goes on.
+ * Serves one client until its input ends. Never rejects: bad input is answered with a failure, and reading goes on.
  *
  * ```ts
  * class Quiet extends pi.Service {

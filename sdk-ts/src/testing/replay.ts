@@ -29,7 +29,7 @@ export interface ReplayOptions {
  * when the client closes its end after the last line, or at the recorded end of an agent that ended
  * in the middle of its work.
  *
- * Fails where the transcript is none, the client ends early, or the streams fail.
+ * Fails where the text is not a transcript, the client ends early, or the streams fail.
  */
 export async function replay(
   spec: Spec<AnyTypes>,
@@ -128,7 +128,7 @@ class Player {
     const name = this.#nameOf(frame);
     for (;;) {
       const line = await this.next();
-      if (line === undefined) throw new Error(`the client ended; the transcript waits for ${name ?? expected}`);
+      if (line === undefined) throw new Error(`the client closed the connection; the transcript expects ${name ?? expected}`);
       const said = object(line);
       if (this.#nameOf(said) === name) {
         if (frame?.["id"] !== undefined) this.#ids.set(JSON.stringify(frame["id"]), { id: said?.["id"], command: name });
