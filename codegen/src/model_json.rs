@@ -158,6 +158,7 @@ fn command(row: &Command, revision: &str) -> Value {
         "run": run,
         "lane": lane,
         "timeoutMs": timeout,
+        "reads": row.reads,
         "errors": errors(row.errors),
         "since": row.since.unwrap_or(revision),
         "example": parse(row.example),
@@ -266,7 +267,7 @@ fn dialect_json(index: &Index) -> Value {
         "dialogs": index.dialogs.iter().map(|row| json!({
             "name": row.name, "wire": row.wire, "doc": doc(row.doc), "params": row.params.name,
             "answer": row.answer.map(|value| ty(&value)), "fallback": row.fallback.map(parse),
-            "withdraws": row.withdraws, "undocumented": row.undocumented, "example": parse(row.example),
+            "expires": row.expires, "withdraws": row.withdraws, "undocumented": row.undocumented, "example": parse(row.example),
         })).collect::<Vec<_>>(),
         "settings": index.settings.iter().map(|row| json!({
             "key": row.key, "type": ty(&row.ty), "default": row.default.map(parse), "doc": row.doc,

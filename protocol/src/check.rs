@@ -147,6 +147,10 @@ const fn key(row: &Row) -> (u8, &'static str) {
         Row::Dialog(dialog) => {
             assert!(documented(dialog.doc), "a dialog has no doc comment");
             assert!(documented(dialog.example), "a dialog has no example");
+            if let Some(member) = dialog.expires {
+                assert!(dialog.answer.is_some(), "what is not answered does not expire");
+                assert!(has_member(dialog.params, member), "a dialog that expires has no such member");
+            }
             if let Some(member) = dialog.withdraws {
                 assert!(dialog.answer.is_none(), "what takes a dialog back is not answered");
                 assert!(has_member(dialog.params, member), "what takes a dialog back has no such member");

@@ -207,6 +207,7 @@ macro_rules! row {
         $(run: $run:ident;)?
         lane: $lane:ident;
         $(timeout: $timeout:expr;)?
+        $(reads: $reads:literal;)?
         $(since: $since:literal;)?
         $(errors { $( $(($code:literal))? $failure:ident $text:literal => $when:literal; )* })?
         example $example:tt $( -> $example_result:tt )?;
@@ -232,6 +233,7 @@ macro_rules! row {
                 lane: $crate::model::Lane::$lane,
                 timeout: $crate::dsl::or_default!(
                     [$($timeout)?] $crate::model::Timeout::Milliseconds(30_000)),
+                reads: $crate::dsl::or_default!([$($reads)?] false),
                 errors: &[ $( $( $crate::model::ErrorText {
                     code: $crate::dsl::optional!($($code)?),
                     kind: stringify!($failure), text: $text, when: $when,
@@ -266,6 +268,7 @@ macro_rules! row {
     (dialog $name:ident [$doc:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
         $(wire: $wire:literal;)?
         $(fallback $fallback:tt;)?
+        $(expires: $expires:literal;)?
         $(withdraws: $withdraws:literal;)?
         $(undocumented: $undocumented:literal;)?
         example $example:tt;
@@ -284,6 +287,7 @@ macro_rules! row {
                 params: &<$params as $crate::typed::Declared>::DEF,
                 answer: $crate::dsl::optional!($( <$answer as $crate::typed::Typed>::TY )?),
                 fallback: $crate::dsl::optional!($( stringify!($fallback) )?),
+                expires: $crate::dsl::optional!($($expires)?),
                 withdraws: $crate::dsl::optional!($($withdraws)?),
                 undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
                 example: stringify!($example),

@@ -225,6 +225,8 @@ pub struct Command {
     pub lane: Lane,
     /// How long a client waits for the answer by default.
     pub timeout: Timeout,
+    /// True where it changes nothing: a client whose call timed out may make it again.
+    pub reads: bool,
     /// Documented failures.
     pub errors: &'static [ErrorText],
     /// The revision that brought it, where it is younger than the dialect's first one.
@@ -288,6 +290,9 @@ pub struct Dialog {
     pub answer: Option<Ty>,
     /// The answer that means "no answer", as JSON (a result, or the answer frame without its id).
     pub fallback: Option<&'static str>,
+    /// The member that says after how many milliseconds the agent answers for itself: clients withdraw the question
+    /// then, and send nothing.
+    pub expires: Option<&'static str>,
     /// The member that names an open question, by its id, which this one takes back: nobody answers either of them.
     pub withdraws: Option<&'static str>,
     /// True where no document names it: it is obeyed when it comes and never sent by ours.

@@ -38,7 +38,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
         Cause::EndOfStream => "end_of_stream",
         Cause::Closed => "closed",
         Cause::Io { .. } => "io",
-        _ => "protocol",
+        _ => "internal",
     };
     details.set_item("cause", cause)?;
     details.set_item("exit_code", end.exit().and_then(|exit| exit.code))?;
@@ -85,7 +85,7 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
             |details| details.set_item("termination", termination(py, end)?),
             &text,
         ),
-        Error::TimedOut { command, after } | Error::Stalled { command, after } => raise(
+        Error::TimedOut { command, after, .. } | Error::Stalled { command, after, .. } => raise(
             py,
             if matches!(error, Error::Stalled { .. }) { "StalledError" } else { "TimedOutError" },
             |details| {

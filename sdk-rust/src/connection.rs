@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions};
 use crate::queue::Overflow;
 use crate::redact::redact;
-use crate::run_tracker::EndedBy;
+use crate::run_tracker::Outcome;
 use crate::spec::{Framing, Spec};
 use crate::tap::{Diagnostic, Direction, Tap};
 use crate::termination::{Cause, RecentFrames, Termination};
@@ -81,8 +81,16 @@ pub(crate) struct Shared {
     stop: CancellationToken,
     ended: watch::Sender<Option<Termination>>,
     reader_blocked: AtomicBool,
-    /// The process behind the connection has ended; what it wrote last is being read.
-    exited: AtomicBool,
+    /// Cancelled when the process behind the connection has ended: what it wrote last is being read.
+    exited: CancellationToken,
+    /// Cancelled when the agent's output has been read to its end.
+    read_to_end: CancellationToken,
+    /// How often something was read.
+    reads: AtomicU64,
+    /// This side has asked for the end.
+    closing: AtomicBool,
+    /// Tells keys of events apart by their session.
+    sessions: std::hash::RandomState,
     dialogs: dialogs::OpenDialogs,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
@@ -98,6 +106,7 @@ pub(crate) struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::Relaxed);
         self.shared.settle(Termination::new(Cause::Closed));
         // Dropping the child takes it through the shutdown ladder in the background.
     }
@@ -123,7 +132,11 @@ impl Connection {
             stop: CancellationToken::new(),
             ended,
             reader_blocked: AtomicBool::new(false),
-            exited: AtomicBool::new(false),
+            exited: CancellationToken::new(),
+            read_to_end: CancellationToken::new(),
+            reads: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            sessions: std::hash::RandomState::new(),
             dialogs: dialogs::OpenDialogs::default(),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
@@ -140,10 +153,12 @@ impl Connection {
 
     /// Closes stdin, waits for the end of the process by the ladder, and settles everything.
     pub async fn close(&self) -> Termination {
+        self.shared.closing.store(true, Ordering::Relaxed);
         self.shared.send_end().await;
         match &self.child {
             Some(child) => {
                 let exit = child.shutdown().await;
+                self.shared.read_last_words().await;
                 let termination =
                     Termination::new(Cause::Exited(exit.clone())).with_stderr_tail(exit.stderr_tail);
                 self.shared.settle(termination)
@@ -190,6 +205,10 @@ impl Shared {
             if let Some(ended) = &state.ended {
                 return ended.clone();
             }
+            let termination = match self.closing.load(Ordering::Relaxed) {
+                true => termination.with_closed_by_us(),
+                false => termination,
+            };
             let termination =
                 termination.with_last_frames(state.recent.take()).with_pending(state.pending.ids());
             state.ended = Some(termination.clone());
@@ -228,8 +247,9 @@ impl Shared {
 
     /// Refuses more lines where too many wait already: the agent does not read its stdin.
     fn admit(&self, command: &str) -> Result<(), Error> {
-        if self.unsent.load(Ordering::Relaxed) > self.settings.queue_bytes {
-            return Err(Error::Stalled { command: command.to_owned(), after: Duration::ZERO });
+        let waiting = self.unsent.load(Ordering::Relaxed);
+        if waiting > self.settings.queue_bytes {
+            return Err(Error::NotSent { command: command.to_owned(), waiting });
         }
         Ok(())
     }
@@ -290,7 +310,7 @@ impl Shared {
     ) -> Result<RawAnswer, Error> {
         let (sender, receiver) = oneshot::channel();
         let id = self.send_command(command, members, Waiter::Caller(sender), |_, _| {})?;
-        let forget = Forget { shared: self, id: &id };
+        let abandon = Abandon { shared: self, id: &id };
         let answer = match timeout {
             None => receiver.await,
             Some(after) => match tokio::time::timeout(after, receiver).await {
@@ -298,24 +318,25 @@ impl Shared {
                 Err(_) => return Err(self.late(command, after)),
             },
         };
-        std::mem::forget(forget);
+        std::mem::forget(abandon);
         answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))
     }
 
     /// Why no answer came in time.
     pub fn late(&self, command: &str, after: Duration) -> Error {
+        let repeatable = self.spec.command(command).is_some_and(|spec| spec.reads);
         let command = command.to_owned();
         if self.reader_blocked.load(Ordering::Relaxed) {
-            Error::Stalled { command, after }
+            Error::Stalled { command, after, repeatable }
         } else {
-            Error::TimedOut { command, after }
+            Error::TimedOut { command, after, repeatable }
         }
     }
 
     /// The default timeout of a command.
     pub fn timeout(&self, command: &str) -> Option<Duration> {
         match self.spec.command(command) {
-            // Work that may take any time is not limited by the way.
+            // Work that may take any time has no limit, whatever limit the connection has.
             Some(spec) => spec.timeout.map(|limit| self.settings.timeout.unwrap_or(limit)),
             None => self.settings.timeout,
         }
@@ -345,7 +366,7 @@ impl Shared {
         self.with_tap(|tap| tap.diagnostic(&diagnostic));
     }
 
-    fn finish_run(&self, token: u64, result: Result<EndedBy, Error>) {
+    fn finish_run(&self, token: u64, result: Result<Outcome, Error>) {
         let slot = {
             let mut state = self.state();
             state.runs.iter().position(|run| run.token() == token).map(|at| state.runs.remove(at))
@@ -362,19 +383,19 @@ struct SettlesOnPanic(Arc<Shared>);
 impl Drop for SettlesOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.settle(Termination::new(Cause::Protocol("a task of the client panicked".to_owned())));
+            self.0.settle(Termination::new(Cause::Internal("a task panicked".to_owned())));
         }
     }
 }
 
-/// Takes a call out of the table when nobody waits for it any more.
-struct Forget<'a> {
+/// Notes in the table that nobody waits for a call any more.
+struct Abandon<'a> {
     shared: &'a Shared,
     id: &'a str,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for Abandon<'_> {
     fn drop(&mut self) {
-        self.shared.state().pending.forget(self.id);
+        self.shared.state().pending.abandon(self.id);
     }
 }

@@ -2,23 +2,30 @@
 //!
 //! A table of pending calls, without I/O. An answer with an id settles that call. A failure
 //! without an id (omp and pisces send them, pi 0.55 too) settles the oldest call it can belong to:
-//! the oldest of the same command, and for `parse` the oldest of all.
+//! the oldest of the same command, and for `parse` the oldest of all. A call that nobody waits for any more (it
+//! timed out, its caller is gone) stays in the table: its late failure belongs to it and not to another call.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// The calls that wait for an answer, oldest first.
+/// How many calls that nobody waits for are kept; the oldest are forgotten beyond that.
+const ABANDONED: usize = 256;
+
+/// The calls that have no answer, oldest first.
 #[derive(Debug)]
 pub struct Table<T> {
     next: u64,
     calls: BTreeMap<u64, Call<T>>,
     by_id: HashMap<String, u64>,
+    /// How many of them nobody waits for.
+    abandoned: usize,
 }
 
 #[derive(Debug)]
 struct Call<T> {
     id: String,
     command: String,
-    waiter: T,
+    /// Who waits; none where nobody does any more.
+    waiter: Option<T>,
 }
 
 /// A call that an answer was found for.
@@ -28,15 +35,15 @@ pub struct Settled<T> {
     pub id: String,
     /// The command.
     pub command: String,
-    /// Who waits.
-    pub waiter: T,
+    /// Who waits; none where nobody does any more, as after a timeout.
+    pub waiter: Option<T>,
     /// True where the answer carried no id.
     pub attributed: bool,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { next: 0, calls: BTreeMap::new(), by_id: HashMap::new() }
+        Table { next: 0, calls: BTreeMap::new(), by_id: HashMap::new(), abandoned: 0 }
     }
 }
 
@@ -51,14 +58,13 @@ impl<T> Table<T> {
         let id = id.into();
         self.next += 1;
         self.by_id.insert(id.clone(), self.next);
-        self.calls.insert(self.next, Call { id, command: command.into(), waiter });
+        self.calls.insert(self.next, Call { id, command: command.into(), waiter: Some(waiter) });
     }
 
-    /// Takes the call with that id; none where no call waits under it.
+    /// Takes the call with that id; none where no call has it.
     pub fn settle(&mut self, id: &str) -> Option<Settled<T>> {
-        let position = self.by_id.remove(id)?;
-        let call = self.calls.remove(&position)?;
-        Some(Settled { id: call.id, command: call.command, waiter: call.waiter, attributed: false })
+        let position = *self.by_id.get(id)?;
+        self.take(position, false)
     }
 
     /// Takes the oldest call that a failure without an id can belong to. `command` is what the
@@ -68,47 +74,55 @@ impl<T> Table<T> {
         &mut self,
         command: Option<&str>,
         catch_all: &str,
-        unlikely: impl Fn(&str, &T) -> bool,
+        unlikely: impl Fn(&str, Option<&T>) -> bool,
     ) -> Option<Settled<T>> {
         let position = match command {
             Some(command) if command != catch_all => {
                 *self.calls.iter().find(|(_, call)| call.command == command)?.0
             }
             _ => {
-                let likely = self.calls.iter().find(|(_, call)| !unlikely(&call.command, &call.waiter));
+                let likely =
+                    self.calls.iter().find(|(_, call)| !unlikely(&call.command, call.waiter.as_ref()));
                 *likely.or_else(|| self.calls.first_key_value())?.0
             }
         };
+        self.take(position, true)
+    }
+
+    fn take(&mut self, position: u64, attributed: bool) -> Option<Settled<T>> {
         let call = self.calls.remove(&position)?;
         self.by_id.remove(&call.id);
-        Some(Settled { id: call.id, command: call.command, waiter: call.waiter, attributed: true })
+        self.abandoned -= usize::from(call.waiter.is_none());
+        Some(Settled { id: call.id, command: call.command, waiter: call.waiter, attributed })
     }
 
-    /// Forgets a call, because nobody waits any more.
-    pub fn forget(&mut self, id: &str) -> Option<T> {
-        self.settle(id).map(|settled| settled.waiter)
+    /// Nobody waits for a call any more. Its answer is still its own; gives who waited.
+    pub fn abandon(&mut self, id: &str) -> Option<T> {
+        let waiter = self.calls.get_mut(self.by_id.get(id)?)?.waiter.take()?;
+        self.abandoned += 1;
+        if self.abandoned > ABANDONED
+            && let Some((&oldest, _)) = self.calls.iter().find(|(_, call)| call.waiter.is_none())
+        {
+            self.take(oldest, false);
+        }
+        Some(waiter)
     }
 
-    /// The command of a call that waits.
-    pub fn command(&self, id: &str) -> Option<&str> {
-        let position = self.by_id.get(id)?;
-        self.calls.get(position).map(|call| call.command.as_str())
-    }
-
-    /// The ids of all calls that wait, oldest first.
+    /// The ids of all calls that somebody waits for, oldest first.
     pub fn ids(&self) -> Vec<String> {
-        self.calls.values().map(|call| call.id.clone()).collect()
+        self.calls.values().filter(|call| call.waiter.is_some()).map(|call| call.id.clone()).collect()
     }
 
-    /// Takes all calls, oldest first.
+    /// Takes all calls and gives who waits, oldest first.
     pub fn drain(&mut self) -> Vec<T> {
         self.by_id.clear();
-        std::mem::take(&mut self.calls).into_values().map(|call| call.waiter).collect()
+        self.abandoned = 0;
+        std::mem::take(&mut self.calls).into_values().filter_map(|call| call.waiter).collect()
     }
 
-    /// True where no call waits.
+    /// True where nobody waits.
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.calls.len() == self.abandoned
     }
 }
 
@@ -128,7 +142,7 @@ mod tests {
     fn an_id_settles_its_call_once() {
         let mut table = table();
         let settled = table.settle("b").unwrap();
-        assert_eq!((settled.waiter, settled.attributed), (2, false));
+        assert_eq!((settled.waiter, settled.attributed), (Some(2), false));
         assert_eq!(table.settle("b"), None);
         assert_eq!(table.ids(), ["a", "c"]);
     }
@@ -138,23 +152,23 @@ mod tests {
         let mut table = table();
         table.settle("a");
         let settled = table.attribute(Some("bash"), "parse", |_, _| false).unwrap();
-        assert_eq!((settled.waiter, settled.attributed), (3, true));
+        assert_eq!((settled.waiter, settled.attributed), (Some(3), true));
         assert_eq!(table.attribute(Some("fork"), "parse", |_, _| false), None);
     }
 
     #[test]
     fn parse_goes_to_the_oldest_of_all() {
         let mut table = table();
-        assert_eq!(table.attribute(Some("parse"), "parse", |_, _| false).unwrap().waiter, 1);
-        assert_eq!(table.attribute(None, "parse", |_, _| false).unwrap().waiter, 2);
+        assert_eq!(table.attribute(Some("parse"), "parse", |_, _| false).unwrap().waiter, Some(1));
+        assert_eq!(table.attribute(None, "parse", |_, _| false).unwrap().waiter, Some(2));
     }
 
     #[test]
     fn calls_whose_failures_carry_an_id_come_last() {
         let mut table = table();
-        let unlikely = |command: &str, _: &u8| command == "bash";
-        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, 2);
-        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, 1);
+        let unlikely = |command: &str, _: Option<&u8>| command == "bash";
+        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, Some(2));
+        assert_eq!(table.attribute(Some("parse"), "parse", unlikely).unwrap().waiter, Some(1));
     }
 
     #[test]
@@ -163,5 +177,28 @@ mod tests {
         assert_eq!(table.drain(), [1, 2, 3]);
         assert!(table.is_empty());
         assert_eq!(table.settle("a"), None);
+    }
+
+    #[test]
+    fn a_late_failure_belongs_to_the_call_that_timed_out() {
+        let mut table = table();
+        assert_eq!(table.abandon("a"), Some(1));
+        assert_eq!(table.abandon("a"), None);
+        assert_eq!(table.ids(), ["b", "c"]);
+        let late = table.attribute(Some("parse"), "parse", |_, _| false).unwrap();
+        assert_eq!((late.id.as_str(), late.waiter), ("a", None));
+        assert_eq!(table.attribute(Some("parse"), "parse", |_, _| false).unwrap().waiter, Some(2));
+    }
+
+    #[test]
+    fn calls_that_nobody_waits_for_do_not_pile_up() {
+        let mut table = Table::new();
+        for n in 0..1000 {
+            table.insert(n.to_string(), "bash", n);
+            table.abandon(&n.to_string());
+        }
+        assert!(table.is_empty() && table.calls.len() == ABANDONED && table.by_id.len() == ABANDONED);
+        assert_eq!(table.settle("0"), None);
+        assert_eq!(table.settle("999").unwrap().waiter, None);
     }
 }

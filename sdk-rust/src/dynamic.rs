@@ -244,6 +244,7 @@ impl Client {
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
         let limit = self.limit(command, limit);
         let command = command.to_owned();
+        let connection = self.connection.shared.clone();
         let answer = queue.answer;
         let accepted = async move {
             if at_the_end {
@@ -251,9 +252,9 @@ impl Client {
             }
             let answer = match limit {
                 None => answer.await,
-                Some(after) => tokio::time::timeout(after, answer)
-                    .await
-                    .map_err(|_| Error::TimedOut { command, after })?,
+                Some(after) => {
+                    tokio::time::timeout(after, answer).await.map_err(|_| connection.late(&command, after))?
+                }
             };
             let closed = || Err(Error::Terminated(Termination::new(crate::termination::Cause::Closed)));
             Ok(answer.unwrap_or_else(|_| closed())?.data)
@@ -333,12 +334,13 @@ pub struct EventStream {
     token: Option<u64>,
     last: Option<Event>,
     over: Option<Result<EndedBy, Error>>,
+    confirmed: bool,
     frames: Vec<EventFrame>,
 }
 
 impl EventStream {
     fn new(client: Client, queue: EventQueue, token: Option<u64>) -> Self {
-        EventStream { client, queue, token, last: None, over: None, frames: Vec::new() }
+        EventStream { client, queue, token, last: None, over: None, confirmed: false, frames: Vec::new() }
     }
 
     /// Appends the next events to `out`: up to `most`, and up to `bytes` bytes with the one that reaches it.
@@ -364,7 +366,9 @@ impl EventStream {
                 Poll::Ready(count)
             }
             Err(reason) => {
-                self.over = Some(ended(reason));
+                let outcome = ended(reason);
+                self.confirmed = outcome.as_ref().is_ok_and(|outcome| outcome.confirmed);
+                self.over = Some(outcome.map(|outcome| outcome.ended_by));
                 Poll::Ready(0)
             }
         }
@@ -373,6 +377,11 @@ impl EventStream {
     /// How it ended, when it has ended and everything was read.
     pub fn over(&self) -> Option<&Result<EndedBy, Error>> {
         self.over.as_ref()
+    }
+
+    /// Whether it is certain that nothing follows the end of the run; see [`RunResult`](crate::RunResult).
+    pub fn confirmed(&self) -> bool {
+        self.confirmed
     }
 
     /// The last event read that could be the end of the run.

@@ -16,7 +16,7 @@ pub enum Error {
     /// The agent's program could not be started.
     #[error("{0}")]
     Spawn(Arc<SpawnError>),
-    /// The agent answered that it will not or cannot.
+    /// The agent rejected the command.
     #[error("{0}")]
     Refused(Box<Refused>),
     /// The connection is over: the process ended, the stream ended, or we closed it.
@@ -29,6 +29,8 @@ pub enum Error {
         command: String,
         /// How long it was waited for.
         after: Duration,
+        /// Whether the command changes nothing, so that it may be sent again.
+        repeatable: bool,
     },
     /// No answer came in time because the reader waits for a subscriber that does not read.
     #[error(
@@ -39,6 +41,16 @@ pub enum Error {
         command: String,
         /// How long it was waited for.
         after: Duration,
+        /// Whether the command changes nothing, so that it may be sent again.
+        repeatable: bool,
+    },
+    /// The command was not sent, because the agent does not read what was sent before.
+    #[error("`{command}` was not sent: {waiting} bytes wait for the agent, which does not read its stdin")]
+    NotSent {
+        /// The command's wire name.
+        command: String,
+        /// How many bytes wait to be read.
+        waiting: usize,
     },
     /// A frame does not fit its declaration. The frame is kept.
     #[error("{what} does not fit its declaration: {reason}")]
@@ -105,13 +117,13 @@ pub struct Refused {
 pub enum ErrorKind {
     /// The program could not be started.
     Spawn,
-    /// The agent said no.
+    /// The agent rejected the command.
     Refused,
     /// The connection is over.
     Terminated,
     /// No answer in time.
     TimedOut,
-    /// No answer in time because a subscriber does not read.
+    /// No answer in time because a subscriber does not read, or nothing sent because the agent does not.
     Stalled,
     /// A frame that does not fit.
     Decode,
@@ -129,16 +141,21 @@ impl Error {
             Error::Refused(_) => ErrorKind::Refused,
             Error::Terminated(_) => ErrorKind::Terminated,
             Error::TimedOut { .. } => ErrorKind::TimedOut,
-            Error::Stalled { .. } => ErrorKind::Stalled,
+            Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,
             Error::Encode { .. } | Error::UnknownRevision { .. } | Error::NotSpawned => ErrorKind::Usage,
             Error::Detached { .. } => ErrorKind::Detached,
         }
     }
 
-    /// Whether the same call may succeed on the same connection a little later.
+    /// Whether the same call may be made again on the same connection without doing anything twice: the command was not
+    /// sent, or it changes nothing. A prompt that timed out may still be carried out, so it is not retryable.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Error::TimedOut { .. } | Error::Stalled { .. })
+        match self {
+            Error::TimedOut { repeatable, .. } | Error::Stalled { repeatable, .. } => *repeatable,
+            Error::NotSent { .. } => true,
+            _ => false,
+        }
     }
 
     /// The termination, where the connection is over.

@@ -13,7 +13,7 @@ use crate::connection::{Connection, EventFrame, EventQueue, RawAnswer, RunQueue}
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::Ended;
-use crate::run_tracker::EndedBy;
+use crate::run_tracker::{EndedBy, Outcome};
 use crate::spec::{Answer, Dialect};
 use crate::termination::{Cause, Termination};
 
@@ -68,7 +68,7 @@ impl<D: Dialect> RawEvent<D> {
     }
 }
 
-pub(crate) fn ended(reason: Ended<Result<EndedBy, Error>>) -> Result<EndedBy, Error> {
+pub(crate) fn ended(reason: Ended<Result<Outcome, Error>>) -> Result<Outcome, Error> {
     match reason {
         Ended::Closed(result) => result,
         Ended::Detached { dropped } => Err(Error::Detached { dropped }),
@@ -132,7 +132,7 @@ pub struct Run<D: Dialect> {
     session: String,
     answer: Option<RawAnswer>,
     last: Option<RawEvent<D>>,
-    over: Option<Result<EndedBy, Error>>,
+    over: Option<Result<Outcome, Error>>,
 }
 
 /// How a run ended.
@@ -141,6 +141,9 @@ pub struct Run<D: Dialect> {
 pub struct RunResult<D: Dialect> {
     /// What ended it.
     pub ended_by: EndedBy,
+    /// Whether it is certain that nothing follows. False where the agent was asked for its state after the last event,
+    /// as clients of the pi family do, and did not tell it within five seconds.
+    pub confirmed: bool,
     /// The last event that could be the end, as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
 }
@@ -222,7 +225,7 @@ impl<D: Dialect> Run<D> {
         while self.next_raw().await.is_some() {}
         let last = self.last.take();
         match self.over.take() {
-            Some(Ok(ended_by)) => Ok(RunResult { ended_by, last }),
+            Some(Ok(Outcome { ended_by, confirmed })) => Ok(RunResult { ended_by, confirmed, last }),
             Some(Err(error)) => Err(error),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),
         }

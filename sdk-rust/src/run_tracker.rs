@@ -17,7 +17,7 @@ const BEGIN_WITHIN: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// How often an agent has to be idle before a prompt that began nothing counts as handled.
-const IDLE_TWICE: u8 = 2;
+const IDLE_CHECKS: u8 = 2;
 
 /// What the tracker is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,18 @@ pub enum Action {
     /// To be told when that much time has passed; earlier wishes are void.
     Wake(Duration),
     /// The run is over.
-    End(EndedBy),
+    End(Outcome),
+}
+
+/// How a run ended, and how certain that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What ended it.
+    pub ended_by: EndedBy,
+    /// Whether it is certain that nothing follows. False where the agent was asked for its state and did not tell it
+    /// within the [limit](crate::spec::Barrier::limit): the run counts as over by its last event alone.
+    pub confirmed: bool,
 }
 
 /// How a run came to its end.
@@ -90,12 +101,14 @@ pub struct RunTracker {
     answered: bool,
     begun: bool,
     idle: u8,
+    /// Whether the agent told its state when it was last asked.
+    confirmed: bool,
 }
 
 impl RunTracker {
     /// For a run of a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
-        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0 }
+        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0, confirmed: true }
     }
 
     /// Takes an input and says what to do.
@@ -139,11 +152,17 @@ impl RunTracker {
                     self.phase = Phase::Waiting;
                     Action::Wake(LOOK_AGAIN)
                 }
-                (Phase::Asking, false) => self.wait(),
+                (Phase::Asking, false) => {
+                    self.confirmed = true;
+                    self.wait()
+                }
                 _ => Action::None,
             },
             Input::NoState => match self.phase {
-                Phase::Asking => self.wait(),
+                Phase::Asking => {
+                    self.confirmed = false;
+                    self.wait()
+                }
                 _ => Action::None,
             },
             Input::Elapsed => match self.phase {
@@ -153,11 +172,6 @@ impl RunTracker {
                 _ => Action::None,
             },
         }
-    }
-
-    /// True where the run is over.
-    pub fn is_over(&self) -> bool {
-        self.phase == Phase::Over
     }
 
     fn ask(&mut self) -> Action {
@@ -175,7 +189,7 @@ impl RunTracker {
         // What has not begun may still begin: an extension, a token that is fetched.
         if !self.begun {
             self.idle += 1;
-            if self.idle < IDLE_TWICE {
+            if self.idle < IDLE_CHECKS {
                 self.phase = Phase::Waiting;
                 return Action::Wake(BEGIN_WITHIN);
             }
@@ -188,9 +202,9 @@ impl RunTracker {
         Action::Wake(self.rules.gap)
     }
 
-    fn end(&mut self, by: EndedBy) -> Action {
+    fn end(&mut self, ended_by: EndedBy) -> Action {
         self.phase = Phase::Over;
-        Action::End(by)
+        Action::End(Outcome { ended_by, confirmed: self.confirmed })
     }
 }
 
@@ -207,6 +221,10 @@ mod tests {
     const OMP: RunEnd = RunEnd { gap: Duration::from_millis(150), ..PI };
     const OPERATOR: RunEnd = RunEnd { barrier: None, gap: Duration::ZERO, answer_ends: true };
 
+    fn certain(ended_by: EndedBy) -> Action {
+        Action::End(Outcome { ended_by, confirmed: true })
+    }
+
     fn feed(rules: RunEnd, inputs: &[Input]) -> Vec<Action> {
         let mut tracker = RunTracker::new(rules);
         inputs.iter().map(|input| tracker.feed(*input)).filter(|action| *action != Action::None).collect()
@@ -216,7 +234,7 @@ mod tests {
     fn a_plain_run_ends_when_the_state_is_idle() {
         use Input::*;
         let actions = feed(PI, &[Answered, Begins, MayEnd, State { busy: false }]);
-        assert_eq!(actions, [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::End(EndedBy::Event)]);
+        assert_eq!(actions, [Action::Wake(BEGIN_WITHIN), Action::AskState, certain(EndedBy::Event)]);
     }
 
     #[test]
@@ -228,7 +246,7 @@ mod tests {
         );
         assert_eq!(
             actions,
-            [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::AskState, Action::End(EndedBy::Event)]
+            [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::AskState, certain(EndedBy::Event)]
         );
     }
 
@@ -249,7 +267,7 @@ mod tests {
                 Elapsed,
             ],
         );
-        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+        assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
         assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
     }
 
@@ -258,7 +276,7 @@ mod tests {
         use Input::*;
         let idle = State { busy: false };
         let actions = feed(PI, &[Answered, Elapsed, idle, Elapsed, idle]);
-        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Handled)));
+        assert_eq!(actions.last(), Some(&certain(EndedBy::Handled)));
         assert_eq!(
             actions.iter().filter(|action| **action == Action::AskState).count(),
             2,
@@ -276,13 +294,18 @@ mod tests {
         inputs.push(State { busy: false });
         let actions = feed(PI, &inputs);
         assert_eq!(actions.iter().filter(|action| **action == Action::AskState).count(), 4);
-        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+        assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
     }
 
     #[test]
     fn an_agent_that_does_not_tell_its_state_ends_the_run() {
         use Input::*;
-        assert_eq!(feed(PI, &[Answered, Begins, MayEnd, NoState]).last(), Some(&Action::End(EndedBy::Event)));
+        let uncertain = Action::End(Outcome { ended_by: EndedBy::Event, confirmed: false });
+        assert_eq!(feed(PI, &[Answered, Begins, MayEnd, NoState]).last(), Some(&uncertain));
+        // What it tells when it is asked again counts.
+        let actions =
+            feed(OMP, &[Answered, Begins, MayEnd, NoState, Holds, MayEnd, State { busy: false }, Elapsed]);
+        assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
     }
 
     #[test]
@@ -291,12 +314,12 @@ mod tests {
         let actions =
             feed(PI, &[MayEnd, State { busy: false }, Answered, Begins, MayEnd, State { busy: false }]);
         assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
-        assert_eq!(actions.last(), Some(&Action::End(EndedBy::Event)));
+        assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
     }
 
     #[test]
     fn an_answer_on_completion_is_the_end() {
         use Input::*;
-        assert_eq!(feed(OPERATOR, &[Begins, MayEnd, Answered]), [Action::End(EndedBy::Answer)]);
+        assert_eq!(feed(OPERATOR, &[Begins, MayEnd, Answered]), [certain(EndedBy::Answer)]);
     }
 }

@@ -83,7 +83,8 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
         call: Call<D>,
     ) -> BoxFuture<'static, Result<D::Reply, Refusal>>;
 
-    /// Stops all running work.
+    /// Stops all running work. Called while handlers run, which may wait for it; one that does not return within
+    /// [`Options::drain`] after this is dropped.
     fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// Waits until all running work is over.
@@ -112,7 +113,8 @@ pub struct Options {
     /// How many bytes of frames may wait for a client that does not read; events wait beyond that,
     /// answers never do. 16 MiB by default.
     pub outbox_bytes: usize,
-    /// How long the last frames may take to be read once serving has ended; 5 s by default.
+    /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
+    /// serving has ended; 5 s by default.
     pub drain: std::time::Duration,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
@@ -156,9 +158,9 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         lanes: Lanes::default(),
         frames: FrameReader::with_options(transport.reader, framer),
     };
-    let ended = server.run(&options.stop, &outbox).await;
+    let ended = server.run(&options, &outbox).await;
     questions.dismiss_all();
-    if ended != Ended::EndOfInput || D::SPEC.edges.end_of_input == EndOfInput::Abort {
+    if ended != Ended::EndOfInput {
         service.shut_down().await;
     }
     outbox.close();
@@ -211,12 +213,12 @@ impl Lanes {
 }
 
 impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
-    async fn run(mut self, stop: &CancellationToken, outbox: &Outbox) -> Ended {
+    async fn run(mut self, options: &Options, outbox: &Outbox) -> Ended {
         let mut batch = Vec::new();
         loop {
             let read = tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ended::Stopped,
+                () = options.stop.cancelled() => return Ended::Stopped,
                 () = outbox.broken() => return Ended::BrokenOutput,
                 Some(lane) = self.lanes.running.next() => {
                     self.lanes.done(lane);
@@ -248,27 +250,41 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 break;
             }
         }
-        self.finish(stop, outbox).await
+        self.finish(options, outbox).await
     }
 
-    /// Stdin has ended: what was begun is answered, and work goes on or stops as the dialect says.
-    async fn finish(mut self, stop: &CancellationToken, outbox: &Outbox) -> Ended {
+    /// Stdin has ended: what was begun is answered, and work goes on or stops as the dialect says. Where it stops, a
+    /// handler that does not return is let go of.
+    async fn finish(mut self, options: &Options, outbox: &Outbox) -> Ended {
         // Nobody is there to answer questions any more.
         self.emitter.dismiss_questions();
         let service = self.service.clone();
-        let last = match D::SPEC.edges.end_of_input {
-            EndOfInput::Finish => service.settle(),
-            EndOfInput::Abort => service.shut_down(),
-        };
-        let work = async {
+        let handlers = async {
             while let Some(lane) = self.lanes.running.next().await {
                 self.lanes.done(lane);
             }
-            last.await;
+        };
+        let work = async {
+            match D::SPEC.edges.end_of_input {
+                EndOfInput::Finish => drop(futures::join!(handlers, service.settle())),
+                // Work is stopped beside the handlers, which may wait for just that.
+                EndOfInput::Abort => {
+                    let mut handlers = std::pin::pin!(handlers.fuse());
+                    let mut stopped = service.shut_down().fuse();
+                    futures::select_biased! {
+                        () = handlers => stopped.await,
+                        () = stopped => {
+                            if tokio::time::timeout(options.drain, handlers).await.is_err() {
+                                tracing::warn!("a handler goes on after all work was stopped; it is let go of");
+                            }
+                        }
+                    }
+                }
+            }
         };
         tokio::select! {
             biased;
-            () = stop.cancelled() => Ended::Stopped,
+            () = options.stop.cancelled() => Ended::Stopped,
             () = outbox.broken() => Ended::BrokenOutput,
             () = work => Ended::EndOfInput,
         }

@@ -165,6 +165,8 @@ pub struct CommandSpec {
     pub lane: Lane,
     /// How long a client waits by default; none: without a limit.
     pub timeout: Option<Duration>,
+    /// Whether it changes nothing: a call that timed out may be made again.
+    pub reads: bool,
 }
 
 /// What the runtime knows of an event.
@@ -189,6 +191,8 @@ pub struct DialogSpec {
     pub answered: bool,
     /// The answer that means "no answer", as JSON members; none where an error says so.
     pub fallback: Option<&'static str>,
+    /// The member that says after how many milliseconds the agent answers for itself: the question is withdrawn then.
+    pub expires: Option<&'static str>,
     /// The member that names an open question, by its id, which this one takes back.
     pub withdraws: Option<&'static str>,
 }

@@ -48,11 +48,6 @@ pub enum Diagnostic {
         /// Which member is wrong, and why.
         reason: String,
     },
-    /// A frame that carried a session or run that nobody listens to was dropped.
-    EventDropped {
-        /// The event's type.
-        kind: String,
-    },
 }
 
 /// Sees everything that passes. Called on the connection's own tasks: it must not block.

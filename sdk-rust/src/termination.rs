@@ -29,8 +29,8 @@ pub enum Cause {
         /// What the system said.
         text: String,
     },
-    /// The peer broke the protocol beyond repair.
-    Protocol(String),
+    /// This client failed: a defect of its own, or of a callback that it was given.
+    Internal(String),
 }
 
 impl From<&io::Error> for Cause {
@@ -52,12 +52,19 @@ struct Inner {
     stderr_tail: String,
     last_frames: Vec<FrameText>,
     pending: Vec<String>,
+    closed_by_us: bool,
 }
 
 impl Termination {
     /// An end for this cause, of which nothing else is known.
     pub fn new(cause: Cause) -> Self {
-        let inner = Inner { cause, stderr_tail: String::new(), last_frames: Vec::new(), pending: Vec::new() };
+        let inner = Inner {
+            cause,
+            stderr_tail: String::new(),
+            last_frames: Vec::new(),
+            pending: Vec::new(),
+            closed_by_us: false,
+        };
         Self(Arc::new(inner))
     }
 
@@ -79,6 +86,12 @@ impl Termination {
         self
     }
 
+    /// Notes that this side asked for the end.
+    pub fn with_closed_by_us(mut self) -> Self {
+        Arc::make_mut(&mut self.0).closed_by_us = true;
+        self
+    }
+
     /// Why the connection ended.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
@@ -92,9 +105,10 @@ impl Termination {
         }
     }
 
-    /// Whether this side ended the connection.
+    /// Whether this side ended the connection: the client was closed or dropped, whatever the process behind it did
+    /// then.
     pub fn is_closed_by_us(&self) -> bool {
-        self.0.cause == Cause::Closed
+        self.0.closed_by_us || self.0.cause == Cause::Closed
     }
 
     /// The last of what the process wrote to stderr; empty where there is none.
@@ -131,7 +145,7 @@ impl fmt::Display for Termination {
             Cause::EndOfStream => out.write_str("the agent closed its output")?,
             Cause::Closed => return out.write_str("the connection was closed by this side"),
             Cause::Io { text, .. } => write!(out, "the connection failed: {}", OneLine(text))?,
-            Cause::Protocol(text) => write!(out, "the agent broke the protocol: {}", OneLine(text))?,
+            Cause::Internal(text) => write!(out, "the client failed: {}", OneLine(text))?,
         }
         match self.last_stderr_line() {
             Some(line) => write!(out, ", last on stderr: {}", OneLine(line)),
@@ -263,7 +277,7 @@ mod tests {
         check(Cause::EndOfStream, "bye", "the agent closed its output, last on stderr: bye");
         check(Cause::Closed, "noise", "the connection was closed by this side");
         check(Cause::from(&io::Error::other("broken\npipe")), "", "the connection failed: broken pipe");
-        check(Cause::Protocol("two\nlines".into()), "", "the agent broke the protocol: two lines");
+        check(Cause::Internal("two\nlines".into()), "", "the client failed: two lines");
     }
 
     #[test]

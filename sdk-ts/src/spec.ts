@@ -15,6 +15,8 @@ export interface CommandSpec {
   readonly run?: RunRole;
   /** How long a client waits by default, in milliseconds: 30 000 without it; 0 is without a limit. */
   readonly timeout?: number;
+  /** Whether it changes nothing: a call that timed out may be made again. */
+  readonly reads?: boolean;
 }
 
 /** What the runtime knows of an event. */

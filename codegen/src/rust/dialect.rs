@@ -150,10 +150,11 @@ fn spec(out: &mut String, index: &Index) {
         let fallback = dialog.fallback.map(compact);
         let _ = writeln!(
             out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, withdraws: {:?} }},",
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?} }},",
             dialog.name,
             dialog.wire,
             dialog.answer.is_some(),
+            dialog.expires,
             dialog.withdraws
         );
     }
@@ -190,8 +191,8 @@ fn command_spec(command: &Command) -> String {
     };
     format!(
         "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
-         lane: spec::Lane::{lane}, timeout: {timeout} }}",
-        command.name, command.wire
+         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {} }}",
+        command.name, command.wire, command.reads
     )
 }
 

@@ -6,7 +6,7 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{Framing, HandlerFailure};
 use agentese_protocol::model::{Answer, Command, Dialog, RunEffect, RunRole, Timeout};
 
-use super::rows::{limit, reply};
+use super::rows::reply;
 use super::types::type_name;
 use super::{banner, client, docs, key, quote};
 
@@ -297,6 +297,9 @@ fn command_spec(command: &Command) -> String {
         Timeout::Milliseconds(milliseconds) => members.push(format!("timeout: {milliseconds}")),
         Timeout::Never => members.push("timeout: 0".to_owned()),
     }
+    if command.reads {
+        members.push("reads: true".to_owned());
+    }
     object(&members)
 }
 
@@ -310,9 +313,7 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
         members.push(format!("fallback: {value}"));
     }
     // The time after which the agent answers for itself.
-    if let Some(limit) = limit(index, dialog) {
-        members.push(format!("timeout: {}", quote(limit.name)));
-    }
+    members.extend(dialog.expires.map(|member| format!("timeout: {}", quote(member))));
     members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
     object(&members)
 }

@@ -23,10 +23,3 @@ pub fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
     let Shape::Record { fields, .. } = index.type_def(name)?.shape else { return None };
     fields.iter().find(|field| field.name != "id")
 }
-
-/// The member of a question that says after how many milliseconds the agent answers for itself.
-pub fn limit(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
-    reply(index, dialog)?;
-    let Shape::Record { fields, .. } = dialog.params.shape else { return None };
-    fields.iter().find(|field| field.name == "timeout")
-}

@@ -100,6 +100,7 @@ protocol! {
     command get_state() -> OmpSessionState {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {
             "thinkingLevel": "medium", "isStreaming": false, "isCompacting": false, "steeringMode": "one-at-a-time",
             "followUpMode": "one-at-a-time", "interruptMode": "immediate", "sessionFile": "/path/to/session.jsonl",
@@ -152,6 +153,7 @@ protocol! {
     command get_branch_messages() -> ForkPoints {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"messages": [{"entryId": "abc123", "text": "First prompt..."}]};
     }
 

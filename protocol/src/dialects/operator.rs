@@ -223,6 +223,7 @@ protocol! {
     command get_state() -> OperatorState {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {
             "phase": "idle", "is_streaming": false, "session_file": "/path/to/session.jsonl", "session_id": "s1",
             "session_name": null, "context_tokens": 0, "context_window": 200000, "message_count": 0

@@ -8,7 +8,7 @@ from typing import Any, Literal
 class Termination:
     """The end of a connection: one value that settled everything that waited."""
 
-    cause: Literal["exited", "end_of_stream", "closed", "io", "protocol"]
+    cause: Literal["exited", "end_of_stream", "closed", "io", "internal"]
     """Why it ended."""
     exit_code: int | None
     """The exit code, where the process exited."""

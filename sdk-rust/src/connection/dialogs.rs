@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -47,13 +48,13 @@ impl OpenDialogs {
 }
 
 /// A question is open as long as this lives.
-struct Open {
+struct OpenDialog {
     shared: Arc<Shared>,
     number: u64,
     withdrawn: CancellationToken,
 }
 
-impl Open {
+impl OpenDialog {
     fn new(shared: Arc<Shared>, id: &FrameText) -> Self {
         let number = shared.dialogs.asked.fetch_add(1, Ordering::Relaxed);
         let withdrawn = CancellationToken::new();
@@ -63,7 +64,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenDialog {
     fn drop(&mut self) {
         self.shared.dialogs.questions().retain(|question| question.number != self.number);
     }
@@ -97,11 +98,18 @@ impl Shared {
             return;
         }
         let shared = self.clone();
-        let open = (!notice).then(|| Open::new(self.clone(), &id));
+        let open = (!notice).then(|| OpenDialog::new(self.clone(), &id));
+        let expires = self.expires(&method, &params);
         tokio::spawn(async move {
             let withdrawn = async {
                 match &open {
                     Some(open) => open.withdrawn.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let expired = async {
+                match expires {
+                    Some(after) => tokio::time::sleep(after).await,
                     None => std::future::pending().await,
                 }
             };
@@ -110,6 +118,8 @@ impl Shared {
                 biased;
                 () = shared.stop.cancelled() => return,
                 () = withdrawn => return,
+                // The agent answers for itself now, and ignores what comes later.
+                () = expired => return,
                 answer = answer => answer.ok().flatten(),
             };
             let line = match answer {
@@ -120,6 +130,18 @@ impl Shared {
                 let _ = shared.send_line(line);
             }
         });
+    }
+
+    /// After what time the agent answers a question for itself; none where it waits for us.
+    fn expires(&self, method: &str, params: &FrameText) -> Option<Duration> {
+        let member = self.spec.dialog(method)?.expires?;
+        let mut limit = None;
+        let scanned = scan::members(params.as_str(), |name, value| {
+            if scan::is_named(name, member) {
+                limit = value.parse::<u64>().ok();
+            }
+        });
+        scanned.ok().and(limit).filter(|limit| *limit > 0).map(Duration::from_millis)
     }
 
     fn answer_by_policy(&self, id: &FrameText, method: String, misfit: Misfit) {

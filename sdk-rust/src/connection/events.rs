@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
 use crate::route::{EventKind, flag};
-use crate::run_tracker::{EndedBy, Input};
+use crate::run_tracker::{Input, Outcome};
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
@@ -65,9 +65,9 @@ impl EventFrame {
 }
 
 /// Where a subscriber reads its events.
-pub(crate) type EventQueue = Receiver<EventFrame, Result<EndedBy, Error>>;
+pub(crate) type EventQueue = Receiver<EventFrame, Result<Outcome, Error>>;
 /// Where its events are queued.
-pub(super) type EventSender = Sender<EventFrame, Result<EndedBy, Error>>;
+pub(super) type EventSender = Sender<EventFrame, Result<Outcome, Error>>;
 
 /// Someone who listens to all events of the connection.
 pub(super) struct Subscriber(pub EventSender);
@@ -97,15 +97,15 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. Those that wait are told by [`Shared::wake_listeners`], which the
-    /// caller owes them.
+    /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. The caller
+    /// has to wake those that wait, with [`Shared::wake_listeners`].
     pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
         let spec = event.kind.spec();
         if spec.is_none() {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
-        let key = spec.and_then(key_of);
+        let key = spec.and_then(|spec| self.key_of(spec, session));
         let Offered { mut delivered, full } = self.offer(event, key, session, recent);
         if !full.is_empty() {
             // Nobody makes room who does not know that there is something to read.
@@ -172,7 +172,7 @@ impl Shared {
         let behind = {
             let state = self.state();
             let in_hurry = !state.pending.is_empty() || self.dialogs.any();
-            if in_hurry || self.settings.overflow != Overflow::Block || self.exited.load(Ordering::Relaxed) {
+            if in_hurry || self.settings.overflow != Overflow::Block || self.exited.is_cancelled() {
                 return;
             }
             let runs = state.runs.iter().map(super::runs::Slot::sender);
@@ -181,7 +181,7 @@ impl Shared {
         };
         let Some(behind) = behind else { return *pace = Pace::default() };
         let (mut queued, _) = behind.queued();
-        while !pace.left.is_zero() && !self.exited.load(Ordering::Relaxed) && !self.stop.is_cancelled() {
+        while !pace.left.is_zero() && !self.exited.is_cancelled() && !self.stop.is_cancelled() {
             let limit = PATIENCE.min(pace.left);
             let began = Instant::now();
             let caught_up = tokio::time::timeout(limit, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2)).await;
@@ -197,23 +197,34 @@ impl Shared {
         }
     }
 
+    /// Queues an event as soon as there is room, and at once where the process behind the connection has ended: what
+    /// is left in its pipe is little, and has to be read before its end is told.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
         let size = event.frame.len();
-        let pushed = tokio::select! {
-            pushed = sender.push(event, size, key) => pushed,
-            () = self.stop.cancelled() => Pushed::Closed,
+        let mut event = event;
+        let pushed = loop {
+            match sender.try_push(event, size, key) {
+                Ok(pushed) => break pushed,
+                Err(back) => event = back,
+            }
+            tokio::select! {
+                () = sender.room_for(size) => {}
+                () = self.exited.cancelled() => break sender.push_beyond(event, size, key),
+                () = self.stop.cancelled() => break Pushed::Closed,
+            }
         };
         matches!(pushed, Pushed::Queued | Pushed::Coalesced)
+    }
+
+    /// What an event that replaces older ones is known by: its type and its session.
+    fn key_of(&self, spec: &'static EventSpec, session: Option<&str>) -> Option<Key> {
+        use std::hash::BuildHasher as _;
+        spec.snapshot.then(|| Key(self.sessions.hash_one((std::ptr::from_ref(spec) as usize, session))))
     }
 }
 
 fn is_behind((events, bytes): (usize, usize)) -> bool {
     events > AHEAD.0 || bytes > AHEAD.1
-}
-
-/// What an event that replaces older ones of its kind is known by.
-fn key_of(spec: &'static EventSpec) -> Option<Key> {
-    spec.snapshot.then(|| Key(std::ptr::from_ref(spec) as usize as u64))
 }
 
 fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {

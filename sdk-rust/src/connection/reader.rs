@@ -19,9 +19,12 @@ use crate::termination::{Cause, RECENT_FRAMES, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
-/// How long the last lines of a process that has ended are waited for. Its children may hold the
-/// pipe open for ever.
-const LAST_WORDS: Duration = Duration::from_millis(40);
+/// How long nothing may be read from a process that has ended until it is taken to have said everything: its children
+/// may hold the pipe open for ever.
+const SILENCE: Duration = Duration::from_millis(100);
+
+/// How long a process that has ended is read at most: its children may go on writing.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more. On a
 /// busy machine the one is heard of well after the other.
@@ -42,8 +45,7 @@ pub(super) async fn run(
                 exit = exit => exit,
                 () = shared.stop.cancelled() => return,
             };
-            shared.exited.store(true, Ordering::Relaxed);
-            tokio::time::sleep(LAST_WORDS).await;
+            shared.read_last_words().await;
             let tail = exit.stderr_tail.clone();
             shared.settle(Termination::new(Cause::Exited(exit)).with_stderr_tail(tail));
         })
@@ -60,23 +62,27 @@ pub(super) async fn run(
             Ok(_) => {}
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
+        shared.reads.fetch_add(1, Ordering::Relaxed);
         // Who listens is woken once for everything that one read brought, and before anything else that came
         // with it is acted on.
-        let mut owed = false;
+        let mut wake_pending = false;
         let mut left = batch.len();
         for incoming in batch.drain(..) {
             left -= 1;
             match incoming {
                 // Of many frames the first ones are not among the last.
-                Incoming::Frame(frame) => owed = shared.take(frame, owed, left < RECENT_FRAMES).await,
+                Incoming::Frame(frame) => {
+                    wake_pending = shared.take(frame, wake_pending, left < RECENT_FRAMES).await;
+                }
                 Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
             }
         }
-        if owed {
+        if wake_pending {
             shared.wake_listeners();
         }
         shared.keep_pace(&mut pace).await;
     };
+    shared.read_to_end.cancel();
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited
         && tokio::time::timeout(EXIT_WITHIN, exited).await.is_ok()
@@ -87,11 +93,32 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    /// Takes a frame. `owed` says whether events were queued that nobody was woken for; gives whether that is
+    /// Waits until what a process wrote before its end has been read. Nobody who does not read holds that up: queues
+    /// take more than they hold from now on.
+    pub(super) async fn read_last_words(&self) {
+        self.exited.cancel();
+        let silence = async {
+            loop {
+                let before = self.reads.load(Ordering::Relaxed);
+                tokio::time::sleep(SILENCE).await;
+                if self.reads.load(Ordering::Relaxed) == before {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = self.read_to_end.cancelled() => {}
+            () = self.stop.cancelled() => {}
+            () = silence => {}
+            () = tokio::time::sleep(LAST_WORDS) => {}
+        }
+    }
+
+    /// Takes a frame. `wake_pending` says whether events were queued that nobody was woken for; gives whether that is
     /// so now.
-    async fn take(self: &Arc<Self>, frame: FrameText, owed: bool, recent: bool) -> bool {
+    async fn take(self: &Arc<Self>, frame: FrameText, wake_pending: bool, recent: bool) -> bool {
         if frame.as_str().trim_ascii().is_empty() {
-            return owed;
+            return wake_pending;
         }
         self.tap_frame(Direction::Received, frame.as_str());
         let routed = match route(self.spec, &frame) {
@@ -99,12 +126,12 @@ impl Shared {
             Err(reason) => {
                 let text: String = frame.as_str().chars().take(200).collect();
                 self.diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
-                return owed;
+                return wake_pending;
             }
         };
         // What an answer or a question follows is told before it.
         let before_others = || {
-            if owed {
+            if wake_pending {
                 self.wake_listeners();
             }
             if recent {
@@ -148,7 +175,7 @@ impl Shared {
             match &key {
                 Some(key) => state.pending.settle(key),
                 None if result.is_err() => {
-                    let unlikely = |command: &str, waiter: &Waiter| self.keeps_id(command, waiter);
+                    let unlikely = |command: &str, waiter: Option<&Waiter>| self.keeps_id(command, waiter);
                     state.pending.attribute(command.as_deref(), self.spec.edges.parse_command, unlikely)
                 }
                 None => None,
@@ -185,10 +212,12 @@ impl Shared {
             }
         }
         match settled.waiter {
-            Waiter::Caller(caller) => {
+            // It timed out, or its caller is gone: the answer is late.
+            None => self.diagnose(Diagnostic::UnmatchedAnswer { id: key, command }),
+            Some(Waiter::Caller(caller)) => {
                 let _ = caller.send(result.map_err(|refused| Error::Refused(Box::new(refused))));
             }
-            Waiter::Run { token } => {
+            Some(Waiter::Run { token }) => {
                 let busy = result.ok().and_then(|answer| {
                     let member = self.spec.run_end.barrier?.busy;
                     crate::route::flag(answer.data?.as_str(), member)
@@ -199,12 +228,12 @@ impl Shared {
     }
 
     /// Whether a failure of that call carries its id, by the document.
-    fn keeps_id(&self, command: &str, waiter: &Waiter) -> bool {
+    fn keeps_id(&self, command: &str, waiter: Option<&Waiter>) -> bool {
         let excepted = match self.spec.edges.handler_failure {
             HandlerFailure::ParseWithoutId { except } => except.contains(&command),
             _ => false,
         };
-        excepted || matches!(waiter, Waiter::Run { .. })
+        excepted || matches!(waiter, Some(Waiter::Run { .. }))
     }
 }
 

@@ -9,7 +9,7 @@ use super::events::{EventQueue, EventSender};
 use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
 use crate::queue;
-use crate::run_tracker::{Action, EndedBy, Input, RunTracker};
+use crate::run_tracker::{Action, Input, Outcome, RunTracker};
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -50,7 +50,7 @@ impl Slot {
         }
     }
 
-    pub fn finish(self, result: Result<EndedBy, Error>) {
+    pub fn finish(self, result: Result<Outcome, Error>) {
         self.sender.close(result);
     }
 }
@@ -87,8 +87,7 @@ impl Shared {
         let mut state = self.state();
         if let Some(at) = state.runs.iter().position(|run| run.token == token) {
             let run = state.runs.remove(at);
-            // Nobody waits for its answer any more, and no failure may be given to it.
-            state.pending.forget(&run.command_id);
+            state.pending.abandon(&run.command_id);
         }
     }
 
@@ -118,7 +117,7 @@ impl Shared {
         };
         match action {
             Action::None => {}
-            Action::End(by) => self.finish_run(token, Ok(by)),
+            Action::End(outcome) => self.finish_run(token, Ok(outcome)),
             Action::AskState => self.ask_state(token),
             Action::Wake(after) => self.later(after, move |shared| {
                 let current = shared.state().runs.iter().any(|run| run.token == token && run.wake == wake);
@@ -138,7 +137,7 @@ impl Shared {
         }
         match self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {}) {
             Ok(id) => self.later(barrier.limit, move |shared| {
-                if shared.state().pending.forget(&id).is_some() {
+                if shared.state().pending.abandon(&id).is_some() {
                     shared.state_came(token, Input::NoState);
                 }
             }),

@@ -23,6 +23,9 @@ pub(super) enum Outgoing {
 /// How many lines are written together at most.
 const BATCH: usize = 64;
 
+/// A buffer that grew beyond this for one long line is given back after it was written, in bytes.
+const KEEP: usize = 1 << 20;
+
 pub(super) async fn run(
     shared: Arc<Shared>,
     mut inbox: mpsc::UnboundedReceiver<Outgoing>,
@@ -58,6 +61,9 @@ pub(super) async fn run(
             };
             shared.unsent.fetch_sub(bytes.len(), Ordering::Relaxed);
             bytes.clear();
+            if bytes.capacity() > KEEP {
+                bytes = Vec::new();
+            }
             if let Err(error) = written {
                 // A peer that is gone says so at its other end, with its exit code: that comes
                 // first, and this cause only counts where nothing else does.

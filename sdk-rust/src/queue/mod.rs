@@ -179,6 +179,31 @@ impl<T, R> Sender<T, R> {
         }
     }
 
+    /// Queues an item of `size` bytes whatever room there is: for the last items of a stream that has ended, which are
+    /// bounded by themselves. A queue that was closed or cut off takes it no more than others.
+    pub fn push_beyond(&self, value: T, size: usize, key: Option<Key>) -> Pushed {
+        let value = match self.try_push(value, size, key) {
+            Ok(pushed) => return pushed,
+            Err(value) => value,
+        };
+        let waiting = {
+            let mut state = self.shared.state();
+            if !state.subscribed {
+                return state.drop_one(Pushed::NoSubscriber);
+            }
+            if state.end.is_some() {
+                return state.drop_one(Pushed::Closed);
+            }
+            state.items.push_back(Item { value, size, key });
+            state.bytes += size;
+            state.waiting.take()
+        };
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+        Pushed::Queued
+    }
+
     /// Queues an item of `size` bytes, or gives it back where it would have to wait.
     pub fn try_push(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
         let pushed = self.try_push_quietly(value, size, key);

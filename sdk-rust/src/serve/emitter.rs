@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::Outbox;
 use super::{Refusal, lines};
 use crate::frame::{dialog_line, event_line, success_line};
-use crate::spec::{CommandSpec, Dialect};
+use crate::spec::{Answer, CommandSpec, Dialect};
 use crate::wire::{Answered, Named};
 
 /// The questions that wait for an answer.
@@ -54,16 +54,44 @@ impl Questions {
     }
 }
 
+/// The events of a call that has no answer yet.
+#[derive(Default)]
+struct Held {
+    state: Mutex<HeldEvents>,
+}
+
+#[derive(Default)]
+struct HeldEvents {
+    lines: Vec<String>,
+    answered: bool,
+}
+
+impl Held {
+    fn state(&self) -> std::sync::MutexGuard<'_, HeldEvents> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Sends events and questions to the client. Cheap to clone.
+///
+/// An emitter that belongs to a [`Call`] holds its events back until the call has its answer, where the command is
+/// answered before its work: the answer stands before the events that the command causes. Questions are sent at once.
 pub struct Emitter<D: Dialect> {
     outbox: Arc<Outbox>,
     questions: Arc<Questions>,
+    /// Where events wait for an answer.
+    held: Option<Arc<Held>>,
     dialect: std::marker::PhantomData<fn() -> D>,
 }
 
 impl<D: Dialect> Clone for Emitter<D> {
     fn clone(&self) -> Self {
-        Emitter { outbox: self.outbox.clone(), questions: self.questions.clone(), dialect: self.dialect }
+        Emitter {
+            outbox: self.outbox.clone(),
+            questions: self.questions.clone(),
+            held: self.held.clone(),
+            dialect: self.dialect,
+        }
     }
 }
 
@@ -75,7 +103,7 @@ impl<D: Dialect> std::fmt::Debug for Emitter<D> {
 
 impl<D: Dialect> Emitter<D> {
     pub(super) fn new(outbox: Arc<Outbox>, questions: Arc<Questions>) -> Self {
-        Emitter { outbox, questions, dialect: std::marker::PhantomData }
+        Emitter { outbox, questions, held: None, dialect: std::marker::PhantomData }
     }
 
     /// Sends an event. Waits while a client that does not read has too much waiting for it; an
@@ -102,7 +130,33 @@ impl<D: Dialect> Emitter<D> {
     /// an event that has to stand in one order with a change of state. Waiting for
     /// [`Emitter::room`] first keeps memory flat.
     pub fn emit_body_now(&self, body: &str) {
-        self.outbox.push(event_line(D::SPEC, body).as_bytes());
+        let line = event_line(D::SPEC, body);
+        if let Some(held) = &self.held {
+            let mut events = held.state();
+            if !events.answered {
+                events.lines.push(line);
+                return;
+            }
+        }
+        self.outbox.push(line.as_bytes());
+    }
+
+    /// The same, holding events back until [`Emitter::release`].
+    fn holding(mut self) -> Self {
+        self.held = Some(Arc::default());
+        self
+    }
+
+    /// Sends the answer of a call, and the events that waited for it.
+    fn release(&self, answer: &str) {
+        let Some(held) = &self.held else { return self.outbox.push(answer.as_bytes()) };
+        // The lock is held meanwhile, so that no event stands before those that waited.
+        let mut events = held.state();
+        self.outbox.push(answer.as_bytes());
+        for line in events.lines.drain(..) {
+            self.outbox.push(line.as_bytes());
+        }
+        events.answered = true;
     }
 
     /// Sends a notice, or asks a question and waits for the answer's members. Gives nothing where
@@ -217,6 +271,11 @@ impl<D: Dialect> Call<D> {
         spec: &'static CommandSpec,
         replaced: CancellationToken,
     ) -> Self {
+        let emitter = match spec.answer {
+            Answer::Accepted => emitter.holding(),
+            // These may tell of their work while it goes on, or are answered already.
+            Answer::Done | Answer::Acknowledged => emitter,
+        };
         Call { emitter, id: id.map(Arc::from), spec, answered: Arc::new(AtomicBool::new(false)), replaced }
     }
 
@@ -231,8 +290,7 @@ impl<D: Dialect> Call<D> {
         &self.emitter
     }
 
-    /// Answers now, before the handler is done: everything that is sent afterwards stands after
-    /// the answer. What the handler returns is then dropped, and an error is logged.
+    /// Answers now, before the handler is done. Events that were emitted before this are sent behind the answer. What the handler returns is then dropped, and an error is logged.
     pub fn answer(&self, reply: &D::Reply) {
         if self.answered.swap(true, Ordering::AcqRel) {
             return;
@@ -257,7 +315,7 @@ impl<D: Dialect> Call<D> {
 
     pub(super) fn finish(&self, result: Result<D::Reply, Refusal>) {
         match result {
-            Ok(_) if self.spec.answer == crate::spec::Answer::Acknowledged => {}
+            Ok(_) if self.spec.answer == Answer::Acknowledged => {}
             Ok(reply) => self.answer(&reply),
             Err(refusal) if self.answered.swap(true, Ordering::AcqRel) => {
                 tracing::warn!(command = self.spec.wire, %refusal, "failed after it was answered");
@@ -267,10 +325,10 @@ impl<D: Dialect> Call<D> {
     }
 
     fn success(&self, data: Option<&str>) {
-        self.emitter.send_line(success_line(D::SPEC, self.id.as_deref(), self.spec.wire, data));
+        self.emitter.release(&success_line(D::SPEC, self.id.as_deref(), self.spec.wire, data));
     }
 
     fn failure(&self, refusal: &Refusal) {
-        self.emitter.send_line(lines::refused(D::SPEC, self.id.as_deref(), self.spec.wire, refusal, false));
+        self.emitter.release(&lines::refused(D::SPEC, self.id.as_deref(), self.spec.wire, refusal, false));
     }
 }

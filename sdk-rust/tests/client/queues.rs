@@ -59,6 +59,18 @@ async fn events_without_a_listener_are_dropped_and_counted() {
     assert_eq!(client.dropped_events(), 500);
 }
 
+/// A command that waits behind others that the agent does not read is not sent, and the error says that, and not that
+/// a subscriber is slow.
+#[tokio::test]
+async fn a_command_that_the_agent_does_not_read_is_not_sent() {
+    let (client, _peer, _) = pair(pi::Client::builder().queue_bytes(1000));
+    client.send_raw(&"x".repeat(1 << 20)).unwrap();
+    let error = within("the refusal", client.prompt("hello")).await.unwrap_err();
+    assert!(matches!(error, Error::NotSent { waiting, .. } if waiting > 1 << 20), "{error}");
+    assert!(error.is_retryable() && error.to_string().contains("does not read its stdin"), "{error}");
+    assert!(!error.to_string().contains("subscriber"), "{error}");
+}
+
 /// Coalesce: of updates that pile up the newest stays; what is no update is never merged.
 #[tokio::test]
 async fn updates_are_merged_where_that_is_asked_for() {

@@ -1,5 +1,7 @@
 //! Runs: events, ends, late failures.
 
+use std::time::Duration;
+
 use agentese::pi::{Event, Pi};
 use agentese::run_tracker::EndedBy;
 use agentese::{Builder, ErrorKind, omp, operator};
@@ -186,4 +188,23 @@ async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_ke
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// The state that proves the end of a run is waited for as long as the declaration says, and not as long as a call: the
+/// run ends by its last event then, and says that nothing proved it.
+#[tokio::test(start_paused = true)]
+async fn a_barrier_that_is_not_answered_ends_the_run_after_its_limit() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("go").await });
+    peer.answer("prompt", "").await;
+    let run = within("the acceptance", prompt).await.unwrap().unwrap();
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.hear_command("get_state").await;
+    let asked = tokio::time::Instant::now();
+    let result = within("the end", run.result()).await.unwrap();
+    assert!(!result.confirmed && result.ended_by == EndedBy::Event);
+    let limit = agentese::pi::SPEC.run_end.barrier.unwrap().limit;
+    assert_eq!(limit, Duration::from_secs(5));
+    assert!(asked.elapsed() >= limit && asked.elapsed() < limit * 2, "{:?}", asked.elapsed());
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use agentese::dialog::Members;
 use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, spec};
 use agentese::framing::FrameText;
+use agentese::queue::Overflow;
 use agentese::tap::{Diagnostic, Direction, Tap};
 use agentese::transport::{ChildOptions, Exit, memory_pair};
 use agentese::wire::decode;
@@ -26,7 +27,10 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::peer::{Peer, within};
 
-const CASES: &str = include_str!("../../../conformance/vectors/client.json");
+const CASES: [&str; 2] = [
+    include_str!("../../../conformance/vectors/client.json"),
+    include_str!("../../../conformance/vectors/client_ends.json"),
+];
 
 type Answered = Result<Option<FrameText>, Error>;
 
@@ -152,6 +156,15 @@ impl Stage {
         if let Some(bytes) = given["max_line"].as_u64() {
             options.max_line = bytes as usize;
         }
+        if let Some(bytes) = given["queue_bytes"].as_u64() {
+            options.queue_bytes = bytes as usize;
+        }
+        options.overflow = match given["overflow"].as_str() {
+            None | Some("block") => Overflow::Block,
+            Some("coalesce") => Overflow::Coalesce,
+            Some("detach") => Overflow::Detach,
+            Some(other) => panic!("no such policy: {other}"),
+        };
         if !given["dialogs"].is_null() {
             options.dialogs = Some(Arc::new(handler.clone()));
         }
@@ -366,6 +379,9 @@ impl Stage {
                     other => panic!("no case names {other:?}"),
                 };
                 assert_eq!(by, text(&step["by"]));
+                if let Some(confirmed) = step.get("confirmed") {
+                    assert_eq!(json!(events.confirmed()), *confirmed);
+                }
             }
             "heard" => {
                 self.hear(|line| line == given).await;
@@ -389,6 +405,7 @@ impl Stage {
                 self.round_trip().await;
                 assert_eq!(json!(*self.told.kinds.lock().unwrap()), *given);
             }
+            "dropped" => assert_eq!(json!(self.client().dropped_events()), *given),
             // What waits has to fail by itself, so no call may keep the client.
             "let_go" => {
                 let client = self.client.take().expect("the client is there");
@@ -414,6 +431,15 @@ fn failed_as(error: &Error, expected: &Value) {
     }
     if let Some(attributed) = expected.get("attributed") {
         assert_eq!(*attributed, error.refused().unwrap().attributed);
+    }
+    if let Some(retryable) = expected.get("retryable") {
+        assert_eq!(json!(error.is_retryable()), *retryable, "{error}");
+    }
+    if let Some(failure) = expected.get("failure") {
+        assert_eq!(json!(error.refused().unwrap().failure), *failure, "{error}");
+    }
+    if let Some(closed) = expected.get("closed_by_us") {
+        assert_eq!(json!(error.termination().unwrap().is_closed_by_us()), *closed, "{error}");
     }
     let exit = error.termination().and_then(|termination| termination.exit());
     if let Some(code) = expected.get("exit_code") {
@@ -507,7 +533,8 @@ async fn play_again_and_again(case: &Value, times: usize) {
 /// Every case; the rows that it proves are printed, and those that fail named.
 #[tokio::test]
 async fn the_cases_that_all_languages_share() {
-    let cases: Vec<Value> = serde_json::from_str(CASES).unwrap();
+    let cases: Vec<Value> =
+        CASES.iter().flat_map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap()).collect();
     assert!(cases.len() > 40, "{} cases", cases.len());
     assert!(Path::new("/proc/self").exists(), "processes are looked at in /proc");
     let mut failures = String::new();

@@ -1,12 +1,14 @@
 //! Lanes: an abort is never queued behind what it should stop; and the end of input.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentese::omp::Omp;
-use agentese::pi::Pi;
-use agentese::serve::{Ended, Options};
+use agentese::omp::{self, Omp};
+use agentese::pi::{AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service};
+use agentese::serve::{Call, Ended, Options, Refusal};
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Notify;
 
 use crate::service::{Small, SmallOmp, start, within};
 
@@ -57,7 +59,7 @@ async fn the_end_of_input_is_the_dialects() {
     wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
     wire.say(r#"{"id":"s","type":"get_state"}"#).await;
     assert_eq!(wire.hear().await["id"], "s");
-    tokio::io::AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
+    wire.writer.shutdown().await.unwrap();
     tokio::task::yield_now().await;
     assert!(!wire.served.is_finished(), "the running command was not waited for");
     small.release.notify_waiters();
@@ -65,11 +67,14 @@ async fn the_end_of_input_is_the_dialects() {
     assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
     assert!(small.settled.load(Ordering::SeqCst) && !small.stopped.load(Ordering::SeqCst));
 
-    let wire = start::<Omp, SmallOmp>(Arc::default(), Options::default());
+    // omp is told at once, and only once.
+    let small = Arc::new(SmallOmp::default());
+    let wire = start::<Omp, SmallOmp>(small.clone(), Options::default());
     assert_eq!(wire.end().await, Ended::EndOfInput);
+    assert_eq!(small.stopped.load(Ordering::SeqCst), 1);
 }
 
-/// F31: a client that is gone ends serving, and running work with it.
+/// F31: a client that does not read any more ends serving, and running work with it, although its stdin stays open.
 #[tokio::test]
 async fn fm_f31_a_broken_stdout_stops_everything() {
     let small = Arc::new(Small::default());
@@ -77,11 +82,95 @@ async fn fm_f31_a_broken_stdout_stops_everything() {
     wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
     wire.say(r#"{"id":"s","type":"get_state"}"#).await;
     assert_eq!(wire.hear().await["id"], "s");
-    let served = wire.served;
-    drop((wire.writer, ()));
-    small.release.notify_waiters();
-    let ended = within("the end", served).await.unwrap();
-    assert!(matches!(ended, Ended::EndOfInput | Ended::BrokenOutput), "{ended:?}");
+    let (mut writer, served) = wire.without_reader();
+    // It is noticed with the next frame.
+    writer.write_all(b"{\"id\":\"t\",\"type\":\"get_state\"}\n").await.unwrap();
+    assert_eq!(within("the end", served).await.unwrap(), Ended::BrokenOutput);
+    assert!(small.stopped.load(Ordering::SeqCst), "running work was not stopped");
+}
+
+/// A service of omp with commands that wait for the end, or for nothing at all.
+#[derive(Default)]
+struct Waits {
+    stopped: Notify,
+    begun: Notify,
+    heeded: AtomicBool,
+}
+
+impl omp::Service for Waits {
+    async fn bash(&self, params: BashParams, _: Call<Omp>) -> Result<BashResult, Refusal> {
+        self.begun.notify_one();
+        match params.command.as_str() {
+            "heeds" => self.stopped.notified().await,
+            _ => std::future::pending().await,
+        }
+        self.heeded.store(true, Ordering::SeqCst);
+        Ok(BashResult::new("", true, false))
+    }
+
+    async fn shut_down(&self) {
+        self.stopped.notify_one();
+    }
+}
+
+/// The end of stdin tells the work beside handlers that run: one that waits for it is answered.
+#[tokio::test]
+async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
+    let waits = Arc::new(Waits::default());
+    let mut wire = start::<Omp, Waits>(waits.clone(), Options::default());
+    wire.say(r#"{"id":"b1","type":"bash","command":"heeds"}"#).await;
+    within("the handler", waits.begun.notified()).await;
+    wire.writer.shutdown().await.unwrap();
+    assert_eq!(wire.hear().await["id"], "b1");
+    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert!(waits.heeded.load(Ordering::SeqCst));
+}
+
+/// A handler that never returns does not keep the process: it is let go of when work was stopped.
+#[tokio::test(start_paused = true)]
+async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
+    let waits = Arc::new(Waits::default());
+    let mut wire = start::<Omp, Waits>(waits.clone(), Options::default());
+    wire.say(r#"{"id":"b1","type":"bash","command":"hangs"}"#).await;
+    within("the handler", waits.begun.notified()).await;
+    wire.writer.shutdown().await.unwrap();
+    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert!(!waits.heeded.load(Ordering::SeqCst));
+}
+
+/// A service that says nothing of its answer: it emits, and returns.
+struct Chatty;
+
+impl Service for Chatty {
+    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+        call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
+        if params.message == "refuse" {
+            return Err(Refusal::new("no key"));
+        }
+        let emitter = call.emitter().clone();
+        tokio::spawn(async move { emitter.emit(&Event::AgentEnd(AgentEnd::new(vec![]))).await });
+        tokio::task::yield_now().await;
+        Ok(())
+    }
+
+    async fn bash(&self, _: BashParams, call: Call<Pi>) -> Result<BashResult, Refusal> {
+        call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
+        Ok(BashResult::new("", false, false))
+    }
+}
+
+/// The events of a prompt stand behind its answer without any help of the author; those of a command that is answered
+/// when its work is done are sent while it works.
+#[tokio::test]
+async fn events_of_a_call_wait_for_its_answer() {
+    let mut wire = start::<Pi, Chatty>(Arc::new(Chatty), Options::default());
+    assert_eq!(wire.ask(r#"{"id":1,"type":"prompt","message":"go"}"#).await["id"], 1);
+    assert_eq!(wire.hear().await["type"], "agent_start");
+    assert_eq!(wire.hear().await["type"], "agent_end");
+    assert_eq!(wire.ask(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
+    assert_eq!(wire.hear().await["type"], "agent_start");
+    assert_eq!(wire.ask(r#"{"id":3,"type":"bash","command":"x"}"#).await["type"], "agent_start");
+    assert_eq!(wire.hear().await["id"], 3);
 }
 
 #[tokio::test]

@@ -91,7 +91,9 @@ impl pi::Service for Small {
 
 /// The same in omp's way: failures of handlers lose their id.
 #[derive(Default)]
-pub struct SmallOmp;
+pub struct SmallOmp {
+    pub stopped: std::sync::atomic::AtomicUsize,
+}
 
 impl omp::Service for SmallOmp {
     async fn prompt(&self, params: PromptParams, _: Call<omp::Omp>) -> Result<(), Refusal> {
@@ -112,6 +114,10 @@ impl omp::Service for SmallOmp {
         _: Call<omp::Omp>,
     ) -> Result<(), Refusal> {
         Ok(())
+    }
+
+    async fn shut_down(&self) {
+        self.stopped.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
@@ -159,6 +165,11 @@ impl Wire {
             self.heard.pop_front().unwrap()
         })
         .await
+    }
+
+    /// Reads nothing any more; the input stays open.
+    pub fn without_reader(self) -> (BoxWriter, tokio::task::JoinHandle<Ended>) {
+        (self.writer, self.served)
     }
 
     pub async fn ask(&mut self, line: &str) -> Value {

@@ -175,7 +175,7 @@ export const spec: Spec<Types> = {
     new_session: { run: "replaces" },
     fork: { run: "replaces" },
     switch_session: { run: "replaces" },
-    get_state: {},
+    get_state: { reads: true },
   },
   events: {
     agent_start: { run: "begins" },

@@ -127,6 +127,7 @@ protocol! {
         wire: "agent/state";
         answer: Done;
         lane: Immediate;
+        reads: true;
         errors {
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
@@ -148,6 +149,7 @@ protocol! {
         wire: "session/list";
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"sessions": [{"id": "abc", "title": null, "modified": "2026-02-19T12:00:00"}]};
     }
 
@@ -199,6 +201,7 @@ protocol! {
         wire: "session/history";
         answer: Done;
         lane: Immediate;
+        reads: true;
         errors {
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
@@ -242,6 +245,7 @@ protocol! {
         wire: "models/list";
         answer: Done;
         lane: Immediate;
+        reads: true;
         errors {
             (-32602) UnknownProvider "Unknown provider in providers list" => "a provider is not known";
         }
@@ -311,6 +315,7 @@ protocol! {
         wire: "auth/status";
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"authenticated": false, "auth": {"status": "setup_required", "provider": null}};
     }
 
@@ -394,6 +399,7 @@ protocol! {
         wire: "tasks/list";
         answer: Done;
         lane: Immediate;
+        reads: true;
         errors {
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
@@ -411,6 +417,7 @@ protocol! {
         wire: "settings/get";
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"settings": {"default_model": "copilot:gpt-4o"}};
     }
 
@@ -436,6 +443,7 @@ protocol! {
         wire: "opal/config/get";
         answer: Done;
         lane: Immediate;
+        reads: true;
         errors {
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
@@ -473,6 +481,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         timeout: crate::model::Timeout::Milliseconds(5_000);
+        reads: true;
         example {};
     }
 
@@ -489,6 +498,7 @@ protocol! {
         wire: "opal/version";
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"server_version": "0.1.14", "protocol_version": "0.1.0"};
     }
 }

@@ -94,6 +94,7 @@ protocol! {
     command get_state() -> SessionState {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {
             "model": {
                 "id": "claude-sonnet-4-20250514", "name": "Claude Sonnet 4", "api": "anthropic-messages",
@@ -112,6 +113,7 @@ protocol! {
     command get_messages() -> Messages {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}]};
     }
 
@@ -154,6 +156,7 @@ protocol! {
     command get_available_models() -> AvailableModels {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"models": []};
     }
 
@@ -266,6 +269,7 @@ protocol! {
     command get_session_stats() -> SessionStats {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {
             "sessionFile": "/path/to/session.jsonl", "sessionId": "abc123", "userMessages": 5, "assistantMessages": 5,
             "toolCalls": 12, "toolResults": 12, "totalMessages": 22,
@@ -318,6 +322,7 @@ protocol! {
     command get_fork_messages() -> ForkPoints {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"messages": [
             {"entryId": "abc123", "text": "First prompt..."}, {"entryId": "def456", "text": "Second prompt..."}
         ]};
@@ -327,6 +332,7 @@ protocol! {
     command get_last_assistant_text() -> LastAssistantText {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"text": "The assistant's response..."};
     }
 
@@ -387,6 +393,7 @@ protocol! {
     command get_commands() -> Commands {
         answer: Done;
         lane: Immediate;
+        reads: true;
         example {} -> {"commands": [
             {"name": "session-name", "description": "Set or clear session name", "source": "extension",
              "path": "/home/user/.pi/agent/extensions/session.ts"},

@@ -59,6 +59,7 @@ protocol! {
         timeout: Opt<Count>,
     }) -> ValueAnswer {
         fallback {"cancelled": true};
+        expires: "timeout";
         example {"title": "Allow dangerous command?", "options": ["Allow", "Block"], "timeout": 10000};
     }
 
@@ -72,6 +73,7 @@ protocol! {
         timeout: Opt<Count>,
     }) -> ConfirmedAnswer {
         fallback {"cancelled": true};
+        expires: "timeout";
         example {"title": "Clear session?", "message": "All messages will be lost.", "timeout": 5000};
     }
 
@@ -85,6 +87,7 @@ protocol! {
         timeout: Opt<Count>,
     }) -> ValueAnswer {
         fallback {"cancelled": true};
+        expires: "timeout";
         example {"title": "Enter a value", "placeholder": "type something..."};
     }
 
