@@ -108,6 +108,21 @@ pub struct RunEnd {
     pub answer_ends: bool,
 }
 
+/// Where the text that the model writes stands in events.
+#[derive(Debug, Clone, Copy)]
+pub struct TextPieces {
+    /// The event with which a message begins.
+    pub begins: &'static str,
+    /// The event that carries pieces.
+    pub event: &'static str,
+    /// The members that lead to the part that carries a piece, or to a list of parts.
+    pub path: &'static [&'static str],
+    /// The member of the part that says its kind, and the kind that is text; none where every part is text.
+    pub kind: Option<(&'static str, &'static str)>,
+    /// The member of the part that is the piece.
+    pub piece: &'static str,
+}
+
 /// Names of the sub-protocol for questions in flat dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogFrames {
@@ -152,6 +167,8 @@ pub struct Dialect {
     pub errors: &'static [ErrorText],
     /// How a run ends.
     pub run_end: RunEnd,
+    /// Where the model's text stands.
+    pub text: TextPieces,
     /// What a stranger may ask first to see who is there: a command without parameters that is answered at
     /// any time and changes nothing.
     pub first_question: &'static str,

@@ -1,6 +1,5 @@
 from agentese import serve
-from agentese.pi import PromptParams, Service
-from agentese.service import Call
+from agentese.pi import Call, PromptParams, Service
 from agentese.shapes import LastAssistantText
 
 

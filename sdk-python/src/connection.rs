@@ -6,10 +6,10 @@ use agentese::dynamic::{self, Client};
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 
+use crate::fork_guarded::ForkGuarded;
 use crate::frames::{Frame, Frames};
-use crate::home::Home;
 use crate::mailbox::{Mailbox, Ticket};
-use crate::options::{ConnectionOptions, Diagnostics, Keeper, Program, Wait, limit};
+use crate::options::{ConnectionOptions, ConnectionTap, Diagnostics, Program, Wait, limit};
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};
@@ -36,7 +36,7 @@ fn ticket(py: Python<'_>, mailbox: Option<&Py<Mailbox>>, number: Option<u64>) ->
 /// A connection to an agent. Calls may come from any thread.
 #[pyclass(frozen)]
 pub struct Connection {
-    inner: Home<Inner>,
+    inner: ForkGuarded<Inner>,
     mailbox: Option<Py<Mailbox>>,
     table: Py<EventTable>,
 }
@@ -53,22 +53,24 @@ impl Connection {
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
         wanted: Wanted,
-        open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
+        open: impl FnOnce(Option<Arc<Frames>>) -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
         let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
         table.get().prepare(py, spec);
+        let wants = options.wants;
         let mut options = options.into_core()?;
         let ticket = |number| ticket(py, mailbox.as_ref(), number);
         let questions = Questions::new(ticket(wanted.dialogs)?);
         let frames_ticket = ticket(wanted.frames)?;
         let frames = wanted.frames.map(|_| Frames::new(frames_ticket));
         let diagnostics = Arc::<Diagnostics>::default();
-        options.tap = Some(Arc::new(Keeper { diagnostics: diagnostics.clone(), frames: frames.clone() }));
+        options.tap =
+            Some(Arc::new(ConnectionTap { diagnostics: diagnostics.clone(), frames: frames.clone(), wants }));
         if wanted.dialogs.is_some() {
             options.dialogs = Some(Arc::new(Sink { spec, questions: questions.clone() }));
         }
         let _runtime = runtime::handle().enter();
-        let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
+        let transport = open(frames.clone())?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
         runtime::remember(&client);
         if let Some(pipes) = client.pipes() {
@@ -82,7 +84,11 @@ impl Connection {
                 seen.end();
             }
         });
-        Ok(Connection { inner: Home::new(Inner { client, questions, diagnostics, frames }), mailbox, table })
+        Ok(Connection {
+            inner: ForkGuarded::new(Inner { client, questions, diagnostics, frames }),
+            mailbox,
+            table,
+        })
     }
 }
 
@@ -103,8 +109,12 @@ impl Connection {
         dialogs: Option<u64>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let child = program.into_core()?;
-        Self::make(py, dialect, options, table, mailbox, Wanted { dialogs, frames }, || {
+        let mut child = program.into_core()?;
+        let stderr = options.wants.stderr;
+        Self::make(py, dialect, options, table, mailbox, Wanted { dialogs, frames }, |frames| {
+            if let Some(frames) = frames.filter(|_| stderr) {
+                child = child.on_stderr_line(move |line| frames.push("stderr", line));
+            }
             Ok(Transport::from_child(child).map_err(agentese::Error::from))
         })
     }
@@ -124,7 +134,7 @@ impl Connection {
         frames: Option<u64>,
     ) -> PyResult<Self> {
         let wanted = Wanted { dialogs, frames };
-        Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
+        Self::make(py, dialect, options, table, mailbox, wanted, |_| transport::socket(socket).map(Ok))
     }
 
     /// Whether this process inherited it by a fork, and cannot use it.

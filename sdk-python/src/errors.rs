@@ -3,6 +3,7 @@
 use agentese::Error;
 use agentese::framing::FrameText;
 use agentese::termination::{Cause, Termination};
+use agentese::transport::SpawnErrorKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
@@ -51,6 +52,17 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     class(py, "Termination")?.call((), Some(&details))
 }
 
+/// The name that Python has for why a program could not be started.
+fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
+    match kind {
+        SpawnErrorKind::NotFound => "not_found",
+        SpawnErrorKind::NotExecutable => "not_executable",
+        SpawnErrorKind::Busy => "busy",
+        SpawnErrorKind::WorkingDirectory => "working_directory",
+        _ => "other",
+    }
+}
+
 /// A failure of the connection core.
 pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.to_string();
@@ -60,7 +72,7 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
             "SpawnError",
             |details| {
                 details.set_item("program", &spawn.program)?;
-                details.set_item("kind", format!("{:?}", spawn.kind))?;
+                details.set_item("kind", spawn_kind(spawn.kind))?;
                 details.set_item("errno", spawn.source.raw_os_error())
             },
             &text,
@@ -107,6 +119,11 @@ pub fn decode(py: Python<'_>, text: &str, raw: &str) -> PyErr {
     raise(py, "DecodeError", |details| details.set_item("raw", raw), text)
 }
 
+/// Something that is to be sent and does not fit its declaration.
+pub fn encode(py: Python<'_>, text: &str) -> PyErr {
+    raise(py, "EncodeError", |_| Ok(()), text)
+}
+
 /// A mistake of the caller.
 pub fn usage(py: Python<'_>, text: &str) -> PyErr {
     raise(py, "UsageError", |_| Ok(()), text)
@@ -114,5 +131,10 @@ pub fn usage(py: Python<'_>, text: &str) -> PyErr {
 
 /// Something that was made before a fork and used in the child.
 pub fn forked(py: Python<'_>) -> PyErr {
-    raise(py, "ForkedError", |_| Ok(()), "made in another process: a forked child starts clients of its own")
+    raise(
+        py,
+        "ForkedError",
+        |_| Ok(()),
+        "this client belongs to the parent process: a forked child starts clients of its own",
+    )
 }

@@ -1,9 +1,8 @@
-//! Frames on their way to a Python function that looks at all of them.
+//! Frames, lines of stderr and diagnostics on their way to Python functions that look at all of them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentese::tap::Direction;
 use pyo3::prelude::*;
 
 use crate::mailbox::Ticket;
@@ -13,7 +12,7 @@ use crate::wait::Bell;
 /// not hold up who works.
 const ROOM: usize = 16 << 20;
 
-/// Which way a frame went, and its text.
+/// What it is (`sent`, `received`, `stderr` or `diagnostic`), and its text.
 pub type Frame = (&'static str, String);
 
 #[derive(Default)]
@@ -48,12 +47,8 @@ impl Frames {
         }
     }
 
-    /// A frame passed.
-    pub fn push(&self, direction: Direction, text: &str) {
-        let direction = match direction {
-            Direction::Sent => "sent",
-            Direction::Received => "received",
-        };
+    /// Something passed.
+    pub fn push(&self, kind: &'static str, text: &str) {
         let first = {
             let mut state = self.state();
             if state.over {
@@ -64,7 +59,7 @@ impl Frames {
                 return;
             }
             state.bytes += text.len();
-            state.seen.push_back((direction, text.to_owned()));
+            state.seen.push_back((kind, text.to_owned()));
             state.seen.len() == 1
         };
         // Whoever was woken for the first one takes all.

@@ -10,8 +10,8 @@ use rustix::fs::fstat;
 #[derive(Clone, Copy, PartialEq)]
 struct Held {
     descriptor: RawFd,
-    device: u64,
-    inode: u64,
+    /// Device and inode, whose types differ between systems.
+    file: (i128, i128),
 }
 
 impl Held {
@@ -20,7 +20,7 @@ impl Held {
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let stat = fstat(borrowed).ok()?;
-        Some(Held { descriptor, device: stat.st_dev, inode: stat.st_ino })
+        Some(Held { descriptor, file: (stat.st_dev.into(), stat.st_ino.into()) })
     }
 
     fn is_still_open(&self) -> bool {

@@ -190,3 +190,22 @@ fn is_number(raw: &str) -> bool {
     }
     rest.is_empty()
 }
+
+/// A hash of a decoded value: equal for equal values, whatever the order of members.
+pub fn hash(value: &Bound<'_, PyAny>) -> PyResult<isize> {
+    if let Ok(members) = value.cast::<PyDict>() {
+        let mut sum = 0isize;
+        for (name, member) in members {
+            sum = sum.wrapping_add(name.hash()?.rotate_left(7) ^ hash(&member)?.wrapping_mul(31));
+        }
+        return Ok(sum);
+    }
+    if let Ok(items) = value.cast::<PyList>() {
+        let mut all = 17isize;
+        for item in items {
+            all = all.wrapping_mul(31).wrapping_add(hash(&item)?);
+        }
+        return Ok(all);
+    }
+    value.hash()
+}

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
+use crate::check::Path;
 use crate::record::{Places, Record};
 use crate::{errors, json};
 
@@ -32,6 +33,7 @@ pub enum Kind {
     Number,
     Any,
     Object,
+    Strings { open: bool, values: Vec<String> },
     List(Box<Kind>),
     Map(Box<Kind>),
     Record(Py<PyType>),
@@ -100,8 +102,9 @@ impl Kind {
             }
             return Ok(Kind::Choice(alternatives));
         }
-        if table(py, "STRINGS")?.contains(name)? {
-            return Ok(Kind::Str);
+        if let Some(strings) = entry(py, "STRINGS", name)? {
+            let (open, values) = strings.extract()?;
+            return Ok(Kind::Strings { open, values });
         }
         class(py, name).map(Kind::Record).map_err(|_| PyKeyError::new_err(name.to_owned()))
     }
@@ -114,7 +117,7 @@ impl Kind {
             false => shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw)),
         };
         match self {
-            Kind::Str => {
+            Kind::Str | Kind::Strings { .. } => {
                 let text = scan::string(raw).ok_or_else(|| misfit(py, "a string", raw))?;
                 Ok(PyString::new(py, &text).into_any())
             }
@@ -196,9 +199,10 @@ impl Kind {
         }
     }
 
-    fn begins_like(&self, raw: &str) -> bool {
+    /// Whether the text begins like a value of this kind.
+    pub fn begins_like(&self, raw: &str) -> bool {
         match self {
-            Kind::Str => raw.starts_with('"'),
+            Kind::Str | Kind::Strings { .. } => raw.starts_with('"'),
             Kind::Bool => matches!(raw, "true" | "false"),
             Kind::Int | Kind::Number => raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
             Kind::List(_) => raw.starts_with('['),
@@ -215,7 +219,8 @@ impl Shape {
         Ok(Shape { class: class.clone_ref(py), constants, required })
     }
 
-    fn fits(&self, raw: &str) -> bool {
+    /// Whether the text looks like this shape.
+    pub fn fits(&self, raw: &str) -> bool {
         let _ = &self.class;
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {
@@ -267,15 +272,26 @@ impl Decoder {
     fn decode<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         self.decode_shared(py, &FrameText::from(text))
     }
+
+    /// Checks a JSON text that is to be sent, and everything in it; `what` stands first in the error.
+    fn check(&self, py: Python<'_>, text: &str, what: &str) -> PyResult<()> {
+        if self.nullable && text == "null" {
+            return Ok(());
+        }
+        self.kind(py)?.check(py, text, &Path::of(what))
+    }
 }
 
 impl Decoder {
+    fn kind(&self, py: Python<'_>) -> PyResult<&Kind> {
+        self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))
+    }
+
     /// The value of a JSON text that may be shared.
     pub fn decode_shared<'py>(&self, py: Python<'py>, text: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         if self.nullable && text.as_str() == "null" {
             return Ok(py.None().into_bound(py));
         }
-        let kind = self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))?;
-        kind.decode(py, text.as_str(), text)
+        self.kind(py)?.decode(py, text.as_str(), text)
     }
 }

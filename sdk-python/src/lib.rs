@@ -3,11 +3,14 @@
 //! One rule holds everywhere: threads of the runtime never attach to Python. They fill slots and queues and wake
 //! whoever waits, a blocked Python thread through a condition variable, an event loop through its mailbox.
 
+mod async_batch;
+mod check;
 mod connection;
 mod errors;
+mod facts;
+mod fork_guarded;
 mod framer;
 mod frames;
-mod home;
 mod inherited;
 mod json;
 mod kind;
@@ -31,11 +34,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
+    use super::async_batch::AsyncBatch;
+    #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]
-    use super::framer::Framer;
+    use super::facts::facts;
     #[pymodule_export]
-    use super::home::forked;
+    use super::fork_guarded::forked;
+    #[pymodule_export]
+    use super::framer::Framer;
     #[pymodule_export]
     use super::kind::Decoder;
     #[pymodule_export]

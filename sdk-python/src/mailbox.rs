@@ -3,38 +3,41 @@
 //! Only the first ticket after a drain writes to the descriptor, so that a loop is woken once, however much has
 //! become ready by the time it looks.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 
 use pyo3::prelude::*;
-use rustix::event::{EventfdFlags, eventfd};
 
-use crate::home::Home;
+use crate::fork_guarded::ForkGuarded;
 
 #[derive(Default)]
-struct State {
-    ready: Vec<u64>,
+struct Ready {
+    tickets: Vec<u64>,
     signalled: bool,
 }
 
-/// What runtime threads see of a mailbox.
-pub struct Box {
-    descriptor: OwnedFd,
-    state: Mutex<State>,
+/// What a mailbox shares with the threads of the runtime.
+pub struct MailboxState {
+    /// Readable for the event loop; a socket pair, which every Unix has.
+    woken: UnixStream,
+    waker: UnixStream,
+    ready: Mutex<Ready>,
 }
 
-impl Box {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl MailboxState {
+    fn ready(&self) -> MutexGuard<'_, Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn post(&self, ticket: u64) {
-        let mut state = self.state();
-        state.ready.push(ticket);
-        if !std::mem::replace(&mut state.signalled, true) {
-            // Cannot be full: it is read before it is written again.
-            let _ = rustix::io::write(&self.descriptor, &1u64.to_ne_bytes());
+        let mut ready = self.ready();
+        ready.tickets.push(ticket);
+        if !std::mem::replace(&mut ready.signalled, true) {
+            // Cannot be full: one byte is written, and it is read before the next one is written.
+            let _ = (&self.waker).write(&[1]);
         }
     }
 }
@@ -42,12 +45,12 @@ impl Box {
 /// A ticket, and the mailbox into which it goes.
 #[derive(Clone)]
 pub struct Ticket {
-    mailbox: Arc<Box>,
+    mailbox: Arc<MailboxState>,
     number: u64,
 }
 
 impl Ticket {
-    /// Tells the event loop.
+    /// Wakes the event loop with this ticket.
     pub fn post(&self) {
         self.mailbox.post(self.number);
     }
@@ -62,22 +65,23 @@ impl Wake for Ticket {
 /// Tickets of what has become ready, for one event loop.
 #[pyclass(frozen)]
 pub struct Mailbox {
-    shared: Home<Arc<Box>>,
+    shared: ForkGuarded<Arc<MailboxState>>,
 }
 
 #[pymethods]
 impl Mailbox {
     #[new]
     fn new() -> PyResult<Self> {
-        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|error| std::io::Error::from_raw_os_error(error.raw_os_error()))?;
-        let shared = Arc::new(Box { descriptor, state: Mutex::default() });
-        Ok(Mailbox { shared: Home::new(shared) })
+        let (woken, waker) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        let shared = Arc::new(MailboxState { woken, waker, ready: Mutex::default() });
+        Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
     /// The descriptor that is readable while tickets lie here.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        Ok(self.shared.get(py)?.descriptor.as_raw_fd())
+        Ok(self.shared.get(py)?.woken.as_raw_fd())
     }
 
     /// Whether this process inherited it by a fork: its descriptor and what is registered for it are the parent's.
@@ -89,10 +93,10 @@ impl Mailbox {
     /// Takes all tickets.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
-        let mut state = shared.state();
-        let _ = rustix::io::read(&shared.descriptor, &mut [0u8; 8]);
-        state.signalled = false;
-        Ok(std::mem::take(&mut state.ready))
+        let mut ready = shared.ready();
+        let _ = (&shared.woken).read(&mut [0u8; 8]);
+        ready.signalled = false;
+        Ok(std::mem::take(&mut ready.tickets))
     }
 }
 

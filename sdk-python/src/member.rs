@@ -4,11 +4,13 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use crate::check::Path;
 use crate::errors;
 use crate::kind::Kind;
 use crate::record::Record;
 
-/// A member of a record, decoded when it is read.
+// Without a doc comment: what `help` shows of a member is its own text.
+#[allow(missing_docs)]
 #[pyclass(frozen)]
 pub struct Member {
     name: String,
@@ -19,10 +21,32 @@ pub struct Member {
     kind: PyOnceLock<Kind>,
 }
 
+impl Member {
+    fn kind(&self, py: Python<'_>) -> PyResult<&Kind> {
+        self.kind.get_or_try_init(py, || Kind::parse(py, &self.kind_text))
+    }
+
+    /// The name on the wire.
+    pub fn wire(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks the raw JSON of this member, and everything in it.
+    pub fn check(&self, py: Python<'_>, raw: Option<&str>, at: &Path<'_>) -> PyResult<()> {
+        let at = at.member(&self.name);
+        match raw {
+            None if self.required => Err(at.misfit(py, "is missing")),
+            None => Ok(()),
+            Some("null") if self.nullable => Ok(()),
+            Some(raw) => self.kind(py)?.check(py, raw, &at),
+        }
+    }
+}
+
 #[pymethods]
 impl Member {
     #[new]
-    #[pyo3(signature = (name, kind, doc="", required=true, nullable=false))]
+    #[pyo3(signature = (name, kind, doc="", required=true, nullable=false), text_signature = None)]
     fn new(name: String, kind: String, doc: &str, required: bool, nullable: bool) -> Self {
         Member { name, kind_text: kind, required, nullable, doc: doc.to_owned(), kind: PyOnceLock::new() }
     }
@@ -30,6 +54,24 @@ impl Member {
     #[getter]
     fn __doc__(&self) -> &str {
         &self.doc
+    }
+
+    /// The name on the wire.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is always there.
+    #[getter]
+    fn required(&self) -> bool {
+        self.required
+    }
+
+    /// Whether it may be null.
+    #[getter]
+    fn nullable(&self) -> bool {
+        self.nullable
     }
 
     fn __get__<'py>(
@@ -41,7 +83,7 @@ impl Member {
         let py = slf.py();
         let record = record.cast::<Record>()?.get();
         let member = slf.get();
-        let kind = member.kind.get_or_try_init(py, || Kind::parse(py, &member.kind_text))?;
+        let kind = member.kind(py)?;
         match record.member(py, &member.name)? {
             None if !member.required => Ok(py.None().into_bound(py)),
             None => Err(errors::decode(py, &format!("`{}` is missing", member.name), record.text().as_str())),
@@ -54,6 +96,6 @@ impl Member {
     }
 
     fn __set__(&self, _record: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(PyAttributeError::new_err(format!("`{}` cannot be set: a record never changes", self.name)))
+        Err(PyAttributeError::new_err(format!("`{}` cannot be set: records do not change", self.name)))
     }
 }

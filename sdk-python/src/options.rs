@@ -29,20 +29,30 @@ impl Diagnostics {
     }
 }
 
-/// Keeps diagnostics, and frames where somebody wants to see them.
-pub struct Keeper {
+/// Keeps diagnostics, and hands frames and diagnostics to whoever wants to see them.
+pub struct ConnectionTap {
     pub diagnostics: Arc<Diagnostics>,
     pub frames: Option<Arc<Frames>>,
+    pub wants: Wants,
 }
 
-impl Tap for Keeper {
+/// What Python wants to see of a connection.
+#[derive(Clone, Copy, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wants {
+    pub frames: bool,
+    pub stderr: bool,
+    pub diagnostics: bool,
+}
+
+impl Tap for ConnectionTap {
     fn wants_frames(&self) -> bool {
-        self.frames.is_some()
+        self.wants.frames
     }
 
     fn frame(&self, direction: Direction, text: &str) {
         if let Some(frames) = &self.frames {
-            frames.push(direction, text);
+            frames.push(if direction == Direction::Sent { "sent" } else { "received" }, text);
         }
     }
 
@@ -62,6 +72,9 @@ impl Tap for Keeper {
             Diagnostic::EventDropped { kind } => ("event_dropped", kind.clone()),
             other => ("other", format!("{other:?}")),
         };
+        if let Some(frames) = self.frames.as_ref().filter(|_| self.wants.diagnostics) {
+            frames.push("diagnostic", &format!("{kind}: {text}"));
+        }
         let mut kept = self.diagnostics.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT {
             kept.pop_front();
@@ -78,6 +91,7 @@ pub struct ConnectionOptions {
     queue_bytes: usize,
     max_line: usize,
     timeout: Option<f64>,
+    pub wants: Wants,
 }
 
 impl ConnectionOptions {
@@ -87,7 +101,11 @@ impl ConnectionOptions {
             "block" => Overflow::Block,
             "coalesce" => Overflow::Coalesce,
             "detach" => Overflow::Detach,
-            other => return Err(PyValueError::new_err(format!("overflow is {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "overflow must be \"block\", \"coalesce\" or \"detach\", not {other:?}"
+                )));
+            }
         };
         Ok(Options {
             overflow,
@@ -143,5 +161,6 @@ pub fn limit(wait: Option<Wait>) -> PyResult<Limit> {
 }
 
 fn seconds(number: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(number).map_err(|error| PyValueError::new_err(format!("{number} s: {error}")))
+    Duration::try_from_secs_f64(number)
+        .map_err(|error| PyValueError::new_err(format!("{number} is not a number of seconds: {error}")))
 }

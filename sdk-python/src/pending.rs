@@ -10,7 +10,7 @@ use agentese::termination::Termination;
 use pyo3::prelude::*;
 use tokio::task::AbortHandle;
 
-use crate::home::Home;
+use crate::fork_guarded::ForkGuarded;
 use crate::kind::Decoder;
 use crate::mailbox::Ticket;
 use crate::wait::{Bell, deadline};
@@ -50,7 +50,7 @@ impl Drop for Task {
 /// Something that the runtime is doing. Dropping it gives it up.
 #[pyclass(frozen)]
 pub struct Pending {
-    task: Home<Task>,
+    task: ForkGuarded<Task>,
 }
 
 impl Pending {
@@ -76,7 +76,7 @@ impl Pending {
                 ticket.post();
             }
         });
-        Pending { task: Home::new(Task { slot, abort: task.abort_handle() }) }
+        Pending { task: ForkGuarded::new(Task { slot, abort: task.abort_handle() }) }
     }
 }
 
@@ -108,7 +108,7 @@ impl Pending {
     ) -> PyResult<Bound<'py, PyAny>> {
         let outcome = self.task.get(py)?.slot.outcome().take();
         match outcome {
-            None => Err(errors::usage(py, "it is not done, or was taken")),
+            None => Err(errors::usage(py, "the outcome is not there yet, or has been taken")),
             Some(Err(error)) => Err(errors::from_core(py, &error)),
             Some(Ok(Outcome::Over(end))) => errors::termination(py, &end),
             Some(Ok(Outcome::Data(data))) => match decoder {
@@ -116,6 +116,12 @@ impl Pending {
                 Some(decoder) => decoder.get().decode_shared(py, &data.unwrap_or_else(|| "null".into())),
             },
         }
+    }
+
+    /// Whether it is done.
+    #[getter]
+    fn done(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.task.get(py)?.slot.outcome().is_some())
     }
 
     /// Gives it up.

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use tokio::sync::oneshot;
 
-use crate::home::Home;
+use crate::fork_guarded::ForkGuarded;
 use crate::mailbox::Ticket;
 use crate::record::Record;
 use crate::wait::{Bell, deadline};
@@ -164,13 +164,13 @@ struct Open {
 /// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
 #[pyclass(frozen)]
 pub struct Question {
-    open: Home<Open>,
+    open: ForkGuarded<Open>,
 }
 
 impl Question {
     fn new(asked: Asked) -> Self {
         let Asked { method, params, answer, end, .. } = asked;
-        Question { open: Home::new(Open { method, params, answer: Mutex::new(Some(answer)), end }) }
+        Question { open: ForkGuarded::new(Open { method, params, answer: Mutex::new(Some(answer)), end }) }
     }
 }
 

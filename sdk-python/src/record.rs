@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use agentese::framing::FrameText;
 use agentese::scan::{self, ScanError};
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyDict, PyString, PyType};
 
-use crate::{errors, json};
+use crate::{check, errors, json};
 
 thread_local! {
     /// The text of the record that is being made. A class is called without arguments, which is the fastest
@@ -69,7 +69,7 @@ fn untrack(made: &Bound<'_, PyAny>) {
     }
 }
 
-/// A JSON object, decoded member by member when it is asked for. It never changes.
+/// A JSON object whose members are decoded when they are read. It does not change.
 #[pyclass(frozen, subclass, name = "Record", module = "agentese._native")]
 pub struct Record {
     text: FrameText,
@@ -119,11 +119,20 @@ impl Record {
 
 #[pymethods]
 impl Record {
+    /// Makes a record from its members, by keyword.
     #[new]
-    fn new() -> PyResult<Self> {
+    #[classmethod]
+    #[pyo3(signature = (**members))]
+    fn new(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let given = NEXT.with(|next| next.borrow_mut().take());
-        let (text, places) = given.ok_or_else(|| PyTypeError::new_err("use from_dict() or from_json()"))?;
-        Ok(Record { text, places: places.map_or_else(OnceLock::new, OnceLock::from) })
+        if let Some((text, places)) = given {
+            return Ok(Record { text, places: places.map_or_else(OnceLock::new, OnceLock::from) });
+        }
+        let py = class.py();
+        let construct = py.import("agentese.members")?.getattr("construct")?;
+        let text: String = construct.call1((class, members))?.extract()?;
+        check::record(py, class, &text, &check::Path::of(&class.name()?.to_string()))?;
+        Ok(Record { text: FrameText::from(text), places: OnceLock::new() })
     }
 
     /// Reads an object from its JSON text. Only its structure is checked now.
@@ -132,6 +141,25 @@ impl Record {
         let made = Record::make(class, FrameText::from(text))?;
         made.cast::<Record>()?.get().places(class.py())?;
         Ok(made)
+    }
+
+    /// Reads an object from its JSON text and checks everything in it; fails with `EncodeError`.
+    #[classmethod]
+    fn _checked<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        if class.hasattr("_constants")? {
+            check::record(class.py(), class, text, &check::Path::of(&class.name()?.to_string()))?;
+        }
+        Record::from_json(class, text)
+    }
+
+    /// How pydantic reads and writes this class.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("agentese.interchange")?.getattr("pydantic_schema")?.call1((class,))
     }
 
     /// Makes a record from members with their wire names.
@@ -158,34 +186,36 @@ impl Record {
     }
 
     fn __setattr__(&self, name: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(PyAttributeError::new_err(format!("`{name}` cannot be set: a record never changes")))
+        Err(PyAttributeError::new_err(format!("`{name}` cannot be set: records do not change")))
     }
 
     fn __delattr__(&self, name: &str) -> PyResult<()> {
-        Err(PyAttributeError::new_err(format!("`{name}` cannot be deleted: a record never changes")))
+        Err(PyAttributeError::new_err(format!("`{name}` cannot be deleted: records do not change")))
     }
 
-    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> bool {
-        let same = |other: &Bound<'_, Record>| {
-            slf.get_type().is(other.get_type()) && slf.get().text == other.get().text
-        };
-        other.cast::<Record>().is_ok_and(same)
-    }
-
-    fn __hash__(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.text.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let text = slf.get().text.as_str();
-        let mut shown: String = text.chars().take(160).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
+    /// Records are equal where their classes are the same and their JSON values are: spaces and the order of
+    /// members do not count.
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Record>() else { return Ok(false) };
+        if !slf.get_type().is(other.get_type()) {
+            return Ok(false);
         }
-        Ok(format!("{}({shown})", slf.get_type().name()?))
+        let (ours, theirs) = (&slf.get().text, &other.get().text);
+        if ours == theirs {
+            return Ok(true);
+        }
+        match (json::to_python(slf.py(), ours.as_str()), json::to_python(slf.py(), theirs.as_str())) {
+            (Ok(ours), Ok(theirs)) => ours.eq(theirs),
+            _ => Ok(false),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        json::to_python(py, self.text.as_str()).and_then(|value| json::hash(&value))
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("agentese.showing")?.getattr("show")?.call1((slf,))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

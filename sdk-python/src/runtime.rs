@@ -9,7 +9,7 @@ use agentese::transport::ProcessGroup;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::home::generation;
+use crate::fork_guarded::generation;
 
 /// A runtime and the process that it belongs to. Never freed: a forked child cannot even drop the one that it
 /// inherits, because its threads are not there.

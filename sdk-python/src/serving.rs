@@ -19,7 +19,7 @@ use pyo3::types::{PyString, PyType};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
-use crate::home::Home;
+use crate::fork_guarded::ForkGuarded;
 use crate::mailbox::{Mailbox, Ticket};
 use crate::pending::{Outcome, Pending};
 use crate::record::Record;
@@ -28,7 +28,7 @@ use crate::{errors, runtime};
 type Answer = Result<Option<String>, Refusal>;
 
 /// A call with its dialect's type taken away.
-trait Link: Send + Sync {
+trait AnyCall: Send + Sync {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String>;
     fn ask(
         &self,
@@ -44,7 +44,7 @@ struct Typed<D: Dialect> {
     command: &'static str,
 }
 
-impl<D: Dialect> Link for Typed<D> {
+impl<D: Dialect> AnyCall for Typed<D> {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String> {
         let _: D::Event = serde_json::from_str(&body).map_err(|error| error.to_string())?;
         let emitter = self.call.emitter().clone();
@@ -121,10 +121,10 @@ impl<D: Dialect> Dispatch<D> for Bridge {
         let name = command.name();
         let params = serde_json::to_string(&Params(&command)).unwrap_or_default();
         let (sender, receiver) = oneshot::channel();
-        let link: Box<dyn Link> = Box::new(Typed { call, command: name });
+        let call: Box<dyn AnyCall> = Box::new(Typed { call, command: name });
         let params = FrameText::from(params);
-        let open = Open { command: name, params, link, answer: Mutex::new(Some(sender)) };
-        self.0.state().calls.push(Call { open: Home::new(open) });
+        let open = Open { command: name, params, call, answer: Mutex::new(Some(sender)) };
+        self.0.state().calls.push(Call { open: ForkGuarded::new(open) });
         self.0.ticket.post();
         async move {
             match receiver.await {
@@ -155,7 +155,7 @@ async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<Queue>) {
 /// One client that is being served.
 #[pyclass(frozen)]
 pub struct Server {
-    queue: Home<Arc<Queue>>,
+    queue: ForkGuarded<Arc<Queue>>,
 }
 
 #[pymethods]
@@ -191,7 +191,7 @@ impl Server {
             serving.await;
             Ok(Outcome::Data(None))
         };
-        Ok((Server { queue: Home::new(queue) }, Pending::start(Some(ended), work)))
+        Ok((Server { queue: ForkGuarded::new(queue) }, Pending::start(Some(ended), work)))
     }
 
     /// The commands that are there, and whether running work is to be stopped.
@@ -204,14 +204,14 @@ impl Server {
 struct Open {
     command: &'static str,
     params: FrameText,
-    link: Box<dyn Link>,
+    call: Box<dyn AnyCall>,
     answer: Mutex<Option<oneshot::Sender<Answer>>>,
 }
 
 /// One command that is being carried out.
 #[pyclass(frozen, name = "ServerCall")]
 pub struct Call {
-    open: Home<Open>,
+    open: ForkGuarded<Open>,
 }
 
 impl Open {
@@ -243,7 +243,7 @@ impl Call {
     /// Answers now, before the handler is done. Raises where the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
-        self.open.get(py)?.link.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
+        self.open.get(py)?.call.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
     }
 
     /// The handler is done.
@@ -272,7 +272,7 @@ impl Call {
         ticket: u64,
     ) -> PyResult<Pending> {
         let ticket = mailbox.get().ticket(py, ticket)?;
-        let room = self.open.get(py)?.link.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
+        let room = self.open.get(py)?.call.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
         let work = async move {
             room.await;
             Ok(Outcome::Data(None))
@@ -293,7 +293,7 @@ impl Call {
     ) -> PyResult<Pending> {
         let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let ticket = mailbox.get().ticket(py, ticket)?;
-        let asked = self.open.get(py)?.link.ask(method, params, timeout);
+        let asked = self.open.get(py)?.call.ask(method, params, timeout);
         let asked = asked.map_err(|reason| wrong(py, &reason, params))?;
         let work = async move { Ok(Outcome::Data(asked.await.map(FrameText::from))) };
         Ok(Pending::start(Some(ticket), work))

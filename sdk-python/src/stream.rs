@@ -7,14 +7,16 @@ use std::time::Instant;
 
 use agentese::EndedBy;
 use agentese::dynamic::{Event, EventStream};
-use agentese::spec::{EventSpec, Spec};
+use agentese::framing::FrameText;
+use agentese::scan;
+use agentese::spec::{EventSpec, Framing, Spec};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::errors;
-use crate::home::Home;
+use crate::fork_guarded::ForkGuarded;
 use crate::mailbox::Ticket;
-use crate::record::Record;
+use crate::record::{Places, Record};
 use crate::wait::{Bell, deadline};
 
 /// A batch ends with the event that reaches one of these.
@@ -45,6 +47,44 @@ impl EventTable {
         let classes =
             classes.iter().map(|(kind, class)| Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind())));
         Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, rows: OnceLock::new() })
+    }
+
+    /// The event that a line of an agent carries, with or without the envelope of its dialect.
+    fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
+        let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        let frame = FrameText::from(line);
+        let line = frame.as_str();
+        let wrong = |reason: &str| errors::decode(py, reason, line);
+        let places =
+            |text: &str| Places::of(text).map_err(|error| wrong(&format!("this is no JSON object: {error}")));
+        let outer = places(line)?;
+        let name = |places: &Places, text: &str, member: &str| {
+            places.find(text, member).and_then(scan::string).map(|name| name.into_owned())
+        };
+        let inner = match spec.framing {
+            Framing::JsonRpc { notification } => {
+                let method = name(&outer, line, "method");
+                if method.is_none() && outer.find(line, "jsonrpc").is_some() {
+                    return Err(wrong("this frame is an answer, not an event"));
+                }
+                match method {
+                    Some(method) if method == notification => outer.find(line, "params"),
+                    Some(method) => return Err(wrong(&format!("this frame is `{method}`, not an event"))),
+                    None => None,
+                }
+            }
+            Framing::Enveloped => outer.find(line, "event").filter(|event| event.starts_with('{')),
+            Framing::Flat => None,
+        };
+        let body = inner.and_then(|inner| frame.slice_of(inner)).unwrap_or_else(|| frame.clone());
+        let kind =
+            name(&places(body.as_str())?, body.as_str(), "type").ok_or_else(|| wrong("`type` is missing"))?;
+        let request = spec.dialog_frames.is_some_and(|frames| frames.request == kind);
+        if kind == "response" || request {
+            return Err(wrong(&format!("this frame is a `{kind}`, not an event")));
+        }
+        let class = self.classes.get(&kind).unwrap_or(&self.unknown);
+        Record::make_generated(class.bind(py), body, None)
     }
 }
 
@@ -105,7 +145,7 @@ impl Shared {
 /// Events, from where they are queued.
 #[pyclass(frozen)]
 pub struct Stream {
-    shared: Home<Shared>,
+    shared: ForkGuarded<Shared>,
     table: Py<EventTable>,
 }
 
@@ -118,7 +158,17 @@ impl Stream {
             None => Waker::from(bell.clone()),
         };
         let inner = Inner { stream, ready: VecDeque::new(), batch: Vec::new(), told: false };
-        Stream { shared: Home::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
+        Stream { shared: ForkGuarded::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
+    }
+
+    /// The end of the stream: raises how it failed, once.
+    fn end(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        let error = {
+            let mut inner = shared.inner();
+            let told = std::mem::replace(&mut inner.told, true);
+            inner.stream.over().and_then(|over| over.as_ref().err()).filter(|_| !told).cloned()
+        };
+        error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
 
     fn last<'py>(&self, py: Python<'py>, shared: &Shared) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -145,13 +195,8 @@ impl Stream {
                     None => match shared.fill(&mut inner) {
                         Poll::Pending => None,
                         Poll::Ready(0) => {
-                            let told = std::mem::replace(&mut inner.told, true);
-                            let error = inner.stream.over().and_then(|over| over.as_ref().err()).cloned();
                             drop(inner);
-                            return match error {
-                                Some(error) if !told => Err(errors::from_core(py, &error)),
-                                _ => Ok(None),
-                            };
+                            return self.end(py, shared).map(|()| None);
                         }
                         Poll::Ready(_) => inner.ready.pop_front(),
                     },
@@ -192,6 +237,27 @@ impl Stream {
         }
         shared.inner().batch = batch;
         Ok(Some(list))
+    }
+
+    /// The next events, blocking until there is one. At the end raises how it failed once, and then is empty.
+    /// Nothing where none has come after `seconds`.
+    #[pyo3(signature = (seconds=None))]
+    fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let shared = self.shared.get(py)?;
+        let deadline: Option<Instant> = deadline(seconds);
+        loop {
+            let heard = shared.bell.rings();
+            match self.poll(py)? {
+                Some(batch) => {
+                    if batch.is_empty() {
+                        self.end(py, shared)?;
+                    }
+                    return Ok(Some(batch));
+                }
+                None if shared.bell.wait(py, heard, deadline)? => {}
+                None => return Ok(None),
+            }
+        }
     }
 
     /// Drops the events that are there. Says whether the end is reached; where it is not, the ticket is posted

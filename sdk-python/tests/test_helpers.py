@@ -45,7 +45,7 @@ def test_what_the_declaration_lacks_is_no_attribute(model):
     commands = {command["name"] for command in model["commands"]}
     # What takes a question back is the connection's to obey.
     dialogs = {dialog["name"] for dialog in model["dialogs"] if dialog["withdraws"] is None}
-    assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == commands
+    assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == {*commands, "ask"}
     assert own(module.Service, ServiceBase) == commands
     for handler in ["Dialogs", "AsyncDialogs"]:
         assert own(getattr(module, handler, object)) == dialogs

@@ -48,7 +48,7 @@ class TestProcess:
                 client.call("get_state")
             assert told.value.exit_code == 1 and "no key" in told.value.stderr_tail
 
-    @pytest.mark.parametrize("program, how", [("/nowhere/pi", "NotFound"), ("/etc/hostname", "NotExecutable"), ("", "NotFound")])
+    @pytest.mark.parametrize("program, how", [("/nowhere/pi", "not_found"), ("/etc/hostname", "not_executable"), ("", "not_found")])
     def test_fm_F35_cannot_be_started(self, kind, program, how):
         driver = kind()
         if kind.name == "asyncio":

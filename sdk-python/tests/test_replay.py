@@ -154,7 +154,7 @@ def play(kind, dialect, path):
 
     def script(peer):
         assert listening.wait(20)
-        Player(peer.socket, dialect == "opal").play(records, cut)
+        Player(peer.socket, dialect).play(records, cut)
 
     with playing(script) as end:
         with driver.connect(module, end) as client:
@@ -241,7 +241,7 @@ class Calls:
                 return error
 
         async def work():
-            return asyncio.ensure_future(quiet(self.driver.client._call(name, members, 20.0)))
+            return asyncio.ensure_future(quiet(self.driver.client._send(name, encode_members(members), 20.0)))
 
         return self.driver.run(work())
 

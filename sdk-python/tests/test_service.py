@@ -109,3 +109,37 @@ def test_what_does_not_fit_its_declaration_is_not_sent():
             await serving
 
     asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_misspelt_method_is_refused():
+    with pytest.raises(TypeError, match="`Typo.promt` is not a command; did you mean `prompt`"):
+
+        class Typo(pi.Service):
+            async def promt(self, params, call):
+                pass
+
+    with pytest.raises(TypeError, match="`Extra.restart_all` is not a command; begin the name of a helper with `_`"):
+
+        class Extra(pi.Service):
+            async def restart_all(self, params, call):
+                pass
+
+    with pytest.raises(TypeError, match="`Person.confrim` is not a dialog; did you mean `confirm`"):
+
+        class Person(pi.AsyncDialogs):
+            async def confrim(self, dialog):
+                return True
+
+    class Fine(pi.Service):
+        name = "fine"
+
+        async def prompt(self, params, call):
+            await self._helper()
+
+        async def _helper(self):
+            pass
+
+        def summary(self):
+            return self.name
+
+    assert Fine().summary() == "fine"

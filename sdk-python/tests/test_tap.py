@@ -1,6 +1,8 @@
-"""Looking at every frame that passes."""
+"""Looking at what passes: frames, lines of stderr, the debug log."""
 
 import json
+import logging
+import sys
 
 import pytest
 from support.driver import BOTH
@@ -73,3 +75,43 @@ class TestTap:
         if kind.name == "threads":
             assert dropped > 0
         assert len(sizes) + dropped >= 22
+
+    def test_lines_of_stderr_are_shown(self, kind):
+        code = "import sys; [print(f'line {n}', file=sys.stderr, flush=True) for n in range(3)]; sys.stdin.read()"
+        seen, frames = [], []
+        options = {"on_stderr": seen.append, "on_frame": lambda *frame: frames.append(frame)}
+        with kind().spawn(pi, [sys.executable, "-c", code], **options):
+            pass
+        assert seen == ["line 0", "line 1", "line 2"] and frames == []
+
+    def test_one_function_that_raises_leaves_the_other(self, kind, caplog):
+        code = "import sys; print('oops', file=sys.stderr, flush=True); sys.stdin.readline(); print('{\"type\":\"agent_start\"}', flush=True); sys.stdin.read()"
+        frames = []
+
+        def bad(line):
+            raise RuntimeError("no")
+
+        options = {"on_stderr": bad, "on_frame": lambda *frame: frames.append(frame)}
+        with kind().spawn(pi, [sys.executable, "-c", code], **options) as client:
+            events = client.call("events")
+            client.call("send_raw", "{}")
+            client.take(events, 1)
+        assert frames == [("sent", "{}"), ("received", '{"type":"agent_start"}')]
+        assert caplog.text.count("on_stderr raised an exception and is not called again") == 1
+
+    def test_the_debug_log_has_frames_stderr_and_diagnostics_without_keys(self, kind, caplog):
+        code = f"import sys; print('warming up', file=sys.stderr, flush=True); sys.stdin.readline(); print('noise', flush=True); print('{{\"type\":\"agent_start\",\"apiKey\":\"{KEY}\"}}', flush=True); sys.stdin.read()"
+        with caplog.at_level(logging.DEBUG, "agentese"), kind().spawn(pi, [sys.executable, "-c", code]) as client:
+            events = client.call("events")
+            client.call("send_raw", '{"type":"go"}')
+            client.take(events, 1)
+        for told in ['sent {"type":"go"}', "received ", "stderr warming up", "diagnostic noise: "]:
+            assert told in caplog.text, told
+        assert KEY not in caplog.text
+
+    def test_without_the_debug_log_nothing_is_kept(self, kind, caplog):
+        with caplog.at_level(logging.INFO, "agentese"), playing(lambda peer: peer.rest()) as end:
+            with kind().connect(pi, end) as client:
+                assert client.call("get_state").message_count == 7
+                assert client.client._connection.frames() == []
+        assert not caplog.records

@@ -24,20 +24,41 @@ fn on_run(command: &Command) -> String {
 fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
     let mut more = Vec::new();
     if command.run == RunRole::Starts {
-        let when = match command.answer {
-            Answer::Done => "Gives the run at once; its result says how the command ended.",
-            Answer::Accepted => "The agent accepts it first: a refusal is raised.",
-            Answer::Acknowledged => "The agent acknowledges it first; a late failure is the run's.",
+        let when = if asynchronous {
+            "Sends the command and returns the run at once. Await the run to wait until the agent has accepted it."
+        } else {
+            match command.answer {
+                Answer::Done => "Returns the run at once; the run's result says how the command ended.",
+                Answer::Accepted => {
+                    "Returns the run when the agent has accepted the command; raises RefusedError where it rejects it."
+                }
+                Answer::Acknowledged => {
+                    "Returns the run when the agent has acknowledged the command; a later failure is raised by the run."
+                }
+            }
         };
         more.push(when.to_owned());
-        if asynchronous {
-            more.push(
-                "It is sent at once. Iterate over the run, or await it to know that it was taken.".to_owned(),
-            );
-        }
     }
     more.extend(failures(index, command));
     docs(out, "        ", command.doc, &more);
+}
+
+const ASK: &str = "Sends a prompt, waits for the end of the run and returns the text of its last message.\n\n\
+                   Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.";
+
+/// The command that sends a plain prompt: the first one that starts a run.
+fn starting(index: &Index) -> Option<&'static Command> {
+    index.commands.iter().copied().find(|command| command.run == RunRole::Starts)
+}
+
+/// The parameters of that command, with the time limit of the whole run.
+fn asking(fields: &[&Field], typed: bool) -> String {
+    let head = head(fields, typed);
+    let (from, to) = match typed {
+        true => ("timeout: Timeout = ...", "timeout: float | None = None"),
+        false => ("timeout=DEFAULT", "timeout=None"),
+    };
+    head.replace(from, to)
 }
 
 /// What runs.
@@ -51,6 +72,17 @@ pub fn classes(out: &mut String, index: &Index) {
         let _ = writeln!(
             out,
             "        return self.{call}({}, {}, timeout)",
+            quote(command.wire),
+            members(&fields, None)
+        );
+    }
+    if let Some(command) = starting(index) {
+        let fields: Vec<&Field> = fields(index, command).iter().collect();
+        let _ = writeln!(out, "\n    def ask(self, {}):", asking(&fields, false));
+        docs(out, "        ", ASK, &[]);
+        let _ = writeln!(
+            out,
+            "        return self._start({}, {}, DEFAULT).text(timeout=timeout)",
             quote(command.wire),
             members(&fields, None)
         );
@@ -117,6 +149,12 @@ pub fn stubs(out: &mut String, index: &Index) {
         for command in &index.commands {
             let fields: Vec<&Field> = fields(index, command).iter().collect();
             method(out, index, command, &snake(command.name), &fields, asynchronous);
+        }
+        if let Some(command) = starting(index) {
+            let fields: Vec<&Field> = fields(index, command).iter().collect();
+            let given = if asynchronous { "Coroutine[Any, Any, str]" } else { "str" };
+            let _ = writeln!(out, "    def ask(self, {}) -> {given}:", asking(&fields, true));
+            docs(out, "        ", ASK, &[]);
         }
     }
 }

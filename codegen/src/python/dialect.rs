@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 
-use super::literal::quote;
+use super::literal::{attribute, quote};
 use super::{banner, client, dialogs, serving, ty};
 
 fn title(index: &Index) -> String {
@@ -20,6 +20,7 @@ fn names(index: &Index) -> Vec<String> {
     let mut names: Vec<String> = [
         "AsyncClient",
         "AsyncRun",
+        "Call",
         "Client",
         "DIALECT",
         "EVENTS",
@@ -28,6 +29,7 @@ fn names(index: &Index) -> Vec<String> {
         "Run",
         "Service",
         "UnknownEvent",
+        "decode_event",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -50,6 +52,27 @@ fn imports(out: &mut String, index: &Index) {
     let _ = write!(out, "from agentese.generated.types import (\n{})\n", imports.concat());
 }
 
+const DECODE: &str = "The event of a line that an agent sent, with or without its envelope.\n\n    \
+                      Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are \
+                      decoded when\n    they are read.";
+
+/// Where the model's text stands, by the names of attributes.
+fn text(index: &Index) -> String {
+    let table = index.dialect.text;
+    let path: Vec<String> = table.path.iter().map(|name| format!("{}, ", quote(&attribute(name)))).collect();
+    let kind = table.kind.map_or_else(
+        || "None".to_owned(),
+        |(member, value)| format!("({}, {})", quote(&attribute(member)), quote(value)),
+    );
+    format!(
+        "TextTable({}, {}, ({}), {kind}, {})",
+        quote(table.begins),
+        quote(table.event),
+        path.concat().trim_end(),
+        quote(&attribute(table.piece))
+    )
+}
+
 /// What runs.
 pub fn module(index: &Index) -> String {
     let mut out = title(index);
@@ -59,7 +82,7 @@ pub fn module(index: &Index) -> String {
     );
     imports(&mut out, index);
     out.push_str(
-        "from agentese.members import DEFAULT, null\nfrom agentese.run import SyncRun\nfrom agentese.service import Refusal, ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
+        "from agentese.members import DEFAULT, null\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call, Refusal, ServiceBase\nfrom agentese.text import TextTable\nfrom agentese.unknown import UnknownEvent\n",
     );
     all(&mut out, index);
     let dialect = index.dialect;
@@ -90,10 +113,21 @@ pub fn module(index: &Index) -> String {
         };
         let _ = writeln!(out, "    {}: {decoder},", quote(command.wire));
     }
-    out.push_str("}\n");
+    out.push_str("}\n\n# How the parameters of each command are checked.\n_PARAMS = {\n");
+    for command in &index.commands {
+        let decoder =
+            command.params.map_or_else(|| "None".to_owned(), |name| format!("Decoder({})", quote(name)));
+        let _ = writeln!(out, "    {}: {decoder},", quote(command.wire));
+    }
+    let _ = write!(
+        out,
+        "}}\n\n_TEXT = {}\n\n\ndef decode_event(line):\n    \"\"\"{DECODE}\n    \"\"\"\n    \
+         return _TABLE.decode(DIALECT, line if isinstance(line, str) else bytes(line).decode())\n",
+        text(index)
+    );
     dialogs::module(&mut out, index);
     client::classes(&mut out, index);
-    out.push_str("\n\nfor _class in (Client, AsyncClient):\n    _class._table = _TABLE\n    _class._data = _DATA\n    _class._dialogs = DIALOGS\n    _class._session = _SESSION\n");
+    out.push_str("\n\nfor _class in (Client, AsyncClient):\n    _class._table = _TABLE\n    _class._data = _DATA\n    _class._params = _PARAMS\n    _class._dialogs = DIALOGS\n    _class._session = _SESSION\n\nfor _class in (Run, AsyncRun):\n    _class._text = _TEXT\n");
     serving::module(&mut out, index);
     out
 }
@@ -108,7 +142,7 @@ pub fn stub(index: &Index) -> String {
     );
     imports(&mut out, index);
     out.push_str(
-        "from agentese.values import JsonObject, JsonValue\nfrom agentese.members import Default, Timeout\nfrom agentese.run import SyncRun\nfrom agentese.service import Call, ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
+        "from agentese.values import JsonObject, JsonValue\nfrom agentese.members import Default, Timeout\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call as _Call\nfrom agentese.service import ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
     );
     all(&mut out, index);
     let dialect = index.dialect;
@@ -119,6 +153,13 @@ pub fn stub(index: &Index) -> String {
         quote(dialect.name),
         quote(dialect.revision),
         classes.join("\n    | types.")
+    );
+    let shapes: Vec<&str> = classes.clone();
+    let _ = writeln!(
+        out,
+        "\nCall: TypeAlias = _Call[\n    Event\n    | shapes.{}\n]\n\"One command that is being carried out: where its events and dialogs go.\"\n\n\
+         def decode_event(line: str | bytes) -> Event:\n    \"\"\"{DECODE}\n    \"\"\"",
+        shapes.join("\n    | shapes.")
     );
     dialogs::stub(&mut out, index);
     client::stubs(&mut out, index);

@@ -16,14 +16,15 @@ fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
     fields.iter().find(|field| field.name != "id")
 }
 
-const WHAT: &str = "Override what you answer. What is left out, gives None or raises is answered by the declared \
-                    policy: questions are dismissed, notices ignored.";
+const WHAT: &str = "Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or\n    \
+                    raises an exception, get the declared default: questions are dismissed, notices are ignored.";
 
 /// How a handler hears that its question is none any more.
 const WITHDRAWN: [&str; 2] = [
-    "A question that the agent takes back, or whose connection ends, is answered no more:\n    \
-     `agentese.withdrawn` tells a handler so.",
-    "The task of a question that the agent takes back, or whose connection ends, is cancelled, and\n    nothing is sent.",
+    "Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time\n    \
+     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.",
+    "Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time\n    \
+     runs out or the connection ends; no answer is sent then.",
 ];
 
 /// What handlers are called for: what takes a question back is the connection's to obey.
@@ -37,12 +38,14 @@ pub fn module(out: &mut String, index: &Index) {
         out.push_str("\nDIALOGS = {}\n");
         return;
     }
+    let names: Vec<String> = handled(index).map(|dialog| quote(&snake(dialog.name))).collect();
     for ((class, marker), withdrawn) in
         [("Dialogs", ""), ("AsyncDialogs", "async ")].into_iter().zip(WITHDRAWN)
     {
         let _ = writeln!(
             out,
-            "\n\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""
+            "\n\nclass {class}(DialogsBase):\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\"\n\n    _methods = frozenset([{}])",
+            names.join(", ")
         );
         for dialog in handled(index) {
             let _ = writeln!(out, "\n    {marker}def {}(self, dialog):", snake(dialog.name));
@@ -76,7 +79,7 @@ pub fn stub(out: &mut String, index: &Index) {
     {
         let _ = writeln!(
             out,
-            "\nclass {class}:\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""
+            "\nclass {class}(DialogsBase):\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""
         );
         for dialog in handled(index) {
             let answer = match reply(index, dialog) {

@@ -20,7 +20,7 @@ pub fn module() -> String {
          JsonValue: TypeAlias = \"None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]\"\n",
     );
     for def in defs.values() {
-        shape(&mut out, def, &[]);
+        shape(&mut out, def, &[], false);
     }
     out
 }

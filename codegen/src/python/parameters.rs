@@ -86,9 +86,12 @@ pub fn failures(index: &Index, command: &Command) -> Vec<String> {
         .collect();
     lines.push(match command.timeout {
         Timeout::Milliseconds(milliseconds) => {
-            format!("Raises TimedOutError where no answer comes within {} s.", milliseconds / 1000)
+            format!(
+                "Raises TimedOutError after {} s without an answer, unless `timeout` says otherwise.",
+                milliseconds / 1000
+            )
         }
-        Timeout::Never => "Waits without a limit unless one is given.".to_owned(),
+        Timeout::Never => "No timeout by default.".to_owned(),
     });
     lines.push(format!("Source: {}.", index.dialect.document));
     lines

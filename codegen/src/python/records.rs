@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::{Constant, Field, Presence, Shape, TypeDef};
+use agentese_protocol::model::{Constant, ConstantValue, Field, Presence, Shape, TypeDef};
 
 use super::literal::{attribute, constant, doc, quote};
 use super::{banner, docs, ty};
@@ -31,6 +31,7 @@ pub fn module(dialects: &[Index]) -> String {
         docs(&mut out, "    ", def.doc, &[]);
         let names: Vec<String> = fields.iter().map(|field| quote(&attribute(field.name))).collect();
         let _ = writeln!(out, "    __slots__ = ()\n    __match_args__ = ({})", tuple(&names));
+        let _ = writeln!(out, "    _constants = {{{}}}", constants_json(constants));
         for fixed in constants {
             let _ = writeln!(out, "    {} = {}", attribute(fixed.member), constant(fixed.value));
         }
@@ -43,11 +44,40 @@ pub fn module(dialects: &[Index]) -> String {
     out
 }
 
+/// The constants of a record as members of a dictionary, each value as JSON.
+fn constants_json(constants: &[Constant]) -> String {
+    let parts: Vec<String> =
+        constants.iter().map(|c| format!("{}: {}", quote(c.member), quote(&json(c.value)))).collect();
+    parts.join(", ")
+}
+
+fn json(value: ConstantValue) -> String {
+    match value {
+        ConstantValue::String(text) => quote(text),
+        ConstantValue::Boolean(flag) => flag.to_string(),
+    }
+}
+
 fn tuple(items: &[String]) -> String {
     match items {
         [one] => format!("{one},"),
         items => items.join(", "),
     }
+}
+
+/// The members of a record as keyword parameters.
+fn keywords(fields: &[&Field]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for required in [true, false] {
+        for field in fields.iter().filter(|field| field.presence.is_required() == required) {
+            let value = ty::given(&field.ty, "shapes.");
+            let record = ty::record_too(&field.ty);
+            let none = if field.presence == Presence::Required { "" } else { " | None" };
+            let default = if required { "" } else { " = None" };
+            parts.push(format!("{}: {value}{record}{none}{default}", attribute(field.name)));
+        }
+    }
+    if parts.is_empty() { String::new() } else { format!(", *, {}", parts.join(", ")) }
 }
 
 fn member(out: &mut String, field: &Field) {
@@ -65,7 +95,7 @@ fn member(out: &mut String, field: &Field) {
         attribute(field.name),
         quote(field.name),
         quote(&ty::kind(&field.ty)),
-        doc(field.doc)
+        doc(&format!("{}: {}", ty::attribute(&field.ty, field.presence, ""), field.doc.trim_start()))
     );
 }
 
@@ -127,8 +157,10 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
     }
     out.push_str("}\nSTRINGS = {\n");
     for (name, (def, _)) in defs {
-        if matches!(def.shape, Shape::Strings { .. }) {
-            let _ = writeln!(out, "    {},", quote(name));
+        if let Shape::Strings { open, values } = def.shape {
+            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let open = if open { "True" } else { "False" };
+            let _ = writeln!(out, "    {}: ({open}, [{}]),", quote(name), values.join(", "));
         }
     }
     out.push_str("}\n# What tells the records of a choice apart: constants as JSON, and members that must be there.\nSHAPES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {\n");
@@ -136,16 +168,8 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
         let Some((constants, fields)) = defs.get(name).and_then(|(def, common)| record(def, common)) else {
             continue;
         };
-        let constants: Vec<String> = constants
-            .iter()
-            .map(|c| {
-                let json = match c.value {
-                    agentese_protocol::model::ConstantValue::String(text) => quote(text),
-                    agentese_protocol::model::ConstantValue::Boolean(flag) => flag.to_string(),
-                };
-                format!("({}, {})", quote(c.member), quote(&json))
-            })
-            .collect();
+        let constants: Vec<String> =
+            constants.iter().map(|c| format!("({}, {})", quote(c.member), quote(&json(c.value)))).collect();
         let required: Vec<String> =
             fields.iter().filter(|f| f.presence.is_required()).map(|f| quote(f.name)).collect();
         let _ =
@@ -159,7 +183,7 @@ pub fn stub(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
     out.push_str(
-        "from typing import Any, ClassVar, Final, Literal, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record as Record\n\
+        "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record as Record\n\
          from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import Unknown\n",
     );
     for (name, (def, common)) in &defs {
@@ -178,6 +202,7 @@ pub fn stub(dialects: &[Index]) -> String {
             let value = constant(fixed.value);
             let _ = writeln!(out, "    {}: Literal[{value}]", attribute(fixed.member));
         }
+        let _ = writeln!(out, "    def __new__(cls{}) -> Self: ...", keywords(&fields));
         for field in &fields {
             let _ = writeln!(
                 out,
@@ -194,7 +219,7 @@ pub fn stub(dialects: &[Index]) -> String {
     }
     aliases(&mut out, &defs, false);
     out.push_str(
-        "\nUNIONS: Final[dict[str, tuple[str, bool, dict[str, str]]]]\nCHOICES: Final[dict[str, tuple[str, ...]]]\nSTRINGS: Final[set[str]]\n\
+        "\nUNIONS: Final[dict[str, tuple[str, bool, dict[str, str]]]]\nCHOICES: Final[dict[str, tuple[str, ...]]]\nSTRINGS: Final[dict[str, tuple[bool, list[str]]]]\n\
          SHAPES: Final[dict[str, tuple[list[tuple[str, str]], list[str]]]]\n",
     );
     out

@@ -12,9 +12,11 @@ use crate::names::snake;
 fn when(command: &Command) -> Vec<String> {
     vec![
         match command.answer {
-            Answer::Done => "Answered with what this gives.",
-            Answer::Accepted => "Answered when this returns: once the work can start, not when it is over.",
-            Answer::Acknowledged => "Acknowledged before this is called; a refusal is sent with the same id.",
+            Answer::Done => "The answer carries what this returns.",
+            Answer::Accepted => "Return as soon as the work can start: the answer is sent then.",
+            Answer::Acknowledged => {
+                "The command was acknowledged before this is called; a refusal is sent as a second answer."
+            }
         }
         .to_owned(),
     ]
@@ -24,8 +26,8 @@ fn when(command: &Command) -> Vec<String> {
 pub fn module(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,
-        "\n\nclass Service(ServiceBase):\n    \"\"\"What an agent of the {} dialect does, command by command.\n\n    \
-         A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.\n    \"\"\"\n\n    dialect = DIALECT\n    _methods = {{",
+        "\n\nclass Service(ServiceBase):\n    \"\"\"An agent of the {} dialect: override a method for each command that it has.\n\n    \
+         Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.\n    \"\"\"\n\n    dialect = DIALECT\n    _methods = {{",
         index.dialect.name
     );
     for command in &index.commands {
@@ -46,8 +48,8 @@ pub fn module(out: &mut String, index: &Index) {
 pub fn stub(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,
-        "\nclass Service(ServiceBase):\n    \"\"\"What an agent of the {} dialect does, command by command.\n\n    \
-         A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.\n    \"\"\"\n    dialect: ClassVar[str]",
+        "\nclass Service(ServiceBase):\n    \"\"\"An agent of the {} dialect: override a method for each command that it has.\n\n    \
+         Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.\n    \"\"\"\n    dialect: ClassVar[str]",
         index.dialect.name
     );
     for command in &index.commands {

@@ -13,19 +13,35 @@ use crate::typescript::declared;
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("JSON shapes of every declared type, with the names of the wire.");
+    // pydantic needs the TypedDict of typing_extensions before Python 3.12.
     out.push_str(
-        "from collections.abc import Mapping, Sequence\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n\
-         from agentese.values import JsonObject as JsonObject\nfrom agentese.values import JsonValue as JsonValue\n",
+        "from collections.abc import Mapping, Sequence\nfrom typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias\n\n\
+         from agentese.values import JsonObject as JsonObject\nfrom agentese.values import JsonValue as JsonValue\n\n\
+         if TYPE_CHECKING:\n    from typing import TypedDict\nelse:\n    from agentese.values import TypedDict\n",
     );
-    for (def, common) in defs.values() {
-        shape(&mut out, def, common);
+    // Aliases are values that other programs read as types, so they stand behind what they name.
+    for rank in 0..4 {
+        for (def, common) in defs.values().filter(|(def, _)| standing(def) == rank) {
+            shape(&mut out, def, common, rank > 0);
+        }
     }
     out
 }
 
-/// One type, as its shape.
-pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field]) {
+/// Which types stand before others.
+fn standing(def: &TypeDef) -> u8 {
+    match def.shape {
+        Shape::Record { .. } => 0,
+        Shape::Strings { .. } => 1,
+        Shape::Union { .. } => 2,
+        Shape::Choice { .. } => 3,
+    }
+}
+
+/// One type, as its shape; with `behind`, what it names stands before it.
+pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: bool) {
     let name = def.name;
+    let quotes = if behind { "" } else { "\"" };
     match def.shape {
         Shape::Record { constants, fields } => {
             let _ = writeln!(out, "\n\nclass {name}(TypedDict):");
@@ -52,11 +68,11 @@ pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field]) {
         }
         Shape::Union { variants, open, .. } => {
             let open = if open { " | Mapping[str, JsonValue]" } else { "" };
-            let _ = writeln!(out, "\n{name}: TypeAlias = \"{}{open}\"", variants.join(" | "));
+            let _ = writeln!(out, "\n{name}: TypeAlias = {quotes}{}{open}{quotes}", variants.join(" | "));
         }
         Shape::Choice { alternatives } => {
             let arms: Vec<String> = alternatives.iter().map(|arm| ty::given(&arm.ty, "")).collect();
-            let _ = writeln!(out, "\n{name}: TypeAlias = \"{}\"", arms.join(" | "));
+            let _ = writeln!(out, "\n{name}: TypeAlias = {quotes}{}{quotes}", arms.join(" | "));
         }
     }
 }

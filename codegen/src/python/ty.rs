@@ -47,6 +47,15 @@ pub fn given(ty: &Ty, prefix: &str) -> String {
     }
 }
 
+/// What may be given in place of shapes: records, where the type is one or a list of them.
+pub fn record_too(ty: &Ty) -> String {
+    match ty {
+        Ty::Named(name) => format!(" | {name}"),
+        Ty::List(Ty::Named(name)) => format!(" | Sequence[{name}]"),
+        _ => String::new(),
+    }
+}
+
 /// The annotation of an attribute: what may be left out or null is `None`.
 pub fn attribute(ty: &Ty, presence: Presence, prefix: &str) -> String {
     let ty_text = read(ty, prefix);

@@ -267,6 +267,7 @@ pub const OMP: Dialect = Dialect {
         },
     ],
     run_end: RUN_END,
+    text: pi::TEXT,
     first_question: "get_state",
     rows: &[ROWS],
     settings: &[],

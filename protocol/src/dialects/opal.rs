@@ -8,7 +8,9 @@ pub mod methods;
 pub mod requests;
 pub mod types;
 
-use crate::dialect::{Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd};
+use crate::dialect::{
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd, TextPieces,
+};
 use crate::model::{ErrorText, Field, Presence, Ty};
 
 /// The Opal dialect.
@@ -80,6 +82,13 @@ pub const OPAL: Dialect = Dialect {
         },
     ],
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    text: TextPieces {
+        begins: "message_start",
+        event: "message_delta",
+        path: &[],
+        kind: None,
+        piece: "delta",
+    },
     first_question: "opal/version",
     rows: &[types::ROWS, methods::ROWS, events::ROWS, requests::ROWS],
     settings: &[],

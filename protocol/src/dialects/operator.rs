@@ -4,7 +4,9 @@
 
 pub mod matching;
 
-use crate::dialect::{Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd};
+use crate::dialect::{
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd, TextPieces,
+};
 use crate::dsl::protocol;
 use crate::model::ErrorText;
 use crate::model::Timeout::Never;
@@ -350,6 +352,13 @@ pub const OPERATOR: Dialect = Dialect {
         },
     ],
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+    text: TextPieces {
+        begins: "message_start",
+        event: "message_update",
+        path: &["message", "contents"],
+        kind: Some(("type", "text")),
+        piece: "content",
+    },
     first_question: "get_state",
     rows: &[ROWS],
     settings: &[],

@@ -10,7 +10,7 @@ pub mod matching;
 
 use crate::dialect::{
     BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
-    ResponseOrder, RunEnd,
+    ResponseOrder, RunEnd, TextPieces,
 };
 use crate::model::ErrorText;
 use crate::types;
@@ -18,6 +18,15 @@ use crate::types;
 /// The state, whose answer proves the end of a run in the whole family.
 pub const BARRIER: Barrier =
     Barrier { command: "get_state", busy: "isStreaming", limit_ms: BARRIER_LIMIT_MS };
+
+/// Where the model's text stands, in the whole family.
+pub const TEXT: TextPieces = TextPieces {
+    begins: "message_start",
+    event: "message_update",
+    path: &["assistantMessageEvent"],
+    kind: Some(("type", "text_delta")),
+    piece: "delta",
+};
 
 /// The pi dialect.
 pub const PI: Dialect = Dialect {
@@ -63,6 +72,7 @@ pub const PI: Dialect = Dialect {
         },
     ],
     run_end: RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false },
+    text: TEXT,
     first_question: "get_state",
     rows: &[
         types::content::ROWS,

@@ -3,7 +3,7 @@
 //! Source: the document "RPC Protocol Reference" of pisces 13.18.0.
 
 use crate::dialect::{Case, Dialect, Framing};
-use crate::dialects::omp;
+use crate::dialects::{omp, pi};
 use crate::dsl::protocol;
 use crate::model::Setting;
 use crate::typed::{Bool, Count, Int, List, Num, Opt, Str};
@@ -355,6 +355,7 @@ pub const PISCES: Dialect = Dialect {
     edges: omp::EDGES,
     errors: omp::OMP.errors,
     run_end: omp::RUN_END,
+    text: pi::TEXT,
     first_question: "get_state",
     rows: &[ROWS],
     settings: SETTINGS,

@@ -15,6 +15,7 @@ from agentese.dialogs import withdrawn as withdrawn
 from agentese.errors import AgenteseError as AgenteseError
 from agentese.errors import DecodeError as DecodeError
 from agentese.errors import DetachedError as DetachedError
+from agentese.errors import EncodeError as EncodeError
 from agentese.errors import ForkedError as ForkedError
 from agentese.errors import RefusedError as RefusedError
 from agentese.errors import SpawnError as SpawnError
@@ -23,12 +24,15 @@ from agentese.errors import TerminatedError as TerminatedError
 from agentese.errors import Termination as Termination
 from agentese.errors import TimedOutError as TimedOutError
 from agentese.errors import UsageError as UsageError
+from agentese.interchange import dec_hook as dec_hook
+from agentese.interchange import enc_hook as enc_hook
 from agentese.members import DEFAULT as DEFAULT
 from agentese.run import RunResult as RunResult
 from agentese.service import Refusal as Refusal
 from agentese.service import serve as serve
 from agentese.tap import Direction as Direction
 from agentese.tap import OnFrame as OnFrame
+from agentese.tap import OnStderr as OnStderr
 from agentese.unknown import Unknown as Unknown
 
 __version__ = "0.1.0"

@@ -1,11 +1,12 @@
 """The native core; not part of the public interface."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "AsyncBatch",
     "Connection",
     "Decoder",
     "EventTable",
@@ -18,18 +19,38 @@ __all__ = [
     "Server",
     "ServerCall",
     "Stream",
+    "facts",
     "forked",
     "shut_down",
 ]
 
 @disjoint_base
-class Record:
-    """A JSON object, decoded member by member when it is asked for. It never changes."""
+class AsyncBatch:
+    """A batch of events that an `async for` takes one by one."""
 
-    def __new__(cls) -> Self: ...
+    def __new__(cls, *_args: Any, **_options: Any) -> Self: ...
+    def __aiter__(self) -> Self: ...
+    def __anext__(self) -> Awaitable[Any]: ...
+    def _put(self, events: list[Any]) -> None:
+        """Replaces the batch."""
+    def _take(self) -> list[Any]:
+        """Takes what is left of the batch."""
+
+@disjoint_base
+class Record:
+    """A JSON object whose members are decoded when they are read. It does not change."""
+
+    def __new__(cls, **members: Any) -> Self:
+        """Makes a record from its members, by keyword."""
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Reads an object from its JSON text. Only its structure is checked now."""
+    @classmethod
+    def _checked(cls, text: str) -> Self:
+        """Reads an object from its JSON text and checks everything in it; fails with `EncodeError`."""
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any:
+        """How pydantic reads and writes this class."""
     @classmethod
     def from_dict(cls, members: Any) -> Self:
         """Makes a record from members with their wire names."""
@@ -52,6 +73,15 @@ class Member:
     def __new__(
         cls, name: str, kind: str, doc: str = "", required: bool = True, nullable: bool = False
     ) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The name on the wire."""
+    @property
+    def required(self) -> bool:
+        """Whether it is always there."""
+    @property
+    def nullable(self) -> bool:
+        """Whether it may be null."""
     def __get__(self, record: Any, owner: Any = None, /) -> Any: ...
     def __set__(self, record: Any, value: Any, /) -> None: ...
 
@@ -62,12 +92,16 @@ class Decoder:
     def __new__(cls, kind: str, nullable: bool = False) -> Self: ...
     def decode(self, text: str) -> Any:
         """The value of a JSON text."""
+    def check(self, text: str, what: str) -> None:
+        """Checks a JSON text that is to be sent, and everything in it; `what` stands first in the error."""
 
 @final
 class EventTable:
     """The class of each event, and that of all others."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
+    def decode(self, dialect: str, line: str) -> Any:
+        """The event that a line of an agent carries, with or without the envelope of its dialect."""
 
 @final
 class Mailbox:
@@ -90,6 +124,9 @@ class Pending:
         """Blocks until it is done, at most `seconds`. Says whether it is."""
     def take(self, decoder: Decoder | None = None) -> Any:
         """Takes what came of it. Raises where it failed."""
+    @property
+    def done(self) -> bool:
+        """Whether it is done."""
     def cancel(self) -> None:
         """Gives it up."""
 
@@ -101,6 +138,8 @@ class Stream:
     def __next__(self) -> Any: ...
     def poll(self) -> list[Any] | None:
         """The events that are there: an empty list at the end, nothing where none is there yet."""
+    def batch(self, seconds: float | None = None) -> list[Any] | None:
+        """The next events, blocking: an empty list at the end, nothing where none has come after `seconds`."""
     def skip(self) -> bool:
         """Drops the events that are there. Says whether the end is reached."""
     def wait_end(self, seconds: float | None = None) -> bool:
@@ -241,6 +280,10 @@ class ServerCall:
         """Sends an event; done when there is room for more. Raises where it does not fit."""
     def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, ticket: int) -> Pending:
         """Asks a question, or sends a notice; done with the answer's members."""
+
+def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
+    """Of a dialect: whether it is JSON-RPC; the command that proves that a run is over, with the member of its answer
+    that is true while one goes on; the `type` of answers to dialogs."""
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""

@@ -1,21 +1,22 @@
-"""A client for asyncio, with the methods of the client for threads."""
+"""A client for asyncio and trio, with the methods of the client for threads."""
 
-import asyncio
 import inspect
 import socket as sockets
 import warnings
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, Unpack
 
+from agentese import backends, options
 from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
-from agentese import options, tap
-from agentese._native import Connection, Decoder, EventTable, Pending, Question, Stream
-from agentese.errors import Termination, TimedOutError, UsageError
-from agentese.members import DEFAULT, Timeout, encode_members, limit
+from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Pending, Question, Stream
+from agentese.errors import Termination, UsageError
+from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
-from agentese.run import ANY, RunResult, outcome
+from agentese.run import ANY, RunResult, not_over, outcome
+from agentese.tap import Tap
+from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
 
 E = TypeVar("E")
@@ -23,37 +24,52 @@ C = TypeVar("C")
 D = TypeVar("D")
 
 
-class AsyncEvents(Generic[E]):
-    """Events, batch by batch out of the native core, one by one to who iterates."""
+class AsyncEvents(AsyncBatch, Generic[E]):
+    """Events, as an asynchronous iterator. What one loop over it leaves is there for the next one."""
 
-    __slots__ = ("_batch", "_reactor", "_stream", "_ticket")
+    __slots__ = ("_reactor", "_stream", "_ticket")
 
     def __init__(self, reactor: Reactor, stream: Stream, ticket: int) -> None:
         self._reactor = reactor
         self._stream = stream
         self._ticket = ticket
-        self._batch: Iterator[E] = iter(())
 
-    async def __aiter__(self) -> AsyncIterator[E]:
-        # What is left of a batch stays for whoever iterates next.
-        while True:
-            for event in self._batch:
-                yield event
-            events = self._stream.poll()
-            if events is None:
-                await self._reactor.wait(self._ticket)
-            elif events:
-                self._batch = iter(events)
-                # A stream that always has more must not starve the loop.
-                await asyncio.sleep(0)
-            else:
-                # Raises how it failed, once.
-                for event in self._stream:
-                    yield event
-                return
+    if TYPE_CHECKING:
+
+        def __anext__(self) -> Coroutine[Any, Any, E]:
+            """The next event."""
+            raise NotImplementedError
+
+    async def _next(self) -> E:
+        batch = await self._more()
+        if not batch:
+            raise StopAsyncIteration
+        first, *rest = batch
+        self._put(rest)
+        return first
+
+    async def _more(self) -> list[E]:
+        """What came since; empty at the end. Raises how the stream failed, once."""
+        while (events := self._stream.poll()) is None:
+            await self._reactor.wait(self._ticket)
+        if not events:
+            for event in self._stream:
+                return [event]
+        # A stream that always has more must not starve the loop.
+        try:
+            await self._reactor.backend.yield_()
+        except BaseException:
+            self._put(events)
+            raise
+        return events
+
+    async def batches(self) -> AsyncIterator[list[E]]:
+        """The events in lists, as they come: for programs that handle many at once."""
+        while batch := self._take() or await self._more():
+            yield batch
 
     async def _end(self) -> None:
-        self._batch = iter(())
+        self._put([])
         while not self._stream.skip():
             await self._reactor.wait(self._ticket)
 
@@ -61,19 +77,23 @@ class AsyncEvents(Generic[E]):
 class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     """The work that a prompt started: iterate over its events with `async for`.
 
-    The prompt is on its way when this is made. Awaiting it gives itself as soon as the agent has taken the prompt,
-    and raises a refusal. It ends when the run is over: retries, automatic compactions and reminders that start it
-    again are part of it. Letting go of it stops listening and nothing else: the agent goes on working (use `abort`
-    to stop it).
+    The prompt is sent when this is made. `await` it to wait until the agent has accepted the prompt; a refusal is
+    raised there, or as the end of the events. The run ends when the agent is done: retries, automatic compactions and
+    reminders that start it again are part of it. Dropping the run stops listening and nothing else: the agent goes on
+    working (use `abort` to stop it).
     """
 
     __slots__ = ("_accepted", "_answer", "_answer_ticket", "answer", "client", "command", "session")
 
     client: C
+    """The client that started the run."""
     command: str
+    """The wire name of the command that started it."""
     session: str
+    """The session that it runs in, in dialects with several; otherwise empty."""
     answer: JsonValue
     """The data of the answer that accepted the run, once it is awaited and where there is any."""
+    _text: ClassVar[TextTable]
 
     def __init__(
         self,
@@ -84,55 +104,78 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         stream: tuple[Stream, int],
         answer: tuple[Pending, int],
     ) -> None:
+        """Use the method of a client that starts a run, such as `prompt`."""
         super().__init__(reactor, *stream)
         self.client = client
         self.command = command
         self.session = session
         self.answer = None
         self._answer, self._answer_ticket = answer
-        taken = reactor.expect(self._answer_ticket)
-        self._accepted: asyncio.Task[None] = reactor.loop.create_task(self._accept(taken))
-        # Whoever iterates hears of a refusal as the end of the run.
-        self._accepted.add_done_callback(_seen)
+        # Whether it was, and why not.
+        self._accepted: bool | BaseException = False
 
-    async def _accept(self, taken: "asyncio.Future[None]") -> None:
-        await self._reactor.wait(self._answer_ticket, taken)
-        self.answer = self._answer.take(ANY)
-
-    def __await__(self) -> "Generator[Any, None, Self]":
-        yield from asyncio.shield(self._accepted).__await__()
+    async def _accept(self) -> Self:
+        await self._reactor.wait(self._answer_ticket, self._answer)
+        if self._accepted is False:
+            try:
+                self.answer = self._answer.take(ANY)
+                self._accepted = True
+            except Exception as error:
+                self._accepted = error
+        if isinstance(self._accepted, BaseException):
+            raise self._accepted
         return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._accept().__await__()
+
+    async def pieces(self) -> AsyncIterator[str]:
+        """The pieces of the agent's text, as they come; other events are skipped."""
+        async for event in self:
+            for piece in self._text.pieces(event):
+                yield piece
+
+    async def text(self, *, timeout: float | None = None) -> str:
+        """Reads the run to its end and gives the text of its last message, empty where it has none. Events that were
+        read before are not part of it.
+
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        """
+        text = LastText(self._text)
+
+        async def read() -> None:
+            async for event in self:
+                text.see(event)
+
+        if not await self._reactor.backend.within(timeout, read()):
+            raise not_over(self.command, timeout)
+        return str(text)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run; events that were not read are dropped.
 
-        Raises how it failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
         """
-        try:
-            async with asyncio.timeout(timeout):
-                await self._end()
-        except TimeoutError:
-            text = f"the run of `{self.command}` is not over after {timeout} s"
-            raise TimedOutError(text, command=self.command, after=timeout or 0.0) from None
+        if not await self._reactor.backend.within(timeout, self._end()):
+            raise not_over(self.command, timeout)
         return outcome(self._stream)
 
-
-def _seen(task: "asyncio.Task[None]") -> None:
-    if not task.cancelled():
-        task.exception()
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} {self.command}>"
 
 
 class AsyncClientBase(Generic[E, D]):
-    """A client of an agent, for one event loop. Any number of its tasks may use it at once.
+    """A client of an agent, for one event loop of asyncio or trio. Any number of its tasks may use it at once.
 
-    Cancelling a task gives up its call and nothing else. Use it in an `async with` statement, or await `close`.
+    Use it in an `async with` statement, or await `close`. Cancelling a task gives up its call and nothing else.
     """
 
-    __slots__ = ("__weakref__", "_closed", "_connection", "_on_frame", "_reactor", "_spawned", "_tasks")
+    __slots__ = ("__weakref__", "_closed", "_connection", "_questions", "_reactor", "_spawned", "_tap")
 
     dialect: ClassVar[str]
     _table: ClassVar[EventTable]
     _data: ClassVar[Mapping[str, Decoder | None]]
+    _params: ClassVar[Mapping[str, Decoder | None]]
     _dialogs: ClassVar[dialoging.Table]
     _session: ClassVar[str | None]
     _run: ClassVar[type[AsyncRunBase[Any, Any]]]
@@ -143,37 +186,39 @@ class AsyncClientBase(Generic[E, D]):
         self._reactor = reactor
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
-        self._on_frame: tap.OnFrame | None = None
-        self._tasks: dict[asyncio.Task[None], Question] = {}
+        self._tap: Tap | None = None
+        # Open questions, and what cancels their tasks.
+        self._questions: dict[Question, Callable[[], object]] = {}
 
     @classmethod
     def _make(cls, connect: Any, target: Any, dialogs: D | None, given: Any) -> Self:
-        reactor = Reactor(asyncio.get_running_loop())
-        ticket = None if dialogs is None else reactor.ticket()
-        on_frame: tap.OnFrame | None = given.get("on_frame")
-        seen = None if on_frame is None else reactor.ticket()
-        dialect = options.dialect(cls.dialect, given)
-        made_with = options.connection(given)
+        reactor = Reactor(backends.current())
         try:
+            ticket = None if dialogs is None else reactor.ticket()
+            tap = Tap(given)
+            seen = reactor.ticket() if tap else None
+            dialect = options.dialect(cls.dialect, given)
+            made_with = options.connection(given, tap)
             connection = connect(dialect, target, made_with, cls._table, reactor.mailbox, ticket, seen)
         except BaseException:
             reactor.close()
             raise
         client = cls(connection, reactor)
         if ticket is not None:
-            tasks, table = client._tasks, cls._dialogs
-            reactor.stand(ticket, lambda: _answer_all(connection, table, dialogs, tasks, reactor.loop))
-        if on_frame is not None and seen is not None:
-            look = on_frame
-            client._on_frame = look
-            reactor.stand(seen, lambda: tap.show(connection, connection.frames(), look))
+            questions, table, backend = client._questions, cls._dialogs, reactor.backend
+            reactor.stand(ticket, lambda: _answer_all(connection, table, dialogs, questions, backend))
+        if seen is not None:
+            client._tap = tap
+            reactor.stand(seen, lambda: tap.show(connection, connection.frames()))
         return client
 
     @classmethod
     def spawn(
         cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
-        """Starts a program and drives it on the running loop. Raises `SpawnError` where it cannot be started."""
+        """Starts a program, an agent, and connects to its stdin and stdout, on the running loop. Raises `SpawnError`
+        where it cannot be started."""
+        options.check(given, options.SpawnOptions)
         client = cls._make(Connection.spawn, options.program(command, given), dialogs, given)
         client._spawned = (command, dialogs, given)
         return client
@@ -182,11 +227,12 @@ class AsyncClientBase(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Drives whatever is at the other end of a connected Unix socket, which stays the caller's to close."""
+        """Connects to the agent at the other end of a Unix socket, on the running loop. The caller closes the socket."""
+        options.check(given, options.ClientOptions)
         return cls._make(Connection.connect, socket.fileno(), dialogs, given)
 
     def respawn(self) -> Self:
-        """Starts the program of this client once more, with nothing of the old connection in it."""
+        """Starts the program of this client again and gives a new client for it; this one stays as it is."""
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -199,21 +245,21 @@ class AsyncClientBase(Generic[E, D]):
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended, where it has."""
+        """How the connection ended; `None` while it is open."""
         return self._connection.termination
 
     @property
     def dropped_events(self) -> int:
-        """How many events nobody listened to."""
+        """How many events were dropped because nothing listened to them."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """How many frames `on_frame` was not shown, because it was too far behind."""
+        """How many frames and lines of stderr were not shown to `on_frame` and `on_stderr`, which were too far behind."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """The newest odd inputs that did not stop the connection, as kinds and texts."""
+        """Unexpected input that did not end the connection, as kinds and texts: the newest 256, oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> AsyncEvents[E]:
@@ -224,31 +270,32 @@ class AsyncClientBase(Generic[E, D]):
     async def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none."""
+        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none. `members` are
+        not checked."""
         ticket = self._reactor.ticket()
         call = self._connection.call(command, encode_members(members or {}), limit(timeout), ticket)
         data: JsonValue = await self._wait(call, ticket, ANY)
         return data
 
     def send_raw(self, line: str) -> None:
-        """Sends a line as it is. No answer is waited for, and nothing is checked."""
+        """Sends a line as it is: without a check, and without waiting for an answer."""
         self._connection.send_raw(line)
 
     async def close(self) -> Termination:
-        """Shuts the agent down and waits for its end: stdin is closed, then its process group gets TERM and KILL."""
+        """Ends the agent and waits until it has ended: stdin is closed, then its process group gets SIGTERM, then SIGKILL."""
         self._closed = True
         ticket = self._reactor.ticket()
         try:
             end: Termination = await self._wait(self._connection.close(ticket), ticket, None)
-            if self._on_frame is not None:
+            if self._tap is not None:
                 # What passed last is shown too.
-                tap.show(self._connection, self._connection.frames(), self._on_frame)
+                self._tap.show(self._connection, self._connection.frames())
         finally:
             self._reactor.close()
             # Nobody waits for answers any more.
-            for task, question in list(self._tasks.items()):
-                if self._dialogs[question.method][2] is not None and task is not asyncio.current_task():
-                    task.cancel()
+            for question, cancel in list(self._questions.items()):
+                if self._dialogs[question.method][2] is not None and question is not dialoging.asked.get():
+                    cancel()
         return end
 
     async def __aenter__(self) -> Self:
@@ -268,25 +315,26 @@ class AsyncClientBase(Generic[E, D]):
         of = "another process" if self._connection.inherited else f"process={self._connection.process_id}"
         return f"<{type(self).__module__}.{type(self).__name__} {of}>"
 
-    async def _wait(
-        self, pending: Pending, ticket: int, decoder: Decoder | None, done: "asyncio.Future[None] | None" = None
-    ) -> Any:
+    async def _wait(self, pending: Pending, ticket: int, decoder: Decoder | None) -> Any:
         try:
-            await self._reactor.wait(ticket, done)
+            await self._reactor.wait(ticket, pending)
         except BaseException:
             pending.cancel()
             raise
         return pending.take(decoder)
 
     def _call(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
+        return self._send(command, checked(command, members, self._params[command]), timeout)
+
+    def _send(self, command: str, members: str, timeout: Timeout) -> Any:
         # Sent now, in the order of the calls, whenever it is awaited.
         ticket = self._reactor.ticket()
-        call = self._connection.call(command, encode_members(members), limit(timeout), ticket)
-        return self._wait(call, ticket, self._data[command], self._reactor.expect(ticket))
+        return self._wait(self._connection.call(command, members, limit(timeout), ticket), ticket, self._data[command])
 
     def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
         events, answer = self._reactor.ticket(), self._reactor.ticket()
-        stream, pending = self._connection.start(command, encode_members(members), limit(timeout), events, answer)
+        text = checked(command, members, self._params[command])
+        stream, pending = self._connection.start(command, text, limit(timeout), events, answer)
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, self._reactor, (stream, events), (pending, answer))
 
@@ -295,16 +343,17 @@ def _answer_all(
     connection: Connection,
     table: dialoging.Table,
     handler: object,
-    tasks: "dict[asyncio.Task[None], Question]",
-    loop: asyncio.AbstractEventLoop,
+    questions: dict[Question, Callable[[], object]],
+    backend: backends.Backend,
 ) -> None:
-    for task, asked in list(tasks.items()):
-        if table[asked.method][2] is not None and asked.withdrawn():
-            task.cancel()
+    for question, cancel in list(questions.items()):
+        if table[question.method][2] is not None and question.withdrawn():
+            cancel()
     for question in connection.questions():
-        task = loop.create_task(_answer(question, table, handler))
-        tasks[task] = question
-        task.add_done_callback(lambda done: tasks.pop(done, None))
+        questions[question] = backend.start(
+            lambda question=question: _answer(question, table, handler),  # type: ignore[misc]
+            lambda question=question: questions.pop(question, None),  # type: ignore[misc]
+        )
 
 
 async def _answer(question: Question, table: dialoging.Table, handler: object) -> None:

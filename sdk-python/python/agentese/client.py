@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from agentese import dialogs as dialoging
-from agentese import lifetime, options, tap
+from agentese import lifetime, options
 from agentese._native import Connection, Decoder, EventTable, Pending
 from agentese.errors import Termination, UsageError
-from agentese.members import DEFAULT, Timeout, encode_members, limit
+from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.run import ANY, SyncRun, accepted
+from agentese.tap import Tap
 from agentese.values import JsonValue
 
 E = TypeVar("E")
@@ -25,7 +26,7 @@ LAST_FRAMES = 1.0
 class SyncClient(Generic[E, D]):
     """A client of an agent, for threads. Any number of threads may use it at once.
 
-    Ctrl-C interrupts every wait. Use it in a `with` statement, or call `close`.
+    Use it in a `with` statement, or call `close`. Ctrl-C interrupts every wait.
     """
 
     __slots__ = ("__weakref__", "_closed", "_connection", "_spawned", "_tap")
@@ -33,11 +34,12 @@ class SyncClient(Generic[E, D]):
     dialect: ClassVar[str]
     _table: ClassVar[EventTable]
     _data: ClassVar[Mapping[str, Decoder | None]]
+    _params: ClassVar[Mapping[str, Decoder | None]]
     _dialogs: ClassVar[dialoging.Table]
     _session: ClassVar[str | None]
     _run: ClassVar[type[SyncRun[Any, Any]]]
 
-    def __init__(self, connection: Connection, dialogs: D | None, on_frame: tap.OnFrame | None = None) -> None:
+    def __init__(self, connection: Connection, dialogs: D | None, tap: Tap) -> None:
         """Use `spawn` or `connect`."""
         self._connection = connection
         self._closed = False
@@ -46,25 +48,28 @@ class SyncClient(Generic[E, D]):
             run = threading.Thread(target=dialoging.serve, args=(connection, self._dialogs, dialogs), daemon=True)
             lifetime.start("agentese-dialogs", run)
         self._tap: threading.Thread | None = None
-        if on_frame is not None:
-            self._tap = threading.Thread(target=tap.serve, args=(connection, on_frame), daemon=True)
+        if tap:
+            self._tap = threading.Thread(target=tap.serve, args=(connection,), daemon=True)
             lifetime.start("agentese-frames", self._tap)
 
     @classmethod
     def spawn(
         cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
-        """Starts a program and drives it. Raises `SpawnError` where it cannot be started."""
+        """Starts a program, an agent, and connects to its stdin and stdout. Raises `SpawnError` where it cannot be
+        started."""
+        options.check(given, options.SpawnOptions)
+        tap = Tap(given)
         connection = Connection.spawn(
             options.dialect(cls.dialect, given),
             options.program(command, given),
-            options.connection(given),
+            options.connection(given, tap),
             cls._table,
             None,
             None if dialogs is None else 0,
-            0 if "on_frame" in given else None,
+            0 if tap else None,
         )
-        client = cls(connection, dialogs, given.get("on_frame"))
+        client = cls(connection, dialogs, tap)
         client._spawned = (command, dialogs, given)
         return client
 
@@ -72,20 +77,22 @@ class SyncClient(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Drives whatever is at the other end of a connected Unix socket, which stays the caller's to close."""
+        """Connects to the agent at the other end of a Unix socket. The caller closes the socket."""
+        options.check(given, options.ClientOptions)
+        tap = Tap(given)
         connection = Connection.connect(
             options.dialect(cls.dialect, given),
             socket.fileno(),
-            options.connection(given),
+            options.connection(given, tap),
             cls._table,
             None,
             None if dialogs is None else 0,
-            0 if "on_frame" in given else None,
+            0 if tap else None,
         )
-        return cls(connection, dialogs, given.get("on_frame"))
+        return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:
-        """Starts the program of this client once more, with nothing of the old connection in it."""
+        """Starts the program of this client again and gives a new client for it; this one stays as it is."""
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -98,21 +105,21 @@ class SyncClient(Generic[E, D]):
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended, where it has."""
+        """How the connection ended; `None` while it is open."""
         return self._connection.termination
 
     @property
     def dropped_events(self) -> int:
-        """How many events nobody listened to."""
+        """How many events were dropped because nothing listened to them."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """How many frames `on_frame` was not shown, because it was too far behind."""
+        """How many frames and lines of stderr were not shown to `on_frame` and `on_stderr`, which were too far behind."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """The newest odd inputs that did not stop the connection, as kinds and texts."""
+        """Unexpected input that did not end the connection, as kinds and texts: the newest 256, oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> Iterator[E]:
@@ -122,20 +129,21 @@ class SyncClient(Generic[E, D]):
     def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none."""
+        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none. `members` are
+        not checked."""
         data: JsonValue = self._wait(self._connection.call(command, encode_members(members or {}), limit(timeout)), ANY)
         return data
 
     def send_raw(self, line: str) -> None:
-        """Sends a line as it is. No answer is waited for, and nothing is checked."""
+        """Sends a line as it is: without a check, and without waiting for an answer."""
         self._connection.send_raw(line)
 
     def close(self) -> Termination:
-        """Shuts the agent down and waits for its end: stdin is closed, then its process group gets TERM and KILL."""
+        """Ends the agent and waits until it has ended: stdin is closed, then its process group gets SIGTERM, then SIGKILL."""
         self._closed = True
         end: Termination = self._wait(self._connection.close(), None)
         if self._tap not in (None, threading.current_thread()):
-            # What passed last is shown too, by a function that comes back.
+            # What passed last is shown too, where the function returns in time.
             self._tap.join(LAST_FRAMES)
         return end
 
@@ -160,10 +168,12 @@ class SyncClient(Generic[E, D]):
         return pending.take(decoder)
 
     def _call(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
-        return self._wait(self._connection.call(command, encode_members(members), limit(timeout)), self._data[command])
+        text = checked(command, members, self._params[command])
+        return self._wait(self._connection.call(command, text, limit(timeout)), self._data[command])
 
     def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
-        stream, answer = self._connection.start(command, encode_members(members), limit(timeout))
+        text = checked(command, members, self._params[command])
+        stream, answer = self._connection.start(command, text, limit(timeout))
         data = accepted(answer)
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, stream, data)

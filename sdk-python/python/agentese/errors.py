@@ -1,12 +1,12 @@
 """What can go wrong."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 
 @dataclass(frozen=True, slots=True)
 class Termination:
-    """The end of a connection: one value that settled everything that waited."""
+    """How a connection ended. All calls, runs and dialogs that were open then failed with this one value."""
 
     cause: Literal["exited", "end_of_stream", "closed", "io", "internal"]
     """Why it ended."""
@@ -29,25 +29,40 @@ class Termination:
         return self.text
 
 
+def _restore(kind: "type[AgenteseError]", args: tuple[Any, ...], fields: dict[str, Any]) -> "AgenteseError":
+    return kind(*args, **fields)
+
+
 class AgenteseError(Exception):
-    """The base of all failures."""
+    """The base of all failures. All of them can be pickled and copied."""
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    """What the constructor takes by keyword."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {name: getattr(self, name) for name in self._fields}
+        return _restore, (type(self), self.args, fields), self.__dict__
 
 
 class SpawnError(AgenteseError, OSError):
     """The agent's program could not be started."""
+
+    _fields = ("program", "kind", "errno",)
 
     def __init__(self, text: str, *, program: str = "", kind: str = "", errno: int | None = None) -> None:
         super().__init__(text)
         self.program = program
         """The program."""
         self.kind = kind
-        """`NotFound`, `NotExecutable`, `Busy`, `WorkingDirectory` or `Other`."""
+        """`not_found`, `not_executable`, `busy`, `working_directory` or `other`."""
         self.errno = errno
-        """What the system says."""
+        """The number of the operating system's error."""
 
 
 class RefusedError(AgenteseError):
-    """The agent answered that it will not or cannot."""
+    """The agent rejected the command."""
+
+    _fields = ("command", "message", "code", "data", "attributed",)
 
     def __init__(
         self,
@@ -63,17 +78,19 @@ class RefusedError(AgenteseError):
         self.command = command
         """The command that the answer names."""
         self.message = message
-        """What the agent says."""
+        """The reason that the agent gives."""
         self.code = code
         """The JSON-RPC code, in dialects that have codes."""
         self.data = data
         """The JSON-RPC data, where there is any."""
         self.attributed = attributed
-        """True where the answer carried no id and was given to the oldest call that it can belong to."""
+        """True where the answer carried no id, so that it was matched to the oldest call that it can belong to."""
 
 
 class TerminatedError(AgenteseError, ConnectionError):
     """The connection is over: the process ended, the stream ended, or this side closed it."""
+
+    _fields = ("termination",)
 
     def __init__(self, text: str, *, termination: Termination) -> None:
         super().__init__(text)
@@ -104,6 +121,8 @@ class TerminatedError(AgenteseError, ConnectionError):
 class TimedOutError(AgenteseError, TimeoutError):
     """No answer came in time. An answer that comes later is dropped."""
 
+    _fields = ("command", "after",)
+
     def __init__(self, text: str, *, command: str = "", after: float = 0.0) -> None:
         super().__init__(text)
         self.command = command
@@ -117,7 +136,9 @@ class StalledError(TimedOutError):
 
 
 class DecodeError(AgenteseError, ValueError):
-    """Something does not fit its declaration."""
+    """What the agent sent does not fit its declaration."""
+
+    _fields = ("raw",)
 
     def __init__(self, text: str, *, raw: str = "") -> None:
         super().__init__(text)
@@ -128,6 +149,8 @@ class DecodeError(AgenteseError, ValueError):
 class DetachedError(AgenteseError):
     """The subscriber was cut off because its queue was full."""
 
+    _fields = ("dropped",)
+
     def __init__(self, text: str, *, dropped: int = 0) -> None:
         super().__init__(text)
         self.dropped = dropped
@@ -135,7 +158,11 @@ class DetachedError(AgenteseError):
 
 
 class UsageError(AgenteseError):
-    """A mistake of the caller."""
+    """The caller made a mistake; nothing was sent."""
+
+
+class EncodeError(UsageError, ValueError):
+    """A parameter, event or record does not fit its declaration; nothing was sent. The message says which member."""
 
 
 class ForkedError(UsageError, RuntimeError):

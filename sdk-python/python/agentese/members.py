@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from agentese._native import Record
+from agentese._native import Decoder, Member, Record
+from agentese.hints import meant
 
 
 class Default(enum.Enum):
@@ -42,7 +43,7 @@ def _other(value: object) -> Any:
         return dict(value)
     if isinstance(value, (tuple, set, frozenset)) or hasattr(value, "__iter__"):
         return list(value)  # type: ignore[call-overload]
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _sound(text: str) -> str:
@@ -60,9 +61,41 @@ def encode(value: Any) -> str:
     return text
 
 
+def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
+    """The JSON text of a record with those members, by the names of the attributes.
+
+    Fails with `TypeError` where a member is missing or there is none of that name.
+    """
+    given = given or {}
+    constants: Mapping[str, str] | None = getattr(kind, "_constants", None)
+    if constants is None:
+        raise TypeError(f"{kind.__name__} declares no members: use from_dict() or from_json()")
+    names: tuple[str, ...] = kind.__match_args__  # type: ignore[attr-defined]
+    members: dict[str, Member] = {name: getattr(kind, name) for name in names}
+    for name in given:
+        if name not in members:
+            raise TypeError(f"{kind.__name__} has no member `{name}`{meant(name, names)}")
+    missing = [name for name, member in members.items() if member.required and name not in given]
+    if missing:
+        raise TypeError(f"{kind.__name__} needs {', '.join(f'`{name}`' for name in missing)}")
+    parts = [f"{encode(name)}:{value}" for name, value in constants.items()]
+    for name, member in members.items():
+        if name in given and (given[name] is not None or member.required):
+            parts.append(f"{encode(member.name)}:{encode(given[name])}")
+    return "{" + ",".join(parts) + "}"
+
+
 def encode_members(members: Mapping[str, Any]) -> str:
     """The JSON text of a command's members; what is `None` or `DEFAULT` is left out."""
     return encode({name: value for name, value in members.items() if value is not None and value is not DEFAULT})
+
+
+def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) -> str:
+    """The JSON text of a command's members. Raises `EncodeError` where one does not fit its declaration."""
+    text = encode_members(members)
+    if declared is not None:
+        declared.check(text, command)
+    return text
 
 
 def limit(timeout: Timeout) -> float | bool | None:

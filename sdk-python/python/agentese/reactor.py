@@ -1,10 +1,10 @@
 """How an event loop learns what the native core has ready: one descriptor, one wake for everything."""
 
-import asyncio
 from collections.abc import Callable
 from itertools import count
 
-from agentese._native import Mailbox
+from agentese._native import Mailbox, Pending
+from agentese.backends import Backend, Signal
 
 
 class Reactor:
@@ -14,13 +14,13 @@ class Reactor:
     loop's list of descriptors is the parent's too.
     """
 
-    __slots__ = ("_closed", "_listening", "_numbers", "_standing", "_waiting", "loop", "mailbox")
+    __slots__ = ("_closed", "_listening", "_numbers", "_standing", "_waiting", "backend", "mailbox")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.mailbox = Mailbox()
         self._numbers = count(1)
-        self._waiting: dict[int, set[asyncio.Future[None]]] = {}
+        self._waiting: dict[int, set[Signal]] = {}
         self._standing: dict[int, Callable[[], object]] = {}
         self._closed = False
         self._listening = False
@@ -34,22 +34,19 @@ class Reactor:
         """Calls back whenever that ticket comes, until `close`."""
         self._standing[ticket] = call
 
-    def expect(self, ticket: int) -> "asyncio.Future[None]":
-        """Begins to wait for a ticket now, whoever awaits the future and when. Any number may wait for one."""
-        future: asyncio.Future[None] = self.loop.create_future()
-        self._waiting.setdefault(ticket, set()).add(future)
+    async def wait(self, ticket: int, pending: Pending | None = None) -> None:
+        """Waits for a ticket, or not at all where what it is for is done. Any number of tasks may wait for one."""
+        if pending is not None and pending.done:
+            return
+        signal = self.backend.signal()
+        self._waiting.setdefault(ticket, set()).add(signal)
         self._listen()
-        return future
-
-    async def wait(self, ticket: int, future: "asyncio.Future[None] | None" = None) -> None:
-        """Waits for a ticket."""
-        future = future or self.expect(ticket)
         try:
-            await future
+            await signal.wait()
         finally:
             others = self._waiting.get(ticket)
             if others is not None:
-                others.discard(future)
+                others.discard(signal)
                 if not others:
                     del self._waiting[ticket]
             self._release()
@@ -62,14 +59,13 @@ class Reactor:
 
     def _listen(self) -> None:
         if not self._listening and not self.mailbox.inherited:
-            self.loop.add_reader(self.mailbox.fileno(), self._drain)
+            self.backend.add_reader(self.mailbox.fileno(), self._drain)
             self._listening = True
 
     def _release(self) -> None:
         if self._closed and self._listening and not self._waiting and not self.mailbox.inherited:
             self._listening = False
-            if not self.loop.is_closed():
-                self.loop.remove_reader(self.mailbox.fileno())
+            self.backend.remove_reader(self.mailbox.fileno())
 
     def _drain(self) -> None:
         if self.mailbox.inherited:
@@ -77,9 +73,8 @@ class Reactor:
         for ticket in self.mailbox.drain():
             waiting = self._waiting.pop(ticket, None)
             if waiting is not None:
-                for future in waiting:
-                    if not future.done():
-                        future.set_result(None)
+                for signal in waiting:
+                    signal.set()
             elif (call := self._standing.get(ticket)) is not None:
                 call()
         self._release()

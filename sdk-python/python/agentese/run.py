@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from time import monotonic
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from agentese._native import Decoder, Pending, Stream
 from agentese.errors import TimedOutError
+from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
 
 E = TypeVar("E")
@@ -19,7 +21,8 @@ class RunResult(Generic[E]):
     """How a run ended."""
 
     ended_by: Literal["event", "answer", "handled"]
-    """Its last event, the answer to its command, or nothing: the agent took the prompt and started no run for it."""
+    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent accepted the prompt and started
+    no run for it."""
     last: E | None
     """The last event that could be the end, as `agent_end` in the pi family."""
 
@@ -28,19 +31,24 @@ class SyncRun(Generic[E, C]):
     """The work that a prompt started: an iterator over its events.
 
     It ends when the run is over: retries, automatic compactions and reminders that start it again are part of it.
-    A failure of the run is raised once. Letting go of it stops listening and nothing else: the agent goes on
+    A failure of the run is raised once. Dropping the run stops listening and nothing else: the agent goes on
     working (use `abort` to stop it).
     """
 
     __slots__ = ("_stream", "answer", "client", "command", "session")
 
     client: C
+    """The client that started the run."""
     command: str
+    """The wire name of the command that started it."""
     session: str
+    """The session that it runs in, in dialects with several; otherwise empty."""
     answer: JsonValue
     """The data of the answer that accepted the run, where there is any."""
+    _text: ClassVar[TextTable]
 
     def __init__(self, client: C, command: str, session: str, stream: Stream, answer: JsonValue = None) -> None:
+        """Use the method of a client that starts a run, such as `prompt`."""
         self.client = client
         self.command = command
         self.session = session
@@ -54,16 +62,67 @@ class SyncRun(Generic[E, C]):
         event: E = next(self._stream)
         return event
 
+    def batches(self) -> Iterator[list[E]]:
+        """The events in lists, as they come: for programs that handle many at once."""
+        while batch := self._stream.batch():
+            yield batch
+
+    def pieces(self) -> Iterator[str]:
+        """The pieces of the agent's text, as they come; other events are skipped."""
+        for event in self:
+            yield from self._text.pieces(event)
+
+    def text(self, *, timeout: float | None = None) -> str:
+        """Reads the run to its end and gives the text of its last message, empty where it has none. Events that were
+        read before are not part of it.
+
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        """
+        return _text(self._stream, self._text, self.command, timeout)
+
     def result(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run; events that were not read are dropped.
 
-        Raises how it failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
-            raise TimedOutError(
-                f"the run of `{self.command}` is not over after {timeout} s", command=self.command, after=timeout or 0.0
-            )
+            raise not_over(self.command, timeout)
         return outcome(self._stream)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} {self.command}>"
+
+
+def _text(stream: Stream, table: TextTable, command: str, timeout: float | None) -> str:
+    text = LastText(table)
+    left = _Left(timeout)
+    while True:
+        batch = stream.batch(left.seconds)
+        if batch is None:
+            raise not_over(command, timeout)
+        if not batch:
+            return str(text)
+        for event in batch:
+            text.see(event)
+
+
+class _Left:
+    """What is left of a time limit."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else monotonic() + seconds
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - monotonic())
+
+
+def not_over(command: str, timeout: float | None) -> TimedOutError:
+    """The failure of whoever waited for the end of a run."""
+    text = f"the run of `{command}` is not over after {timeout} s"
+    return TimedOutError(text, command=command, after=timeout or 0.0)
 
 
 def outcome(stream: Stream) -> RunResult[Any]:
@@ -74,7 +133,7 @@ def outcome(stream: Stream) -> RunResult[Any]:
 
 
 def accepted(pending: Pending) -> JsonValue:
-    """Waits until a run is accepted and gives what the agent said; raises where it is refused."""
+    """Waits until a run is accepted and gives the data of that answer; raises where it is refused."""
     pending.wait()
     data: JsonValue = pending.take(ANY)
     return data

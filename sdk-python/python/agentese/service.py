@@ -1,39 +1,43 @@
-"""Being an agent: framing, correlation, lanes and validation are done; what is left is a method for each command."""
+"""Agents: a class with a method for each command. Framing, ids, order and validation are done here."""
 
 import asyncio
 import logging
 import socket as sockets
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+from agentese import backends
 from agentese._native import Decoder, Mailbox, Record, Server, ServerCall
+from agentese.dialogs import refuse_misspelt
 from agentese.members import encode
 from agentese.reactor import Reactor
 
 logger = logging.getLogger("agentese")
 _ANY = Decoder("any")
 
+G = TypeVar("G", contravariant=True)
+
 
 class Refusal(Exception):
-    """A command was not carried out."""
+    """Raised by a handler: the command is rejected, with this message as the error of its answer."""
 
     def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
         super().__init__(message)
         self.message = message
-        """What the answer says."""
+        """The error of the answer."""
         self.code = code
-        """The JSON-RPC code; -32603 where there is none."""
+        """The JSON-RPC code, in dialects that have codes; -32603 where there is none."""
         self.data = data
         """More about it, in JSON-RPC answers."""
 
     @classmethod
     def not_available(cls, command: str) -> "Refusal":
-        """The command is declared and this agent does not have it."""
+        """The refusal of a command that this agent does not have."""
         return cls(f"`{command}` is not available in this server")
 
 
-class Call:
-    """One command that is being carried out: where its events and questions go."""
+class Call(Generic[G]):
+    """One command that is being carried out, and the way to its client: for events, dialogs and an early answer."""
 
     __slots__ = ("_call", "_reactor", "command")
 
@@ -44,10 +48,10 @@ class Call:
         """The command's wire name."""
 
     def answer(self, data: Any = None) -> None:
-        """Answers now, before the handler is done: what is sent afterwards stands after the answer."""
+        """Answers now, before the handler returns: events that are emitted afterwards stand after the answer."""
         self._call.answer(None if data is None else encode(data))
 
-    async def emit(self, event: Record | Mapping[str, Any]) -> None:
+    async def emit(self, event: G) -> None:
         """Sends an event; waits while a client that does not read has too much waiting for it.
 
         Raises `DecodeError` where the event does not fit its declaration.
@@ -56,9 +60,10 @@ class Call:
         await self._wait(lambda mailbox, ticket: self._call.emit(body, mailbox, ticket))
 
     async def ask(self, method: str, params: Mapping[str, Any], *, timeout: float | None = None) -> Any:
-        """Asks a question and gives the members of its answer, or sends a notice and gives `None`.
+        """Opens a dialog and gives the members of its answer; `None` for a notice, which has no answer, and where no
+        answer comes within `timeout` seconds.
 
-        `None` too where no answer comes in time. Raises `DecodeError` where it does not fit its declaration.
+        Raises `DecodeError` where the dialog does not fit its declaration.
         """
         return await self._wait(
             lambda mailbox, ticket: self._call.ask(method, encode(params), timeout, mailbox, ticket), _ANY
@@ -68,23 +73,29 @@ class Call:
         ticket = self._reactor.ticket()
         mailbox: Mailbox = self._reactor.mailbox
         pending = start(mailbox, ticket)
-        await self._reactor.wait(ticket)
+        await self._reactor.wait(ticket, pending)
         return pending.take(decoder)
 
 
 class ServiceBase:
-    """What an agent does, command by command; each dialect has its own."""
+    """The base of the `Service` classes of the dialects. A subclass with a public method that is no command, and is
+    nearly named like one or takes a `call`, is refused: it would never be called."""
 
     dialect: ClassVar[str]
-    _methods: ClassVar[Mapping[str, tuple[str, type[Record] | None]]]
+    _methods: ClassVar[Mapping[str, tuple[str, type[Record] | None]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        refuse_misspelt(cls, frozenset(method for method, _ in cls._methods.values()), "command", "call")
 
 
 async def serve_async(service: ServiceBase, socket: sockets.socket | None = None) -> None:
-    """Serves stdin and stdout, or a connected Unix socket, until the client is gone.
+    """Serves stdin and stdout, or a connected Unix socket, until the client is gone. For asyncio.
 
-    While it serves, what anything else in this process prints goes to stderr.
+    While it serves stdout, anything else that this process prints goes to stderr.
     """
-    reactor = Reactor(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    reactor = Reactor(backends.Asyncio())
     tasks: set[asyncio.Task[None]] = set()
     calls, ended = reactor.ticket(), reactor.ticket()
     server, end = Server.start(
@@ -94,7 +105,7 @@ async def serve_async(service: ServiceBase, socket: sockets.socket | None = None
     def look() -> None:
         found, stopping = server.calls()
         for call in found:
-            task = reactor.loop.create_task(_handle(service, call, reactor))
+            task = loop.create_task(_handle(service, call, reactor))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         if stopping:
@@ -104,7 +115,7 @@ async def serve_async(service: ServiceBase, socket: sockets.socket | None = None
     reactor.stand(calls, look)
     look()
     try:
-        await reactor.wait(ended)
+        await reactor.wait(ended, end)
         end.take()
     finally:
         for task in tasks:
@@ -114,14 +125,14 @@ async def serve_async(service: ServiceBase, socket: sockets.socket | None = None
 
 
 def serve(service: ServiceBase) -> None:
-    """Serves stdin and stdout until the client is gone."""
+    """Serves stdin and stdout until the client is gone. Runs an event loop of its own."""
     asyncio.run(serve_async(service))
 
 
 async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor) -> None:
     method, params = service._methods[call.command]
     try:
-        given = Call(call, reactor)
+        given: Call[Any] = Call(call, reactor)
         work = getattr(service, method)
         data = await (work(given) if params is None else work(call.params(params), given))
         call.finish(None if data is None else encode(data))

@@ -1,10 +1,26 @@
 """JSON values."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
-"""Any JSON value."""
+if TYPE_CHECKING:
+    from typing import TypedDict as TypedDict
+
+    JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+    """Any JSON value."""
+else:
+    import sys
+
+    # pydantic and msgspec read these at run time: neither takes an alias that names itself, and pydantic needs the
+    # other TypedDict before Python 3.12 (the extra `agentese[pydantic]` brings it).
+    JsonValue = Any
+    from typing import TypedDict
+
+    if sys.version_info < (3, 12):
+        try:
+            from typing_extensions import TypedDict
+        except ImportError:
+            pass
 
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 """Any JSON object."""

@@ -120,7 +120,9 @@ from agentese.generated.types import (
 )
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
-from agentese.service import Refusal, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call, Refusal, ServiceBase
+from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
 __all__ = [
@@ -145,6 +147,7 @@ __all__ = [
     "BashResult",
     "BranchParams",
     "BranchSummaryMessage",
+    "Call",
     "CancelNotice",
     "Cancellation",
     "CancelledAnswer",
@@ -247,6 +250,7 @@ __all__ = [
     "ValueAnswer",
     "WidgetPlacement",
     "WrittenFile",
+    "decode_event",
 ]
 
 DIALECT = "omp"
@@ -330,15 +334,62 @@ _DATA = {
     "get_branch_messages": Decoder("ForkPoints"),
 }
 
+# How the parameters of each command are checked.
+_PARAMS = {
+    "prompt": Decoder("PromptParams"),
+    "steer": Decoder("SteerParams"),
+    "follow_up": Decoder("FollowUpParams"),
+    "abort": None,
+    "new_session": Decoder("NewSessionParams"),
+    "get_state": None,
+    "get_messages": None,
+    "set_model": Decoder("SetModelParams"),
+    "cycle_model": None,
+    "get_available_models": None,
+    "set_thinking_level": Decoder("SetThinkingLevelParams"),
+    "cycle_thinking_level": None,
+    "set_steering_mode": Decoder("SetSteeringModeParams"),
+    "set_follow_up_mode": Decoder("SetFollowUpModeParams"),
+    "compact": Decoder("CompactParams"),
+    "set_auto_compaction": Decoder("SetAutoCompactionParams"),
+    "set_auto_retry": Decoder("SetAutoRetryParams"),
+    "abort_retry": None,
+    "bash": Decoder("BashParams"),
+    "abort_bash": None,
+    "get_session_stats": None,
+    "export_html": Decoder("ExportHtmlParams"),
+    "switch_session": Decoder("SwitchSessionParams"),
+    "get_last_assistant_text": None,
+    "set_session_name": Decoder("SetSessionNameParams"),
+    "abort_and_prompt": Decoder("AbortAndPromptParams"),
+    "set_interrupt_mode": Decoder("SetInterruptModeParams"),
+    "branch": Decoder("BranchParams"),
+    "get_branch_messages": None,
+}
 
-class Dialogs:
+_TEXT = TextTable("message_start", "message_update", ("assistant_message_event",), ("type", "text_delta"), "delta")
+
+
+def decode_event(line):
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+    return _TABLE.decode(DIALECT, line if isinstance(line, str) else bytes(line).decode())
+
+
+class Dialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    A question that the agent takes back, or whose connection ends, is answered no more:
-    `agentese.withdrawn` tells a handler so.
+    Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
+    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
+
+    _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     def select(self, dialog):
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -377,14 +428,17 @@ class Dialogs:
         return None
 
 
-class AsyncDialogs:
+class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
-    nothing is sent.
+    Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time
+    runs out or the connection ends; no answer is sent then.
     """
+
+    _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     async def select(self, dialog):
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -444,9 +498,9 @@ class _Commands:
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
-        The agent acknowledges it first; a late failure is the run's.
+        Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout)
@@ -456,7 +510,7 @@ class _Commands:
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("steer", {"message": message, "images": images}, timeout)
@@ -466,7 +520,7 @@ class _Commands:
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("follow_up", {"message": message, "images": images}, timeout)
@@ -475,7 +529,7 @@ class _Commands:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("abort", {}, timeout)
@@ -483,7 +537,7 @@ class _Commands:
     def new_session(self, *, parent_session=None, timeout=DEFAULT):
         """Starts a fresh session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("new_session", {"parentSession": parent_session}, timeout)
@@ -491,7 +545,7 @@ class _Commands:
     def get_state(self, *, timeout=DEFAULT):
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_state", {}, timeout)
@@ -499,7 +553,7 @@ class _Commands:
     def get_messages(self, *, timeout=DEFAULT):
         """Gives all messages of the conversation.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_messages", {}, timeout)
@@ -508,7 +562,7 @@ class _Commands:
         """Switches to a model.
 
         Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
@@ -516,7 +570,7 @@ class _Commands:
     def cycle_model(self, *, timeout=DEFAULT):
         """Switches to the next model. The data is null where there is only one.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("cycle_model", {}, timeout)
@@ -524,7 +578,7 @@ class _Commands:
     def get_available_models(self, *, timeout=DEFAULT):
         """Lists the models that are configured.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_available_models", {}, timeout)
@@ -533,7 +587,7 @@ class _Commands:
         """Sets how hard the model thinks. A level that the model does not have becomes the nearest
         one that it has.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_thinking_level", {"level": level}, timeout)
@@ -541,7 +595,7 @@ class _Commands:
     def cycle_thinking_level(self, *, timeout=DEFAULT):
         """Switches to the next thinking level. The data is null where the model cannot think.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("cycle_thinking_level", {}, timeout)
@@ -549,7 +603,7 @@ class _Commands:
     def set_steering_mode(self, mode, *, timeout=DEFAULT):
         """Sets how steering messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_steering_mode", {"mode": mode}, timeout)
@@ -557,7 +611,7 @@ class _Commands:
     def set_follow_up_mode(self, mode, *, timeout=DEFAULT):
         """Sets how follow-up messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
@@ -567,7 +621,7 @@ class _Commands:
 
         Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
         Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("compact", {"customInstructions": custom_instructions}, timeout)
@@ -575,7 +629,7 @@ class _Commands:
     def set_auto_compaction(self, enabled, *, timeout=DEFAULT):
         """Switches automatic compaction on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_auto_compaction", {"enabled": enabled}, timeout)
@@ -583,7 +637,7 @@ class _Commands:
     def set_auto_retry(self, enabled, *, timeout=DEFAULT):
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_auto_retry", {"enabled": enabled}, timeout)
@@ -591,7 +645,7 @@ class _Commands:
     def abort_retry(self, *, timeout=DEFAULT):
         """Gives up the retry that is being waited for.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("abort_retry", {}, timeout)
@@ -600,7 +654,7 @@ class _Commands:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("bash", {"command": command}, timeout)
@@ -608,7 +662,7 @@ class _Commands:
     def abort_bash(self, *, timeout=DEFAULT):
         """Stops all running `bash` commands.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("abort_bash", {}, timeout)
@@ -616,7 +670,7 @@ class _Commands:
     def get_session_stats(self, *, timeout=DEFAULT):
         """Gives token and cost numbers of the session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_session_stats", {}, timeout)
@@ -625,7 +679,7 @@ class _Commands:
         """Writes the session as an HTML page.
 
         Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("export_html", {"outputPath": output_path}, timeout)
@@ -633,7 +687,7 @@ class _Commands:
     def switch_session(self, session_path, *, timeout=DEFAULT):
         """Opens another session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("switch_session", {"sessionPath": session_path}, timeout)
@@ -641,7 +695,7 @@ class _Commands:
     def get_last_assistant_text(self, *, timeout=DEFAULT):
         """Gives the text of the model's last answer.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_last_assistant_text", {}, timeout)
@@ -650,7 +704,7 @@ class _Commands:
         """Names the session. White space around the name is dropped.
 
         Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_session_name", {"name": name}, timeout)
@@ -659,8 +713,8 @@ class _Commands:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
-        The agent acknowledges it first; a late failure is the run's.
-        Waits without a limit unless one is given.
+        Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._start("abort_and_prompt", {"message": message, "images": images}, timeout)
@@ -668,7 +722,7 @@ class _Commands:
     def set_interrupt_mode(self, mode, *, timeout=DEFAULT):
         """Sets when steering messages reach the agent.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("set_interrupt_mode", {"mode": mode}, timeout)
@@ -678,7 +732,7 @@ class _Commands:
         stop it.
 
         Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("branch", {"entryId": entry_id}, timeout)
@@ -686,10 +740,17 @@ class _Commands:
     def get_branch_messages(self, *, timeout=DEFAULT):
         """Lists the user's messages from which a branch can be made.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self._call("get_branch_messages", {}, timeout)
+
+    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None):
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
+        """
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT).text(timeout=timeout)
 
 
 class _Acts:
@@ -700,7 +761,7 @@ class _Acts:
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self.client._call("steer", {"message": message, "images": images}, timeout)
@@ -710,7 +771,7 @@ class _Acts:
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self.client._call("follow_up", {"message": message, "images": images}, timeout)
@@ -719,7 +780,7 @@ class _Acts:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
         return self.client._call("abort", {}, timeout)
@@ -756,14 +817,18 @@ class AsyncClient(_Commands, AsyncClientBase):
 for _class in (Client, AsyncClient):
     _class._table = _TABLE
     _class._data = _DATA
+    _class._params = _PARAMS
     _class._dialogs = DIALOGS
     _class._session = _SESSION
 
+for _class in (Run, AsyncRun):
+    _class._text = _TEXT
+
 
 class Service(ServiceBase):
-    """What an agent of the omp dialect does, command by command.
+    """An agent of the omp dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -803,7 +868,7 @@ class Service(ServiceBase):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
-        Acknowledged before this is called; a refusal is sent with the same id.
+        The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("prompt")
 
@@ -811,7 +876,7 @@ class Service(ServiceBase):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("steer")
 
@@ -819,7 +884,7 @@ class Service(ServiceBase):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("follow_up")
 
@@ -827,49 +892,49 @@ class Service(ServiceBase):
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("abort")
 
     async def new_session(self, params, call):
         """Starts a fresh session. An extension can stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def get_state(self, call):
         """Tells what the agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_state")
 
     async def get_messages(self, call):
         """Gives all messages of the conversation.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_messages")
 
     async def set_model(self, params, call):
         """Switches to a model.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_model")
 
     async def cycle_model(self, call):
         """Switches to the next model. The data is null where there is only one.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_model")
 
     async def get_available_models(self, call):
         """Lists the models that are configured.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_models")
 
@@ -877,56 +942,56 @@ class Service(ServiceBase):
         """Sets how hard the model thinks. A level that the model does not have becomes the nearest
         one that it has.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
         """Switches to the next thinking level. The data is null where the model cannot think.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_thinking_level")
 
     async def set_steering_mode(self, params, call):
         """Sets how steering messages are delivered.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
         """Sets how follow-up messages are delivered.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("compact")
 
     async def set_auto_compaction(self, params, call):
         """Switches automatic compaction on or off.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_auto_compaction")
 
     async def set_auto_retry(self, params, call):
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_auto_retry")
 
     async def abort_retry(self, call):
         """Gives up the retry that is being waited for.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("abort_retry")
 
@@ -934,49 +999,49 @@ class Service(ServiceBase):
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("bash")
 
     async def abort_bash(self, call):
         """Stops all running `bash` commands.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("abort_bash")
 
     async def get_session_stats(self, call):
         """Gives token and cost numbers of the session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_session_stats")
 
     async def export_html(self, params, call):
         """Writes the session as an HTML page.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("export_html")
 
     async def switch_session(self, params, call):
         """Opens another session. An extension can stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("switch_session")
 
     async def get_last_assistant_text(self, call):
         """Gives the text of the model's last answer.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
         """Names the session. White space around the name is dropped.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_session_name")
 
@@ -984,14 +1049,14 @@ class Service(ServiceBase):
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
-        Acknowledged before this is called; a refusal is sent with the same id.
+        The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("abort_and_prompt")
 
     async def set_interrupt_mode(self, params, call):
         """Sets when steering messages reach the agent.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("set_interrupt_mode")
 
@@ -999,13 +1064,13 @@ class Service(ServiceBase):
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("branch")
 
     async def get_branch_messages(self, call):
         """Lists the user's messages from which a branch can be made.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_branch_messages")

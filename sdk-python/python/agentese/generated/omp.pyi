@@ -125,7 +125,9 @@ from agentese.generated.types import (
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
-from agentese.service import Call, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call as _Call
+from agentese.service import ServiceBase
 from agentese.unknown import UnknownEvent
 
 __all__ = [
@@ -150,6 +152,7 @@ __all__ = [
     "BashResult",
     "BranchParams",
     "BranchSummaryMessage",
+    "Call",
     "CancelNotice",
     "Cancellation",
     "CancelledAnswer",
@@ -252,6 +255,7 @@ __all__ = [
     "ValueAnswer",
     "WidgetPlacement",
     "WrittenFile",
+    "decode_event",
 ]
 
 DIALECT: Final = "omp"
@@ -280,13 +284,43 @@ Event: TypeAlias = (
 )
 "Any event."
 
-class Dialogs:
+Call: TypeAlias = _Call[
+    Event
+    | shapes.AgentStart
+    | shapes.AgentEnd
+    | shapes.TurnStart
+    | shapes.TurnEnd
+    | shapes.MessageStart
+    | shapes.MessageUpdate
+    | shapes.MessageEnd
+    | shapes.ToolExecutionStart
+    | shapes.ToolExecutionUpdate
+    | shapes.ToolExecutionEnd
+    | shapes.AutoCompactionStart
+    | shapes.AutoCompactionEnd
+    | shapes.AutoRetryStart
+    | shapes.AutoRetryEnd
+    | shapes.ExtensionError
+    | shapes.TtsrTriggered
+    | shapes.TodoReminder
+]
+"One command that is being carried out: where its events and dialogs go."
+
+def decode_event(line: str | bytes) -> Event:
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+
+class Dialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    A question that the agent takes back, or whose connection ends, is answered no more:
-    `agentese.withdrawn` tells a handler so.
+    Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
+    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -307,13 +341,14 @@ class Dialogs:
     def set_editor_text(self, dialog: types.SetEditorTextNotice) -> None:
         """Puts text into the input editor. No answer is expected."""
 
-class AsyncDialogs:
+class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
-    nothing is sent.
+    Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time
+    runs out or the connection ends; no answer is sent then.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
         """Asks to choose from a list. Resolves to nothing when the time is up."""
@@ -341,7 +376,7 @@ class Run(SyncRun[Event, Client]):
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
@@ -349,14 +384,14 @@ class Run(SyncRun[Event, Client]):
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
 
@@ -367,7 +402,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
@@ -375,14 +410,14 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
 
@@ -393,9 +428,9 @@ class Client(SyncClient[Event, Dialogs]):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
-        The agent acknowledges it first; a late failure is the run's.
+        Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
@@ -403,7 +438,7 @@ class Client(SyncClient[Event, Dialogs]):
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
@@ -411,76 +446,76 @@ class Client(SyncClient[Event, Dialogs]):
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> types.Cancellation:
         """Starts a fresh session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OmpSessionState:
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_messages(self, *, timeout: Timeout = ...) -> types.Messages:
         """Gives all messages of the conversation.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> types.Model:
         """Switches to a model.
 
         Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> types.CycledModel | None:
         """Switches to the next model. The data is null where there is only one.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> types.AvailableModels:
         """Lists the models that are configured.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> None:
         """Sets how hard the model thinks. A level that the model does not have becomes the nearest
         one that it has.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> types.CycledThinkingLevel | None:
         """Switches to the next thinking level. The data is null where the model cannot think.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
         """Sets how steering messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
         """Sets how follow-up messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
@@ -488,84 +523,84 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
         Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> None:
         """Switches automatic compaction on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_auto_retry(self, enabled: bool, *, timeout: Timeout = ...) -> None:
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_retry(self, *, timeout: Timeout = ...) -> None:
         """Gives up the retry that is being waited for.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def bash(self, command: str, *, timeout: Timeout = ...) -> types.BashResult:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_bash(self, *, timeout: Timeout = ...) -> None:
         """Stops all running `bash` commands.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.SessionStats:
         """Gives token and cost numbers of the session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Writes the session as an HTML page.
 
         Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> types.Cancellation:
         """Opens another session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_last_assistant_text(self, *, timeout: Timeout = ...) -> types.LastAssistantText:
         """Gives the text of the model's last answer.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
         """Names the session. White space around the name is dropped.
 
         Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Run:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
-        The agent acknowledges it first; a late failure is the run's.
-        Waits without a limit unless one is given.
+        Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> None:
         """Sets when steering messages reach the agent.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
@@ -573,14 +608,19 @@ class Client(SyncClient[Event, Dialogs]):
         stop it.
 
         Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> types.ForkPoints:
         """Lists the user's messages from which a branch can be made.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
+        """
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> str:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
@@ -590,10 +630,9 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
-        The agent acknowledges it first; a late failure is the run's.
-        It is sent at once. Iterate over the run, or await it to know that it was taken.
+        Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
@@ -601,7 +640,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
@@ -609,76 +648,76 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         for the next prompt.
 
         Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
         """Starts a fresh session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OmpSessionState]:
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Messages]:
         """Gives all messages of the conversation.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Model]:
         """Switches to a model.
 
         Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledModel | None]:
         """Switches to the next model. The data is null where there is only one.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AvailableModels]:
         """Lists the models that are configured.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Sets how hard the model thinks. A level that the model does not have becomes the nearest
         one that it has.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledThinkingLevel | None]:
         """Switches to the next thinking level. The data is null where the model cannot think.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Sets how steering messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Sets how follow-up messages are delivered.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
@@ -686,85 +725,84 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
         Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Switches automatic compaction on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_auto_retry(self, enabled: bool, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_retry(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Gives up the retry that is being waited for.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def bash(self, command: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_bash(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops all running `bash` commands.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStats]:
         """Gives token and cost numbers of the session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Writes the session as an HTML page.
 
         Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
         """Opens another session. An extension can stop it.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_last_assistant_text(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LastAssistantText]:
         """Gives the text of the model's last answer.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Names the session. White space around the name is dropped.
 
         Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> AsyncRun:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
-        The agent acknowledges it first; a late failure is the run's.
-        It is sent at once. Iterate over the run, or await it to know that it was taken.
-        Waits without a limit unless one is given.
+        Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
+        No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Sets when steering messages reach the agent.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
@@ -772,172 +810,177 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         stop it.
 
         Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkPoints]:
         """Lists the user's messages from which a branch can be made.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
+        """
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class Service(ServiceBase):
-    """What an agent of the omp dialect does, command by command.
+    """An agent of the omp dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
-        Acknowledged before this is called; a refusal is sent with the same id.
+        The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> None:
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> None:
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
         """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         Queued messages stay queued.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def new_session(self, params: types.NewSessionParams, call: Call) -> shapes.Cancellation:
         """Starts a fresh session. An extension can stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OmpSessionState:
         """Tells what the agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_messages(self, call: Call) -> shapes.Messages:
         """Gives all messages of the conversation.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_model(self, params: types.SetModelParams, call: Call) -> shapes.Model:
         """Switches to a model.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def cycle_model(self, call: Call) -> shapes.CycledModel | None:
         """Switches to the next model. The data is null where there is only one.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_available_models(self, call: Call) -> shapes.AvailableModels:
         """Lists the models that are configured.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_thinking_level(self, params: types.SetThinkingLevelParams, call: Call) -> None:
         """Sets how hard the model thinks. A level that the model does not have becomes the nearest
         one that it has.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def cycle_thinking_level(self, call: Call) -> shapes.CycledThinkingLevel | None:
         """Switches to the next thinking level. The data is null where the model cannot think.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_steering_mode(self, params: types.SetSteeringModeParams, call: Call) -> None:
         """Sets how steering messages are delivered.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_follow_up_mode(self, params: types.SetFollowUpModeParams, call: Call) -> None:
         """Sets how follow-up messages are delivered.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_auto_compaction(self, params: types.SetAutoCompactionParams, call: Call) -> None:
         """Switches automatic compaction on or off.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_auto_retry(self, params: types.SetAutoRetryParams, call: Call) -> None:
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def abort_retry(self, call: Call) -> None:
         """Gives up the retry that is being waited for.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def bash(self, params: types.BashParams, call: Call) -> shapes.BashResult:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def abort_bash(self, call: Call) -> None:
         """Stops all running `bash` commands.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.SessionStats:
         """Gives token and cost numbers of the session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def export_html(self, params: types.ExportHtmlParams, call: Call) -> shapes.WrittenFile:
         """Writes the session as an HTML page.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def switch_session(self, params: types.SwitchSessionParams, call: Call) -> shapes.Cancellation:
         """Opens another session. An extension can stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_last_assistant_text(self, call: Call) -> shapes.LastAssistantText:
         """Gives the text of the model's last answer.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def set_session_name(self, params: types.SetSessionNameParams, call: Call) -> None:
         """Names the session. White space around the name is dropped.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def abort_and_prompt(self, params: types.AbortAndPromptParams, call: Call) -> None:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
-        Acknowledged before this is called; a refusal is sent with the same id.
+        The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def set_interrupt_mode(self, params: types.SetInterruptModeParams, call: Call) -> None:
         """Sets when steering messages reach the agent.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def branch(self, params: types.BranchParams, call: Call) -> shapes.ForkResult:
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_branch_messages(self, call: Call) -> shapes.ForkPoints:
         """Lists the user's messages from which a branch can be made.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """

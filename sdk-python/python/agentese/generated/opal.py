@@ -86,7 +86,9 @@ from agentese.generated.types import (
 )
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
-from agentese.service import Refusal, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call, Refusal, ServiceBase
+from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
 __all__ = [
@@ -102,6 +104,7 @@ __all__ = [
     "AuthSetKeyParams",
     "AuthStatusResult",
     "Authenticated",
+    "Call",
     "Client",
     "ConfirmResult",
     "DIALECT",
@@ -179,6 +182,7 @@ __all__ = [
     "ThinkingSet",
     "ThinkingSetParams",
     "UnknownEvent",
+    "decode_event",
 ]
 
 DIALECT = "opal"
@@ -262,15 +266,56 @@ _DATA = {
     "opal/version": Decoder("OpalVersion"),
 }
 
+# How the parameters of each command are checked.
+_PARAMS = {
+    "session/start": Decoder("SessionStartParams"),
+    "agent/prompt": Decoder("AgentPromptParams"),
+    "agent/abort": Decoder("AgentAbortParams"),
+    "agent/state": Decoder("AgentStateParams"),
+    "session/list": None,
+    "session/branch": Decoder("SessionBranchParams"),
+    "session/compact": Decoder("SessionCompactParams"),
+    "session/history": Decoder("SessionHistoryParams"),
+    "session/delete": Decoder("SessionDeleteParams"),
+    "models/list": Decoder("ModelsListParams"),
+    "model/set": Decoder("ModelSetParams"),
+    "thinking/set": Decoder("ThinkingSetParams"),
+    "auth/status": None,
+    "auth/login": None,
+    "auth/poll": Decoder("AuthPollParams"),
+    "auth/set_key": Decoder("AuthSetKeyParams"),
+    "tasks/list": Decoder("TasksListParams"),
+    "settings/get": None,
+    "settings/save": Decoder("SettingsSaveParams"),
+    "opal/config/get": Decoder("OpalConfigGetParams"),
+    "opal/config/set": Decoder("OpalConfigSetParams"),
+    "opal/ping": None,
+    "opal/version": None,
+}
 
-class Dialogs:
+_TEXT = TextTable("message_start", "message_delta", (), None, "delta")
+
+
+def decode_event(line):
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+    return _TABLE.decode(DIALECT, line if isinstance(line, str) else bytes(line).decode())
+
+
+class Dialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    A question that the agent takes back, or whose connection ends, is answered no more:
-    `agentese.withdrawn` tells a handler so.
+    Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
+    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
+
+    _methods = frozenset(["confirm", "input", "ask_user"])
 
     def confirm(self, dialog):
         """Asks for permission for an action of a tool."""
@@ -285,14 +330,17 @@ class Dialogs:
         return None
 
 
-class AsyncDialogs:
+class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
-    nothing is sent.
+    Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time
+    runs out or the connection ends; no answer is sent then.
     """
+
+    _methods = frozenset(["confirm", "input", "ask_user"])
 
     async def confirm(self, dialog):
         """Asks for permission for an action of a tool."""
@@ -327,7 +375,7 @@ class _Commands:
         Raises RefusedError `features must be an object` (-32602): `features` is no object.
         Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
         Raises RefusedError `Failed to start session` (-32603): anything else.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/start", {"model": model, "system_prompt": system_prompt, "working_dir": working_dir, "tools": tools, "mcp_servers": mcp_servers, "features": features, "session": session, "session_id": session_id}, timeout)
@@ -335,10 +383,10 @@ class _Commands:
     def agent_prompt(self, *, session_id, text, timeout=DEFAULT):
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
-        The agent accepts it first: a refusal is raised.
+        Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._start("agent/prompt", {"session_id": session_id, "text": text}, timeout)
@@ -347,7 +395,7 @@ class _Commands:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("agent/abort", {"session_id": session_id}, timeout)
@@ -356,7 +404,7 @@ class _Commands:
         """Tells what an agent is and does right now.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("agent/state", {"session_id": session_id}, timeout)
@@ -364,7 +412,7 @@ class _Commands:
     def session_list(self, *, timeout=DEFAULT):
         """Lists the sessions that are kept.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/list", {}, timeout)
@@ -374,7 +422,7 @@ class _Commands:
 
         Raises RefusedError `Branch failed` (-32603): there is no such message.
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/branch", {"session_id": session_id, "entry_id": entry_id}, timeout)
@@ -383,7 +431,7 @@ class _Commands:
         """Compacts a session now: a summary takes the place of its older messages.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/compact", {"session_id": session_id, "keep_recent": keep_recent}, timeout)
@@ -392,7 +440,7 @@ class _Commands:
         """Gives the messages of a session that is running.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/history", {"session_id": session_id}, timeout)
@@ -402,7 +450,7 @@ class _Commands:
 
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
         Raises RefusedError `Delete failed` (-32603): its file could not be removed.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("session/delete", {"session_id": session_id}, timeout)
@@ -411,7 +459,7 @@ class _Commands:
         """Lists the models that can be chosen.
 
         Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("models/list", {"providers": providers}, timeout)
@@ -420,7 +468,7 @@ class _Commands:
         """Switches the model of a session, from its next request on.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("model/set", {"session_id": session_id, "model_id": model_id, "thinking_level": thinking_level}, timeout)
@@ -429,7 +477,7 @@ class _Commands:
         """Sets how hard a session's model thinks.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("thinking/set", {"session_id": session_id, "level": level}, timeout)
@@ -437,7 +485,7 @@ class _Commands:
     def auth_status(self, *, timeout=DEFAULT):
         """Looks for credentials in all places.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("auth/status", {}, timeout)
@@ -446,7 +494,7 @@ class _Commands:
         """Starts the device-code login.
 
         Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("auth/login", {}, timeout)
@@ -456,7 +504,7 @@ class _Commands:
 
         Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
         Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("auth/poll", {"device_code": device_code, "interval": interval}, timeout)
@@ -465,7 +513,7 @@ class _Commands:
         """Keeps an API key.
 
         Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("auth/set_key", {"provider": provider, "api_key": api_key}, timeout)
@@ -474,7 +522,7 @@ class _Commands:
         """Lists the tasks of a session that are not done.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("tasks/list", {"session_id": session_id}, timeout)
@@ -482,7 +530,7 @@ class _Commands:
     def settings_get(self, *, timeout=DEFAULT):
         """Gives the user's settings.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("settings/get", {}, timeout)
@@ -491,7 +539,7 @@ class _Commands:
         """Merges settings into the user's and gives all of them.
 
         Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("settings/save", {"settings": settings}, timeout)
@@ -500,7 +548,7 @@ class _Commands:
         """Gives the configuration of a session.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("opal/config/get", {"session_id": session_id}, timeout)
@@ -510,7 +558,7 @@ class _Commands:
 
         Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("opal/config/set", {"session_id": session_id, "features": features, "tools": tools}, timeout)
@@ -518,7 +566,7 @@ class _Commands:
     def opal_ping(self, *, timeout=DEFAULT):
         """Shows that the server is alive.
 
-        Raises TimedOutError where no answer comes within 5 s.
+        Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("opal/ping", {}, timeout)
@@ -526,10 +574,17 @@ class _Commands:
     def opal_version(self, *, timeout=DEFAULT):
         """Tells which server it is.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._call("opal/version", {}, timeout)
+
+    def ask(self, *, session_id, text, timeout=None):
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
+        """
+        return self._start("agent/prompt", {"session_id": session_id, "text": text}, DEFAULT).text(timeout=timeout)
 
 
 class _Acts:
@@ -539,7 +594,7 @@ class _Acts:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self.client._call("agent/abort", {"session_id": self.session}, timeout)
@@ -576,14 +631,18 @@ class AsyncClient(_Commands, AsyncClientBase):
 for _class in (Client, AsyncClient):
     _class._table = _TABLE
     _class._data = _DATA
+    _class._params = _PARAMS
     _class._dialogs = DIALOGS
     _class._session = _SESSION
 
+for _class in (Run, AsyncRun):
+    _class._text = _TEXT
+
 
 class Service(ServiceBase):
-    """What an agent of the opal dialect does, command by command.
+    """An agent of the opal dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -616,160 +675,160 @@ class Service(ServiceBase):
     async def session_start(self, params, call):
         """Starts a session (or loads one that is kept) and subscribes to its events.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/start")
 
     async def agent_prompt(self, params, call):
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
-        Answered when this returns: once the work can start, not when it is over.
+        Return as soon as the work can start: the answer is sent then.
         """
         raise Refusal.not_available("agent/prompt")
 
     async def agent_abort(self, params, call):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Answered when this returns: once the work can start, not when it is over.
+        Return as soon as the work can start: the answer is sent then.
         """
         raise Refusal.not_available("agent/abort")
 
     async def agent_state(self, params, call):
         """Tells what an agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("agent/state")
 
     async def session_list(self, call):
         """Lists the sessions that are kept.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/list")
 
     async def session_branch(self, params, call):
         """Moves a session's position back to one of its messages.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/branch")
 
     async def session_compact(self, params, call):
         """Compacts a session now: a summary takes the place of its older messages.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/compact")
 
     async def session_history(self, params, call):
         """Gives the messages of a session that is running.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/history")
 
     async def session_delete(self, params, call):
         """Deletes a session that is kept.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("session/delete")
 
     async def models_list(self, params, call):
         """Lists the models that can be chosen.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("models/list")
 
     async def model_set(self, params, call):
         """Switches the model of a session, from its next request on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("model/set")
 
     async def thinking_set(self, params, call):
         """Sets how hard a session's model thinks.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("thinking/set")
 
     async def auth_status(self, call):
         """Looks for credentials in all places.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("auth/status")
 
     async def auth_login(self, call):
         """Starts the device-code login.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("auth/login")
 
     async def auth_poll(self, params, call):
         """Waits until the user has logged in.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("auth/poll")
 
     async def auth_set_key(self, params, call):
         """Keeps an API key.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("auth/set_key")
 
     async def tasks_list(self, params, call):
         """Lists the tasks of a session that are not done.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("tasks/list")
 
     async def settings_get(self, call):
         """Gives the user's settings.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("settings/get")
 
     async def settings_save(self, params, call):
         """Merges settings into the user's and gives all of them.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("settings/save")
 
     async def opal_config_get(self, params, call):
         """Gives the configuration of a session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("opal/config/get")
 
     async def opal_config_set(self, params, call):
         """Changes the configuration of a session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("opal/config/set")
 
     async def opal_ping(self, call):
         """Shows that the server is alive.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("opal/ping")
 
     async def opal_version(self, call):
         """Tells which server it is.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("opal/version")

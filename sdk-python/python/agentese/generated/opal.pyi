@@ -91,7 +91,9 @@ from agentese.generated.types import (
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
-from agentese.service import Call, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call as _Call
+from agentese.service import ServiceBase
 from agentese.unknown import UnknownEvent
 
 __all__ = [
@@ -107,6 +109,7 @@ __all__ = [
     "AuthSetKeyParams",
     "AuthStatusResult",
     "Authenticated",
+    "Call",
     "Client",
     "ConfirmResult",
     "DIALECT",
@@ -184,6 +187,7 @@ __all__ = [
     "ThinkingSet",
     "ThinkingSetParams",
     "UnknownEvent",
+    "decode_event",
 ]
 
 DIALECT: Final = "opal"
@@ -215,13 +219,46 @@ Event: TypeAlias = (
 )
 "Any event."
 
-class Dialogs:
+Call: TypeAlias = _Call[
+    Event
+    | shapes.OpalAgentStart
+    | shapes.OpalMessageStart
+    | shapes.OpalMessageDelta
+    | shapes.OpalMessageQueued
+    | shapes.OpalMessageApplied
+    | shapes.OpalThinkingStart
+    | shapes.OpalThinkingDelta
+    | shapes.OpalToolExecutionStart
+    | shapes.OpalToolExecutionEnd
+    | shapes.OpalTurnEnd
+    | shapes.OpalUsageUpdate
+    | shapes.OpalStatusUpdate
+    | shapes.OpalAgentEnd
+    | shapes.OpalAgentAbort
+    | shapes.OpalAgentRecovered
+    | shapes.OpalRunError
+    | shapes.OpalContextDiscovered
+    | shapes.OpalSkillLoaded
+    | shapes.OpalSubAgentEvent
+    | shapes.OpalUnknown
+]
+"One command that is being carried out: where its events and dialogs go."
+
+def decode_event(line: str | bytes) -> Event:
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+
+class Dialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    A question that the agent takes back, or whose connection ends, is answered no more:
-    `agentese.withdrawn` tells a handler so.
+    Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time
+    runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def confirm(self, dialog: types.OpalConfirm) -> str | None:
         """Asks for permission for an action of a tool."""
@@ -230,13 +267,14 @@ class Dialogs:
     def ask_user(self, dialog: types.OpalAskUser) -> str | None:
         """Asks a question, with or without choices."""
 
-class AsyncDialogs:
+class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
 
-    Override what you answer. What is left out, gives None or raises is answered by the declared policy: questions are dismissed, notices ignored.
+    Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or
+    raises an exception, get the declared default: questions are dismissed, notices are ignored.
 
-    The task of a question that the agent takes back, or whose connection ends, is cancelled, and
-    nothing is sent.
+    Each question is answered by a task of its own. It is cancelled when the agent takes the question back, its time
+    runs out or the connection ends; no answer is sent then.
     """
     async def confirm(self, dialog: types.OpalConfirm) -> str | None:
         """Asks for permission for an action of a tool."""
@@ -251,7 +289,7 @@ class Run(SyncRun[Event, Client]):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
 
@@ -261,7 +299,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
 
@@ -277,36 +315,36 @@ class Client(SyncClient[Event, Dialogs]):
         Raises RefusedError `features must be an object` (-32602): `features` is no object.
         Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
         Raises RefusedError `Failed to start session` (-32603): anything else.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ...) -> Run:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
-        The agent accepts it first: a refusal is raised.
+        Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> None:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> types.AgentState:
         """Tells what an agent is and does right now.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_list(self, *, timeout: Timeout = ...) -> types.SessionList:
         """Lists the sessions that are kept.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> None:
@@ -314,21 +352,21 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises RefusedError `Branch failed` (-32603): there is no such message.
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> None:
         """Compacts a session now: a summary takes the place of its older messages.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> types.SessionHistory:
         """Gives the messages of a session that is running.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalDone:
@@ -336,41 +374,41 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
         Raises RefusedError `Delete failed` (-32603): its file could not be removed.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalModels:
         """Lists the models that can be chosen.
 
         Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> types.ModelSet:
         """Switches the model of a session, from its next request on.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> types.ThinkingSet:
         """Sets how hard a session's model thinks.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_status(self, *, timeout: Timeout = ...) -> types.AuthStatusResult:
         """Looks for credentials in all places.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_login(self, *, timeout: Timeout = ...) -> types.DeviceCode:
         """Starts the device-code login.
 
         Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> types.Authenticated:
@@ -378,41 +416,41 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
         Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> types.OpalDone:
         """Keeps an API key.
 
         Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalTasks:
         """Lists the tasks of a session that are not done.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_get(self, *, timeout: Timeout = ...) -> types.OpalSettings:
         """Gives the user's settings.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> types.OpalSettings:
         """Merges settings into the user's and gives all of them.
 
         Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalConfig:
         """Gives the configuration of a session.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_set(self, session_id: str, *, features: shapes.OpalFeatures | None = None, tools: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalConfig:
@@ -420,20 +458,25 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_ping(self, *, timeout: Timeout = ...) -> None:
         """Shows that the server is alive.
 
-        Raises TimedOutError where no answer comes within 5 s.
+        Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> types.OpalVersion:
         """Tells which server it is.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
+        """
+    def ask(self, *, session_id: str, text: str, timeout: float | None = None) -> str:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
@@ -448,37 +491,36 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises RefusedError `features must be an object` (-32602): `features` is no object.
         Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
         Raises RefusedError `Failed to start session` (-32603): anything else.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ...) -> AsyncRun:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
-        The agent accepts it first: a refusal is raised.
-        It is sent at once. Iterate over the run, or await it to know that it was taken.
+        Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AgentState]:
         """Tells what an agent is and does right now.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_list(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionList]:
         """Lists the sessions that are kept.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
@@ -486,21 +528,21 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises RefusedError `Branch failed` (-32603): there is no such message.
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Compacts a session now: a summary takes the place of its older messages.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionHistory]:
         """Gives the messages of a session that is running.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
@@ -508,41 +550,41 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises RefusedError `Session not found` (-32602): no kept session has that id.
         Raises RefusedError `Delete failed` (-32603): its file could not be removed.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalModels]:
         """Lists the models that can be chosen.
 
         Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ModelSet]:
         """Switches the model of a session, from its next request on.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingSet]:
         """Sets how hard a session's model thinks.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_status(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AuthStatusResult]:
         """Looks for credentials in all places.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_login(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.DeviceCode]:
         """Starts the device-code login.
 
         Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Authenticated]:
@@ -550,41 +592,41 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
         Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
         """Keeps an API key.
 
         Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalTasks]:
         """Lists the tasks of a session that are not done.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_get(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalSettings]:
         """Gives the user's settings.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalSettings]:
         """Merges settings into the user's and gives all of them.
 
         Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalConfig]:
         """Gives the configuration of a session.
 
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_set(self, session_id: str, *, features: shapes.OpalFeatures | None = None, tools: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalConfig]:
@@ -592,140 +634,145 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
         Raises RefusedError `Session not found` (-32602): no session has that id.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_ping(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Shows that the server is alive.
 
-        Raises TimedOutError where no answer comes within 5 s.
+        Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalVersion]:
         """Tells which server it is.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
+        """
+    def ask(self, *, session_id: str, text: str, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class Service(ServiceBase):
-    """What an agent of the opal dialect does, command by command.
+    """An agent of the opal dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def session_start(self, params: types.SessionStartParams, call: Call) -> shapes.SessionStarted:
         """Starts a session (or loads one that is kept) and subscribes to its events.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def agent_prompt(self, params: types.AgentPromptParams, call: Call) -> shapes.PromptQueued:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
-        Answered when this returns: once the work can start, not when it is over.
+        Return as soon as the work can start: the answer is sent then.
         """
     async def agent_abort(self, params: types.AgentAbortParams, call: Call) -> None:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Answered when this returns: once the work can start, not when it is over.
+        Return as soon as the work can start: the answer is sent then.
         """
     async def agent_state(self, params: types.AgentStateParams, call: Call) -> shapes.AgentState:
         """Tells what an agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def session_list(self, call: Call) -> shapes.SessionList:
         """Lists the sessions that are kept.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def session_branch(self, params: types.SessionBranchParams, call: Call) -> None:
         """Moves a session's position back to one of its messages.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def session_compact(self, params: types.SessionCompactParams, call: Call) -> None:
         """Compacts a session now: a summary takes the place of its older messages.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def session_history(self, params: types.SessionHistoryParams, call: Call) -> shapes.SessionHistory:
         """Gives the messages of a session that is running.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def session_delete(self, params: types.SessionDeleteParams, call: Call) -> shapes.OpalDone:
         """Deletes a session that is kept.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def models_list(self, params: types.ModelsListParams, call: Call) -> shapes.OpalModels:
         """Lists the models that can be chosen.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def model_set(self, params: types.ModelSetParams, call: Call) -> shapes.ModelSet:
         """Switches the model of a session, from its next request on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def thinking_set(self, params: types.ThinkingSetParams, call: Call) -> shapes.ThinkingSet:
         """Sets how hard a session's model thinks.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def auth_status(self, call: Call) -> shapes.AuthStatusResult:
         """Looks for credentials in all places.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def auth_login(self, call: Call) -> shapes.DeviceCode:
         """Starts the device-code login.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def auth_poll(self, params: types.AuthPollParams, call: Call) -> shapes.Authenticated:
         """Waits until the user has logged in.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def auth_set_key(self, params: types.AuthSetKeyParams, call: Call) -> shapes.OpalDone:
         """Keeps an API key.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def tasks_list(self, params: types.TasksListParams, call: Call) -> shapes.OpalTasks:
         """Lists the tasks of a session that are not done.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def settings_get(self, call: Call) -> shapes.OpalSettings:
         """Gives the user's settings.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def settings_save(self, params: types.SettingsSaveParams, call: Call) -> shapes.OpalSettings:
         """Merges settings into the user's and gives all of them.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def opal_config_get(self, params: types.OpalConfigGetParams, call: Call) -> shapes.OpalConfig:
         """Gives the configuration of a session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def opal_config_set(self, params: types.OpalConfigSetParams, call: Call) -> shapes.OpalConfig:
         """Changes the configuration of a session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def opal_ping(self, call: Call) -> None:
         """Shows that the server is alive.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def opal_version(self, call: Call) -> shapes.OpalVersion:
         """Tells which server it is.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """

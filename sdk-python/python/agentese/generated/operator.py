@@ -32,12 +32,15 @@ from agentese.generated.types import (
 )
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
-from agentese.service import Refusal, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call, Refusal, ServiceBase
+from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
 __all__ = [
     "AsyncClient",
     "AsyncRun",
+    "Call",
     "Client",
     "DIALECT",
     "EVENTS",
@@ -69,6 +72,7 @@ __all__ = [
     "Run",
     "Service",
     "UnknownEvent",
+    "decode_event",
 ]
 
 DIALECT = "operator"
@@ -114,6 +118,28 @@ _DATA = {
     "get_state": Decoder("OperatorState"),
 }
 
+# How the parameters of each command are checked.
+_PARAMS = {
+    "prompt": Decoder("OperatorPromptParams"),
+    "compact": Decoder("OperatorCompactParams"),
+    "abort": None,
+    "new_session": None,
+    "fork": Decoder("OperatorForkParams"),
+    "switch_session": Decoder("OperatorSwitchSessionParams"),
+    "get_state": None,
+}
+
+_TEXT = TextTable("message_start", "message_update", ("message", "contents",), ("type", "text"), "content")
+
+
+def decode_event(line):
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+    return _TABLE.decode(DIALECT, line if isinstance(line, str) else bytes(line).decode())
+
 DIALOGS = {}
 
 
@@ -123,9 +149,9 @@ class _Commands:
     def prompt(self, text, *, options=None, timeout=DEFAULT):
         """Runs a user's turn. Answered when the turn is over.
 
-        Gives the run at once; its result says how the command ended.
+        Returns the run at once; the run's result says how the command ended.
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
         return self._start("prompt", {"text": text, "options": options}, timeout)
@@ -134,7 +160,7 @@ class _Commands:
         """Compacts the conversation now. Refused while a turn is going on.
 
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
         return self._call("compact", {"custom_instructions": custom_instructions}, timeout)
@@ -142,7 +168,7 @@ class _Commands:
     def abort(self, *, timeout=DEFAULT):
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self._call("abort", {}, timeout)
@@ -150,7 +176,7 @@ class _Commands:
     def new_session(self, *, timeout=DEFAULT):
         """Starts a new session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self._call("new_session", {}, timeout)
@@ -159,7 +185,7 @@ class _Commands:
         """Forks the session from one of its entries.
 
         Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self._call("fork", {"entry_id": entry_id}, timeout)
@@ -168,7 +194,7 @@ class _Commands:
         """Opens another session file.
 
         Raises RefusedError `session file not found: {session_file}`: there is no such file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self._call("switch_session", {"session_file": session_file}, timeout)
@@ -176,10 +202,17 @@ class _Commands:
     def get_state(self, *, timeout=DEFAULT):
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self._call("get_state", {}, timeout)
+
+    def ask(self, text, *, options=None, timeout=None):
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
+        """
+        return self._start("prompt", {"text": text, "options": options}, DEFAULT).text(timeout=timeout)
 
 
 class _Acts:
@@ -188,7 +221,7 @@ class _Acts:
     def abort(self, *, timeout=DEFAULT):
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
         return self.client._call("abort", {}, timeout)
@@ -225,14 +258,18 @@ class AsyncClient(_Commands, AsyncClientBase):
 for _class in (Client, AsyncClient):
     _class._table = _TABLE
     _class._data = _DATA
+    _class._params = _PARAMS
     _class._dialogs = DIALOGS
     _class._session = _SESSION
 
+for _class in (Run, AsyncRun):
+    _class._text = _TEXT
+
 
 class Service(ServiceBase):
-    """What an agent of the operator dialect does, command by command.
+    """An agent of the operator dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -249,48 +286,48 @@ class Service(ServiceBase):
     async def prompt(self, params, call):
         """Runs a user's turn. Answered when the turn is over.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("prompt")
 
     async def compact(self, params, call):
         """Compacts the conversation now. Refused while a turn is going on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("compact")
 
     async def abort(self, call):
         """Stops the turn that is going on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("abort")
 
     async def new_session(self, call):
         """Starts a new session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def fork(self, params, call):
         """Forks the session from one of its entries.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("fork")
 
     async def switch_session(self, params, call):
         """Opens another session file.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("switch_session")
 
     async def get_state(self, call):
         """Tells what the agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
         raise Refusal.not_available("get_state")

@@ -37,12 +37,15 @@ from agentese.generated.types import (
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
-from agentese.service import Call, ServiceBase
+from agentese.dialogs import DialogsBase
+from agentese.service import Call as _Call
+from agentese.service import ServiceBase
 from agentese.unknown import UnknownEvent
 
 __all__ = [
     "AsyncClient",
     "AsyncRun",
+    "Call",
     "Client",
     "DIALECT",
     "EVENTS",
@@ -74,6 +77,7 @@ __all__ = [
     "Run",
     "Service",
     "UnknownEvent",
+    "decode_event",
 ]
 
 DIALECT: Final = "operator"
@@ -94,12 +98,33 @@ Event: TypeAlias = (
 )
 "Any event."
 
+Call: TypeAlias = _Call[
+    Event
+    | shapes.OperatorAgentStart
+    | shapes.OperatorTurnStart
+    | shapes.OperatorMessageStart
+    | shapes.OperatorMessageUpdate
+    | shapes.OperatorMessageEnd
+    | shapes.OperatorToolExecutionStart
+    | shapes.OperatorToolExecutionEnd
+    | shapes.OperatorTurnEnd
+    | shapes.OperatorAgentEnd
+]
+"One command that is being carried out: where its events and dialogs go."
+
+def decode_event(line: str | bytes) -> Event:
+    """The event of a line that an agent sent, with or without its envelope.
+
+    Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are decoded when
+    they are read.
+    """
+
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the operator dialect started."""
     def abort(self, *, timeout: Timeout = ...) -> None:
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
 
@@ -108,7 +133,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
 
@@ -118,49 +143,54 @@ class Client(SyncClient[Event, None]):
     def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ...) -> Run:
         """Runs a user's turn. Answered when the turn is over.
 
-        Gives the run at once; its result says how the command ended.
+        Returns the run at once; the run's result says how the command ended.
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> None:
         """Compacts the conversation now. Refused while a turn is going on.
 
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def new_session(self, *, timeout: Timeout = ...) -> None:
         """Starts a new session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> None:
         """Forks the session from one of its entries.
 
         Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> None:
         """Opens another session file.
 
         Raises RefusedError `session file not found: {session_file}`: there is no such file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OperatorState:
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
+        """
+    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None) -> str:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class AsyncClient(AsyncClientBase[Event, None]):
@@ -169,90 +199,94 @@ class AsyncClient(AsyncClientBase[Event, None]):
     def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ...) -> AsyncRun:
         """Runs a user's turn. Answered when the turn is over.
 
-        Gives the run at once; its result says how the command ended.
-        It is sent at once. Iterate over the run, or await it to know that it was taken.
+        Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Compacts the conversation now. Refused while a turn is going on.
 
         Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-        Waits without a limit unless one is given.
+        No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops the turn that is going on.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def new_session(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Starts a new session.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Forks the session from one of its entries.
 
         Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Opens another session file.
 
         Raises RefusedError `session file not found: {session_file}`: there is no such file.
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorState]:
         """Tells what the agent is and does right now.
 
-        Raises TimedOutError where no answer comes within 30 s.
+        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
+        """
+    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+        """Sends a prompt, waits for the end of the run and returns the text of its last message.
+
+        Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
 
 class Service(ServiceBase):
-    """What an agent of the operator dialect does, command by command.
+    """An agent of the operator dialect: override a method for each command that it has.
 
-    A command that is not overridden answers that it is not available. Raise `Refusal` to refuse one.
+    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.OperatorPromptParams, call: Call) -> None:
         """Runs a user's turn. Answered when the turn is over.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def compact(self, params: types.OperatorCompactParams, call: Call) -> None:
         """Compacts the conversation now. Refused while a turn is going on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
         """Stops the turn that is going on.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def new_session(self, call: Call) -> None:
         """Starts a new session.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def fork(self, params: types.OperatorForkParams, call: Call) -> None:
         """Forks the session from one of its entries.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def switch_session(self, params: types.OperatorSwitchSessionParams, call: Call) -> None:
         """Opens another session file.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OperatorState:
         """Tells what the agent is and does right now.
 
-        Answered with what this gives.
+        The answer carries what this returns.
         """

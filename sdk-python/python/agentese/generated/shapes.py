@@ -2,10 +2,15 @@
 """JSON shapes of every declared type, with the names of the wire."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
 
 from agentese.values import JsonObject as JsonObject
 from agentese.values import JsonValue as JsonValue
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    from agentese.values import TypedDict
 
 
 class AbortAndPromptParams(TypedDict):
@@ -34,8 +39,6 @@ class AgentEnd(TypedDict):
     type: Literal["agent_end"]
     messages: "Sequence[AgentMessage]"
     """All messages of this run, the prompt among them."""
-
-AgentMessage: TypeAlias = "UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Mapping[str, JsonValue]"
 
 
 class AgentPromptParams(TypedDict):
@@ -84,8 +87,6 @@ class AskUserResult(TypedDict):
     answer: "str"
     """The answer."""
 
-AssistantBlock: TypeAlias = "TextContent | ThinkingContent | ToolCall | Mapping[str, JsonValue]"
-
 
 class AssistantMessage(TypedDict):
     """An answer of the model, whole or as far as it has come."""
@@ -107,8 +108,6 @@ class AssistantMessage(TypedDict):
     errorMessage: NotRequired["str"]
     """What went wrong, with `error` and `aborted`."""
 
-AssistantMessageEvent: TypeAlias = "StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Mapping[str, JsonValue]"
-
 
 class Attachment(TypedDict):
     """A file that a front end attached to a message."""
@@ -128,10 +127,6 @@ class Attachment(TypedDict):
     """Text taken out of a document."""
     preview: NotRequired["str | None"]
     """A small image in base64."""
-
-AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
-
-AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
 
 
 class AuthPollParams(TypedDict):
@@ -294,8 +289,6 @@ class BudgetExceeded(TypedDict):
     snapshot: "BudgetSnapshot"
     """What has been used."""
 
-BudgetScope: TypeAlias = Literal["session", "task", "subagent"] | str
-
 
 class BudgetSnapshot(TypedDict):
     """What has been used of a budget."""
@@ -317,10 +310,6 @@ class BudgetSnapshot(TypedDict):
     """Subagents started."""
     reason: NotRequired["BudgetViolationReason"]
     """The limit that the event is about."""
-
-BudgetStatus: TypeAlias = Literal["ok", "warning", "exceeded"]
-
-BudgetViolationReason: TypeAlias = Literal["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"] | str
 
 
 class BudgetWarning(TypedDict):
@@ -353,8 +342,6 @@ class CancelledAnswer(TypedDict):
     id: "str"
     """The id of the question."""
 
-Chunks: TypeAlias = "str | Sequence[str]"
-
 
 class CommandInfo(TypedDict):
     """Something that a prompt can invoke with `/name`."""
@@ -368,10 +355,6 @@ class CommandInfo(TypedDict):
     """Where its file was found; extensions have none."""
     path: NotRequired["str"]
     """The absolute path of its file."""
-
-CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
-
-CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 
 
 class Commands(TypedDict):
@@ -387,8 +370,6 @@ class CompactParams(TypedDict):
     """
     customInstructions: NotRequired["str"]
     """What the summary should care about."""
-
-CompactionReason: TypeAlias = Literal["threshold", "overflow"] | str
 
 
 class CompactionResult(TypedDict):
@@ -495,12 +476,6 @@ class DeviceCode(TypedDict):
     interval: "int"
     """How often to ask, in seconds."""
 
-DialogAnswer: TypeAlias = "CancelledAnswer | ConfirmedAnswer | ValueAnswer"
-
-Direction: TypeAlias = Literal["c2s", "s2c"]
-
-DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
-
 
 class EditorDialog(TypedDict):
     """Opens an editor for several lines of text."""
@@ -508,8 +483,6 @@ class EditorDialog(TypedDict):
     """What is edited."""
     prefill: NotRequired["str"]
     """The text to begin with."""
-
-ErrorReason: TypeAlias = Literal["aborted", "error"]
 
 
 class ExportHtmlParams(TypedDict):
@@ -530,8 +503,6 @@ class ExtensionError(TypedDict):
     """The event that it handled, or `command`."""
     error: "str"
     """What it said."""
-
-FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
 
 
 class FollowUpParams(TypedDict):
@@ -586,10 +557,6 @@ class ImageContent(TypedDict):
     mimeType: "str"
     """The MIME type, as in `image/png`."""
 
-InputBlock: TypeAlias = "TextContent | ImageContent | Mapping[str, JsonValue]"
-
-InputContent: TypeAlias = "str | Sequence[InputBlock]"
-
 
 class InputDialog(TypedDict):
     """Asks for a line of text. Resolves to nothing when the time is up."""
@@ -600,23 +567,17 @@ class InputDialog(TypedDict):
     timeout: NotRequired["int"]
     """After how many milliseconds the agent answers for itself."""
 
-InputKind: TypeAlias = Literal["text", "image"] | str
-
 
 class InputResult(TypedDict):
     """The text that the user entered."""
     text: "str"
     """The text."""
 
-InterruptMode: TypeAlias = Literal["immediate", "wait"]
-
 
 class LastAssistantText(TypedDict):
     """The text of the model's last answer."""
     text: NotRequired["str | None"]
     """The text; null where there is no answer yet."""
-
-LinePart: TypeAlias = "str | LineRepeat"
 
 
 class LineRepeat(TypedDict):
@@ -750,8 +711,6 @@ class NotifyNotice(TypedDict):
     notifyType: NotRequired["NotifyType"]
     """What kind it is; `info` where it is missing."""
 
-NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
-
 
 class OmpSessionState(TypedDict):
     """What the agent is and does right now."""
@@ -845,8 +804,6 @@ class OpalAuthProvider(TypedDict):
     """The environment variable that is looked at."""
     ready: "bool"
     """Whether its credentials were found."""
-
-OpalAuthStatus: TypeAlias = Literal["ready", "setup_required"] | str
 
 
 class OpalConfig(TypedDict):
@@ -1077,8 +1034,6 @@ class OpalSkillLoaded(TypedDict):
     description: "str"
     """What it is for."""
 
-OpalStatus: TypeAlias = Literal["idle", "running", "streaming", "executing_tools"] | str
-
 
 class OpalStatusUpdate(TypedDict):
     """What the agent is doing, in a few words."""
@@ -1182,8 +1137,6 @@ class OpalToolFailure(TypedDict):
     error: "JsonValue"
     """What went wrong."""
 
-OpalToolResult: TypeAlias = "OpalToolSuccess | OpalToolFailure"
-
 
 class OpalToolSuccess(TypedDict):
     """A tool that succeeded."""
@@ -1275,8 +1228,6 @@ class OperatorCompactParams(TypedDict):
     custom_instructions: NotRequired["str"]
     """What the summary should care about."""
 
-OperatorContent: TypeAlias = "OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Mapping[str, JsonValue]"
-
 
 class OperatorForkParams(TypedDict):
     """Parameters of `fork`.
@@ -1325,8 +1276,6 @@ class OperatorMessageUpdate(TypedDict):
     message: "OperatorMessage"
     """A message whose contents are the new piece."""
 
-OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
-
 
 class OperatorPromptParams(TypedDict):
     """Parameters of `prompt`.
@@ -1337,8 +1286,6 @@ class OperatorPromptParams(TypedDict):
     """The prompt."""
     options: NotRequired["Mapping[str, JsonValue]"]
     """Options of the turn; an open object."""
-
-OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool"] | str
 
 
 class OperatorState(TypedDict):
@@ -1479,12 +1426,6 @@ class PromptQueued(TypedDict):
     queued: "bool"
     """True where the agent is busy and the prompt waits."""
 
-QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
-
-ScriptArguments: TypeAlias = "Mapping[str, JsonValue] | str | Sequence[str]"
-
-ScriptBlock: TypeAlias = "ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat"
-
 
 class ScriptCondition(TypedDict):
     """The requests that an answer is for. All that is said has to hold."""
@@ -1588,8 +1529,6 @@ class ScriptResponse(TypedDict):
     """A failure in place of the answer."""
     empty_error: NotRequired["ScriptError"]
     """A failure without a body."""
-
-ScriptStop: TypeAlias = Literal["stop", "length", "toolUse"] | str
 
 
 class ScriptText(TypedDict):
@@ -1926,8 +1865,6 @@ class SteerParams(TypedDict):
     images: NotRequired["Sequence[ImageContent]"]
     """Images that go with it."""
 
-StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
-
 
 class StreamDone(TypedDict):
     """The message is complete. Declared by the document; agents announce it with `message_end`
@@ -1968,8 +1905,6 @@ class StreamStart(TypedDict):
     type: Literal["start"]
     partial: NotRequired["AssistantMessage"]
     """The message so far."""
-
-StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
 
 
 class SubagentEnd(TypedDict):
@@ -2149,8 +2084,6 @@ class ThinkingEnd(TypedDict):
     """The whole reasoning of the block."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
-
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 
 
 class ThinkingSet(TypedDict):
@@ -2377,8 +2310,6 @@ class TranscriptNote(TypedDict):
     line: "str"
     """The remark."""
 
-TranscriptRecord: TypeAlias = "TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine"
-
 
 class TtsrTriggered(TypedDict):
     """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
@@ -2474,8 +2405,6 @@ class VerificationCommandResult(TypedDict):
     outputPreview: NotRequired["str"]
     """The last 20 lines (4 KB) of its output."""
 
-VerificationMode: TypeAlias = Literal["none", "command"] | str
-
 
 class VerificationResult(TypedDict):
     """The verification of a subagent's work."""
@@ -2494,8 +2423,6 @@ class VerificationResult(TypedDict):
     onFailure: NotRequired["FailurePolicy"]
     """What becomes of the changes on failure."""
 
-VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped"] | str
-
 
 class VerifyCommand(TypedDict):
     """A command of a verification profile."""
@@ -2508,10 +2435,88 @@ class VerifyCommand(TypedDict):
     optional: NotRequired["bool"]
     """True where its failure does not matter."""
 
-WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
-
 
 class WrittenFile(TypedDict):
     """Where something was written."""
     path: "str"
     """The file's path."""
+
+AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
+
+AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
+
+BudgetScope: TypeAlias = Literal["session", "task", "subagent"] | str
+
+BudgetStatus: TypeAlias = Literal["ok", "warning", "exceeded"]
+
+BudgetViolationReason: TypeAlias = Literal["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"] | str
+
+CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
+
+CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
+
+CompactionReason: TypeAlias = Literal["threshold", "overflow"] | str
+
+Direction: TypeAlias = Literal["c2s", "s2c"]
+
+DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
+
+ErrorReason: TypeAlias = Literal["aborted", "error"]
+
+FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
+
+InputKind: TypeAlias = Literal["text", "image"] | str
+
+InterruptMode: TypeAlias = Literal["immediate", "wait"]
+
+NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
+
+OpalAuthStatus: TypeAlias = Literal["ready", "setup_required"] | str
+
+OpalStatus: TypeAlias = Literal["idle", "running", "streaming", "executing_tools"] | str
+
+OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
+
+OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool"] | str
+
+QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+
+ScriptStop: TypeAlias = Literal["stop", "length", "toolUse"] | str
+
+StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
+
+StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
+
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+
+VerificationMode: TypeAlias = Literal["none", "command"] | str
+
+VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped"] | str
+
+WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
+
+AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Mapping[str, JsonValue]
+
+AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Mapping[str, JsonValue]
+
+AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Mapping[str, JsonValue]
+
+InputBlock: TypeAlias = TextContent | ImageContent | Mapping[str, JsonValue]
+
+OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Mapping[str, JsonValue]
+
+Chunks: TypeAlias = str | Sequence[str]
+
+DialogAnswer: TypeAlias = CancelledAnswer | ConfirmedAnswer | ValueAnswer
+
+InputContent: TypeAlias = str | Sequence[InputBlock]
+
+LinePart: TypeAlias = str | LineRepeat
+
+OpalToolResult: TypeAlias = OpalToolSuccess | OpalToolFailure
+
+ScriptArguments: TypeAlias = Mapping[str, JsonValue] | str | Sequence[str]
+
+ScriptBlock: TypeAlias = ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat
+
+TranscriptRecord: TypeAlias = TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine

@@ -15,8 +15,9 @@ class AbortAndPromptParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
-    message = Member("message", "str", "The prompt.")
-    images = Member("images", "[ImageContent]", "Images that go with it.", required=False, nullable=True)
+    _constants = {}
+    message = Member("message", "str", "str: The prompt.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
 class AgentAbortParams(Record):
@@ -26,15 +27,17 @@ class AgentAbortParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class AgentEnd(Record):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
     __match_args__ = ("messages",)
+    _constants = {"type": "\"agent_end\""}
     type = "agent_end"
-    messages = Member("messages", "[AgentMessage]", "All messages of this run, the prompt among them.")
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: All messages of this run, the prompt among them.")
 
 
 class AgentPromptParams(Record):
@@ -44,14 +47,16 @@ class AgentPromptParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "text")
-    session_id = Member("session_id", "str", "The session.")
-    text = Member("text", "str", "The prompt.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    text = Member("text", "str", "str: The prompt.")
 
 
 class AgentStart(Record):
     """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
     __slots__ = ()
     __match_args__ = ()
+    _constants = {"type": "\"agent_start\""}
     type = "agent_start"
 
 
@@ -59,12 +64,13 @@ class AgentState(Record):
     """What an agent is and does right now."""
     __slots__ = ()
     __match_args__ = ("session_id", "status", "model", "message_count", "tools", "token_usage")
-    session_id = Member("session_id", "str", "The session.")
-    status = Member("status", "OpalStatus", "What it is doing.")
-    model = Member("model", "OpalModel", "The model.")
-    message_count = Member("message_count", "int", "Messages in the conversation.")
-    tools = Member("tools", "[str]", "Names of all tools.")
-    token_usage = Member("token_usage", "OpalUsage", "Tokens used.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    status = Member("status", "OpalStatus", "OpalStatus: What it is doing.")
+    model = Member("model", "OpalModel", "OpalModel: The model.")
+    message_count = Member("message_count", "int", "int: Messages in the conversation.")
+    tools = Member("tools", "[str]", "list[str]: Names of all tools.")
+    token_usage = Member("token_usage", "OpalUsage", "OpalUsage | None: Tokens used.", required=False, nullable=True)
 
 
 class AgentStateParams(Record):
@@ -74,43 +80,47 @@ class AgentStateParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class AskUserResult(Record):
     """What the user answered."""
     __slots__ = ()
     __match_args__ = ("answer",)
-    answer = Member("answer", "str", "The answer.")
+    _constants = {}
+    answer = Member("answer", "str", "str: The answer.")
 
 
 class AssistantMessage(Record):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
     __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message")
+    _constants = {"role": "\"assistant\""}
     role = "assistant"
-    content = Member("content", "[AssistantBlock]", "Text, reasoning and tool calls in the order in which they came.")
-    api = Member("api", "str", "The provider's wire format, as in `anthropic-messages`.")
-    provider = Member("provider", "str", "The provider.")
-    model = Member("model", "str", "The model's id.")
-    usage = Member("usage", "Usage", "Tokens and costs.")
-    stop_reason = Member("stopReason", "StopReason", "Why it stopped; while it streams, `stop`.")
-    timestamp = Member("timestamp", "int", "When it began, in milliseconds since the epoch.")
-    error_message = Member("errorMessage", "str", "What went wrong, with `error` and `aborted`.", required=False, nullable=True)
+    content = Member("content", "[AssistantBlock]", "list[AssistantBlock]: Text, reasoning and tool calls in the order in which they came.")
+    api = Member("api", "str", "str: The provider's wire format, as in `anthropic-messages`.")
+    provider = Member("provider", "str", "str: The provider.")
+    model = Member("model", "str", "str: The model's id.")
+    usage = Member("usage", "Usage", "Usage: Tokens and costs.")
+    stop_reason = Member("stopReason", "StopReason", "StopReason: Why it stopped; while it streams, `stop`.")
+    timestamp = Member("timestamp", "int", "int: When it began, in milliseconds since the epoch.")
+    error_message = Member("errorMessage", "str", "str | None: What went wrong, with `error` and `aborted`.", required=False, nullable=True)
 
 
 class Attachment(Record):
     """A file that a front end attached to a message."""
     __slots__ = ()
     __match_args__ = ("id", "type", "file_name", "mime_type", "size", "content", "extracted_text", "preview")
-    id = Member("id", "str", "The attachment's id.")
-    type = Member("type", "str", "What kind it is, `image` or `document`.")
-    file_name = Member("fileName", "str", "The file's name.")
-    mime_type = Member("mimeType", "str", "The MIME type.")
-    size = Member("size", "int", "The file's size in bytes.")
-    content = Member("content", "str", "The bytes in base64.")
-    extracted_text = Member("extractedText", "str", "Text taken out of a document.", required=False, nullable=True)
-    preview = Member("preview", "str", "A small image in base64.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str: The attachment's id.")
+    type = Member("type", "str", "str: What kind it is, `image` or `document`.")
+    file_name = Member("fileName", "str", "str: The file's name.")
+    mime_type = Member("mimeType", "str", "str: The MIME type.")
+    size = Member("size", "int", "int: The file's size in bytes.")
+    content = Member("content", "str", "str: The bytes in base64.")
+    extracted_text = Member("extractedText", "str", "str | None: Text taken out of a document.", required=False, nullable=True)
+    preview = Member("preview", "str", "str | None: A small image in base64.", required=False, nullable=True)
 
 
 class AuthPollParams(Record):
@@ -120,8 +130,9 @@ class AuthPollParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("device_code", "interval")
-    device_code = Member("device_code", "str", "The code that `auth/login` gave.")
-    interval = Member("interval", "int", "How often to ask, in seconds.")
+    _constants = {}
+    device_code = Member("device_code", "str", "str: The code that `auth/login` gave.")
+    interval = Member("interval", "int", "int: How often to ask, in seconds.")
 
 
 class AuthSetKeyParams(Record):
@@ -131,85 +142,94 @@ class AuthSetKeyParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("provider", "api_key")
-    provider = Member("provider", "str", "The provider.")
-    api_key = Member("api_key", "str", "The key.")
+    _constants = {}
+    provider = Member("provider", "str", "str: The provider.")
+    api_key = Member("api_key", "str", "str: The key.")
 
 
 class AuthStatusResult(Record):
     """What is known about credentials."""
     __slots__ = ()
     __match_args__ = ("authenticated", "auth")
-    authenticated = Member("authenticated", "bool", "Whether a provider can be used.")
-    auth = Member("auth", "OpalAuth", "More about it.")
+    _constants = {}
+    authenticated = Member("authenticated", "bool", "bool: Whether a provider can be used.")
+    auth = Member("auth", "OpalAuth", "OpalAuth: More about it.")
 
 
 class Authenticated(Record):
     """Whether the login is done."""
     __slots__ = ()
     __match_args__ = ("authenticated",)
-    authenticated = Member("authenticated", "bool", "True.")
+    _constants = {}
+    authenticated = Member("authenticated", "bool", "bool: True.")
 
 
 class AutoCompactionEnd(Record):
     """The agent has compacted, or has not."""
     __slots__ = ()
     __match_args__ = ("result", "aborted", "will_retry", "error_message")
+    _constants = {"type": "\"auto_compaction_end\""}
     type = "auto_compaction_end"
-    result = Member("result", "CompactionResult", "What compaction did; absent or null where it did not.", required=False, nullable=True)
-    aborted = Member("aborted", "bool", "Whether it was stopped.")
-    will_retry = Member("willRetry", "bool", "Whether the prompt is tried again.")
-    error_message = Member("errorMessage", "str", "What went wrong.", required=False, nullable=True)
+    result = Member("result", "CompactionResult", "CompactionResult | None: What compaction did; absent or null where it did not.", required=False, nullable=True)
+    aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
+    will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
+    error_message = Member("errorMessage", "str", "str | None: What went wrong.", required=False, nullable=True)
 
 
 class AutoCompactionStart(Record):
     """The agent begins to compact on its own."""
     __slots__ = ()
     __match_args__ = ("reason",)
+    _constants = {"type": "\"auto_compaction_start\""}
     type = "auto_compaction_start"
-    reason = Member("reason", "CompactionReason", "Why.")
+    reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
 
 
 class AutoRetryEnd(Record):
     """Retrying is over: an answer came, or the agent gave up."""
     __slots__ = ()
     __match_args__ = ("success", "attempt", "final_error")
+    _constants = {"type": "\"auto_retry_end\""}
     type = "auto_retry_end"
-    success = Member("success", "bool", "Whether an answer came.")
-    attempt = Member("attempt", "int", "The number of the last retry.")
-    final_error = Member("finalError", "str", "Why the agent gave up.", required=False, nullable=True)
+    success = Member("success", "bool", "bool: Whether an answer came.")
+    attempt = Member("attempt", "int", "int: The number of the last retry.")
+    final_error = Member("finalError", "str", "str | None: Why the agent gave up.", required=False, nullable=True)
 
 
 class AutoRetryStart(Record):
     """The agent waits before it tries again after a transient error."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
+    _constants = {"type": "\"auto_retry_start\""}
     type = "auto_retry_start"
-    attempt = Member("attempt", "int", "The number of this retry, from 1.")
-    max_attempts = Member("maxAttempts", "int", "How many there will be at most.")
-    delay_ms = Member("delayMs", "int", "How long it waits, in milliseconds.")
-    error_message = Member("errorMessage", "str", "What went wrong.")
+    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
+    delay_ms = Member("delayMs", "int", "int: How long it waits, in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: What went wrong.")
 
 
 class AvailableModels(Record):
     """The models that can be used."""
     __slots__ = ()
     __match_args__ = ("models",)
-    models = Member("models", "[Model]", "In the order of the configuration.")
+    _constants = {}
+    models = Member("models", "[Model]", "list[Model]: In the order of the configuration.")
 
 
 class BashExecutionMessage(Record):
     """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
     __slots__ = ()
     __match_args__ = ("command", "output", "exit_code", "cancelled", "truncated", "full_output_path", "timestamp", "exclude_from_context")
+    _constants = {"role": "\"bashExecution\""}
     role = "bashExecution"
-    command = Member("command", "str", "The command line.")
-    output = Member("output", "str", "What it wrote, cut to a limit.")
-    exit_code = Member("exitCode", "int", "Its exit code; absent or null where it has none.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "Whether it was stopped.")
-    truncated = Member("truncated", "bool", "Whether `output` was cut.")
-    full_output_path = Member("fullOutputPath", "str", "A file with all of the output.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
-    exclude_from_context = Member("excludeFromContext", "bool", "True where the model does not get to see it.", required=False, nullable=True)
+    command = Member("command", "str", "str: The command line.")
+    output = Member("output", "str", "str: What it wrote, cut to a limit.")
+    exit_code = Member("exitCode", "int", "int | None: Its exit code; absent or null where it has none.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool: Whether it was stopped.")
+    truncated = Member("truncated", "bool", "bool: Whether `output` was cut.")
+    full_output_path = Member("fullOutputPath", "str", "str | None: A file with all of the output.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: True where the model does not get to see it.", required=False, nullable=True)
 
 
 class BashParams(Record):
@@ -220,18 +240,20 @@ class BashParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("command",)
-    command = Member("command", "str", "The command line.")
+    _constants = {}
+    command = Member("command", "str", "str: The command line.")
 
 
 class BashResult(Record):
     """The outcome of a shell command."""
     __slots__ = ()
     __match_args__ = ("output", "exit_code", "cancelled", "truncated", "full_output_path")
-    output = Member("output", "str", "What it wrote on stdout and stderr, cut to a limit.")
-    exit_code = Member("exitCode", "int", "Its exit code; absent or null where it was stopped.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "Whether it was stopped with `abort_bash`.")
-    truncated = Member("truncated", "bool", "Whether `output` was cut.")
-    full_output_path = Member("fullOutputPath", "str", "A file with all of the output, where it was cut.", required=False, nullable=True)
+    _constants = {}
+    output = Member("output", "str", "str: What it wrote on stdout and stderr, cut to a limit.")
+    exit_code = Member("exitCode", "int", "int | None: Its exit code; absent or null where it was stopped.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool: Whether it was stopped with `abort_bash`.")
+    truncated = Member("truncated", "bool", "bool: Whether `output` was cut.")
+    full_output_path = Member("fullOutputPath", "str", "str | None: A file with all of the output, where it was cut.", required=False, nullable=True)
 
 
 class BranchParams(Record):
@@ -242,50 +264,55 @@ class BranchParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
-    entry_id = Member("entryId", "str", "The session entry of that message; `get_branch_messages` lists them.")
+    _constants = {}
+    entry_id = Member("entryId", "str", "str: The session entry of that message; `get_branch_messages` lists them.")
 
 
 class BranchSummaryMessage(Record):
     """What was said on a branch that the conversation has left."""
     __slots__ = ()
     __match_args__ = ("summary", "from_id", "timestamp")
+    _constants = {"role": "\"branchSummary\""}
     role = "branchSummary"
-    summary = Member("summary", "str", "The summary.")
-    from_id = Member("fromId", "str", "The session entry from which the branch was left.")
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
+    summary = Member("summary", "str", "str: The summary.")
+    from_id = Member("fromId", "str", "str: The session entry from which the branch was left.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class BudgetExceeded(Record):
     """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
+    _constants = {"type": "\"budget_exceeded\""}
     type = "budget_exceeded"
-    scope = Member("scope", "BudgetScope", "Whose budget.")
-    snapshot = Member("snapshot", "BudgetSnapshot", "What has been used.")
+    scope = Member("scope", "BudgetScope", "BudgetScope: Whose budget.")
+    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: What has been used.")
 
 
 class BudgetSnapshot(Record):
     """What has been used of a budget."""
     __slots__ = ()
     __match_args__ = ("status", "wall_time_ms", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "tool_calls", "subagents", "reason")
-    status = Member("status", "BudgetStatus", "How it stands.")
-    wall_time_ms = Member("wallTimeMs", "number", "Time since the agent started, in milliseconds.")
-    input_tokens = Member("inputTokens", "int", "Input tokens used.")
-    output_tokens = Member("outputTokens", "int", "Output tokens used.")
-    total_tokens = Member("totalTokens", "int", "All tokens used.")
-    cost_usd = Member("costUsd", "number", "Money spent, in US dollars.")
-    tool_calls = Member("toolCalls", "int", "Tool calls made.")
-    subagents = Member("subagents", "int", "Subagents started.")
-    reason = Member("reason", "BudgetViolationReason", "The limit that the event is about.", required=False, nullable=True)
+    _constants = {}
+    status = Member("status", "BudgetStatus", "BudgetStatus: How it stands.")
+    wall_time_ms = Member("wallTimeMs", "number", "float: Time since the agent started, in milliseconds.")
+    input_tokens = Member("inputTokens", "int", "int: Input tokens used.")
+    output_tokens = Member("outputTokens", "int", "int: Output tokens used.")
+    total_tokens = Member("totalTokens", "int", "int: All tokens used.")
+    cost_usd = Member("costUsd", "number", "float: Money spent, in US dollars.")
+    tool_calls = Member("toolCalls", "int", "int: Tool calls made.")
+    subagents = Member("subagents", "int", "int: Subagents started.")
+    reason = Member("reason", "BudgetViolationReason", "BudgetViolationReason | None: The limit that the event is about.", required=False, nullable=True)
 
 
 class BudgetWarning(Record):
     """A budget nears a limit. Sent once for each dimension."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
+    _constants = {"type": "\"budget_warning\""}
     type = "budget_warning"
-    scope = Member("scope", "BudgetScope", "Whose budget.")
-    snapshot = Member("snapshot", "BudgetSnapshot", "What has been used.")
+    scope = Member("scope", "BudgetScope", "BudgetScope: Whose budget.")
+    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: What has been used.")
 
 
 class CancelNotice(Record):
@@ -294,41 +321,46 @@ class CancelNotice(Record):
     """
     __slots__ = ()
     __match_args__ = ("target_id",)
-    target_id = Member("targetId", "str", "The id of the dialog.")
+    _constants = {}
+    target_id = Member("targetId", "str", "str: The id of the dialog.")
 
 
 class Cancellation(Record):
     """Whether an extension stopped what was asked for."""
     __slots__ = ()
     __match_args__ = ("cancelled",)
-    cancelled = Member("cancelled", "bool", "True where an extension stopped it.")
+    _constants = {}
+    cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
 
 
 class CancelledAnswer(Record):
     """A dialog dismissed: the extension gets nothing (or "no")."""
     __slots__ = ()
     __match_args__ = ("id",)
+    _constants = {"type": "\"extension_ui_response\"", "cancelled": "true"}
     type = "extension_ui_response"
     cancelled = True
-    id = Member("id", "str", "The id of the question.")
+    id = Member("id", "str", "str: The id of the question.")
 
 
 class CommandInfo(Record):
     """Something that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("name", "description", "source", "location", "path")
-    name = Member("name", "str", "The name, without the slash.")
-    description = Member("description", "str", "What it does, for people.", required=False, nullable=True)
-    source = Member("source", "CommandSource", "Where it comes from.")
-    location = Member("location", "CommandLocation", "Where its file was found; extensions have none.", required=False, nullable=True)
-    path = Member("path", "str", "The absolute path of its file.", required=False, nullable=True)
+    _constants = {}
+    name = Member("name", "str", "str: The name, without the slash.")
+    description = Member("description", "str", "str | None: What it does, for people.", required=False, nullable=True)
+    source = Member("source", "CommandSource", "CommandSource: Where it comes from.")
+    location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none.", required=False, nullable=True)
+    path = Member("path", "str", "str | None: The absolute path of its file.", required=False, nullable=True)
 
 
 class Commands(Record):
     """What a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("commands",)
-    commands = Member("commands", "[CommandInfo]", "Extension commands, then templates, then skills.")
+    _constants = {}
+    commands = Member("commands", "[CommandInfo]", "list[CommandInfo]: Extension commands, then templates, then skills.")
 
 
 class CompactParams(Record):
@@ -338,109 +370,121 @@ class CompactParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
-    custom_instructions = Member("customInstructions", "str", "What the summary should care about.", required=False, nullable=True)
+    _constants = {}
+    custom_instructions = Member("customInstructions", "str", "str | None: What the summary should care about.", required=False, nullable=True)
 
 
 class CompactionResult(Record):
     """What compaction did."""
     __slots__ = ()
     __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "details")
-    summary = Member("summary", "str", "The text that stands in place of what was removed.")
-    first_kept_entry_id = Member("firstKeptEntryId", "str", "The first session entry that stays as it is.")
-    tokens_before = Member("tokensBefore", "int", "Tokens in the context before.")
-    details = Member("details", "any", "Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
+    _constants = {}
+    summary = Member("summary", "str", "str: The text that stands in place of what was removed.")
+    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first session entry that stays as it is.")
+    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
+    details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
 
 
 class CompactionSummaryMessage(Record):
     """What stands in place of messages that compaction removed."""
     __slots__ = ()
     __match_args__ = ("summary", "tokens_before", "timestamp")
+    _constants = {"role": "\"compactionSummary\""}
     role = "compactionSummary"
-    summary = Member("summary", "str", "The summary.")
-    tokens_before = Member("tokensBefore", "int", "Tokens in the context before.")
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
+    summary = Member("summary", "str", "str: The summary.")
+    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class ConfirmDialog(Record):
     """Asks for yes or no. Resolves to no when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "message", "timeout")
-    title = Member("title", "str", "The question.")
-    message = Member("message", "str", "What it is about.")
-    timeout = Member("timeout", "int", "After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    _constants = {}
+    title = Member("title", "str", "str: The question.")
+    message = Member("message", "str", "str: What it is about.")
+    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
 class ConfirmResult(Record):
     """The action that the user chose."""
     __slots__ = ()
     __match_args__ = ("action",)
-    action = Member("action", "str", "One of the actions.")
+    _constants = {}
+    action = Member("action", "str", "str: One of the actions.")
 
 
 class ConfirmedAnswer(Record):
     """A dialog answered with yes or no."""
     __slots__ = ()
     __match_args__ = ("id", "confirmed")
+    _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "The id of the question.")
-    confirmed = Member("confirmed", "bool", "Yes or no.")
+    id = Member("id", "str", "str: The id of the question.")
+    confirmed = Member("confirmed", "bool", "bool: Yes or no.")
 
 
 class Cost(Record):
     """What tokens cost, in US dollars."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total")
-    input = Member("input", "number", "For input tokens.")
-    output = Member("output", "number", "For output tokens.")
-    cache_read = Member("cacheRead", "number", "For tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "number", "For tokens written to the provider's cache.")
-    total = Member("total", "number", "The sum.")
+    _constants = {}
+    input = Member("input", "number", "float: For input tokens.")
+    output = Member("output", "number", "float: For output tokens.")
+    cache_read = Member("cacheRead", "number", "float: For tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "number", "float: For tokens written to the provider's cache.")
+    total = Member("total", "number", "float: The sum.")
 
 
 class CustomMessage(Record):
     """A message that an extension put in."""
     __slots__ = ()
     __match_args__ = ("custom_type", "content", "display", "details", "timestamp")
+    _constants = {"role": "\"custom\""}
     role = "custom"
-    custom_type = Member("customType", "str", "The extension's name for this kind of message.")
-    content = Member("content", "InputContent", "Text, or blocks.")
-    display = Member("display", "bool", "Whether a front end should show it.")
-    details = Member("details", "any", "Facts for a front end; their shape is the extension's own.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
+    custom_type = Member("customType", "str", "str: The extension's name for this kind of message.")
+    content = Member("content", "InputContent", "InputContent: Text, or blocks.")
+    display = Member("display", "bool", "bool: Whether a front end should show it.")
+    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the extension's own.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class CycledModel(Record):
     """The model that is next in line, with what goes with it."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_scoped")
-    model = Member("model", "Model", "The model.")
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "How hard it thinks.", required=False, nullable=True)
-    is_scoped = Member("isScoped", "bool", "Whether the cycle is limited to the models named at the start.")
+    _constants = {}
+    model = Member("model", "Model", "Model: The model.")
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard it thinks.", required=False, nullable=True)
+    is_scoped = Member("isScoped", "bool", "bool: Whether the cycle is limited to the models named at the start.")
 
 
 class CycledThinkingLevel(Record):
     """The thinking level that is next in line."""
     __slots__ = ()
     __match_args__ = ("level",)
-    level = Member("level", "ThinkingLevel", "The level.")
+    _constants = {}
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
 class DeviceCode(Record):
     """What the user has to do to log in."""
     __slots__ = ()
     __match_args__ = ("user_code", "verification_uri", "device_code", "interval")
-    user_code = Member("user_code", "str", "The code that the user enters.")
-    verification_uri = Member("verification_uri", "str", "Where the user enters it.")
-    device_code = Member("device_code", "str", "The code for `auth/poll`.")
-    interval = Member("interval", "int", "How often to ask, in seconds.")
+    _constants = {}
+    user_code = Member("user_code", "str", "str: The code that the user enters.")
+    verification_uri = Member("verification_uri", "str", "str: Where the user enters it.")
+    device_code = Member("device_code", "str", "str: The code for `auth/poll`.")
+    interval = Member("interval", "int", "int: How often to ask, in seconds.")
 
 
 class EditorDialog(Record):
     """Opens an editor for several lines of text."""
     __slots__ = ()
     __match_args__ = ("title", "prefill")
-    title = Member("title", "str", "What is edited.")
-    prefill = Member("prefill", "str", "The text to begin with.", required=False, nullable=True)
+    _constants = {}
+    title = Member("title", "str", "str: What is edited.")
+    prefill = Member("prefill", "str", "str | None: The text to begin with.", required=False, nullable=True)
 
 
 class ExportHtmlParams(Record):
@@ -450,17 +494,19 @@ class ExportHtmlParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("output_path",)
-    output_path = Member("outputPath", "str", "Where to; by default a file in the working directory named after the session.", required=False, nullable=True)
+    _constants = {}
+    output_path = Member("outputPath", "str", "str | None: Where to; by default a file in the working directory named after the session.", required=False, nullable=True)
 
 
 class ExtensionError(Record):
     """An extension failed; the agent goes on."""
     __slots__ = ()
     __match_args__ = ("extension_path", "event", "error")
+    _constants = {"type": "\"extension_error\""}
     type = "extension_error"
-    extension_path = Member("extensionPath", "str", "The extension's file, or `command:name`.")
-    event = Member("event", "str", "The event that it handled, or `command`.")
-    error = Member("error", "str", "What it said.")
+    extension_path = Member("extensionPath", "str", "str: The extension's file, or `command:name`.")
+    event = Member("event", "str", "str: The event that it handled, or `command`.")
+    error = Member("error", "str", "str: What it said.")
 
 
 class FollowUpParams(Record):
@@ -471,8 +517,9 @@ class FollowUpParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
-    message = Member("message", "str", "The message. Skills and templates are expanded; extension commands are refused.")
-    images = Member("images", "[ImageContent]", "Images that go with it.", required=False, nullable=True)
+    _constants = {}
+    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are refused.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
 class ForkParams(Record):
@@ -483,78 +530,88 @@ class ForkParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
-    entry_id = Member("entryId", "str", "The session entry of that message; `get_fork_messages` lists them.")
+    _constants = {}
+    entry_id = Member("entryId", "str", "str: The session entry of that message; `get_fork_messages` lists them.")
 
 
 class ForkPoint(Record):
     """A message from which a fork (or branch) can be made."""
     __slots__ = ()
     __match_args__ = ("entry_id", "text")
-    entry_id = Member("entryId", "str", "The session entry to name.")
-    text = Member("text", "str", "The message's text.")
+    _constants = {}
+    entry_id = Member("entryId", "str", "str: The session entry to name.")
+    text = Member("text", "str", "str: The message's text.")
 
 
 class ForkPoints(Record):
     """The messages from which a fork (or branch) can be made."""
     __slots__ = ()
     __match_args__ = ("messages",)
-    messages = Member("messages", "[ForkPoint]", "In order.")
+    _constants = {}
+    messages = Member("messages", "[ForkPoint]", "list[ForkPoint]: In order.")
 
 
 class ForkResult(Record):
     """A fork (or branch) that was made."""
     __slots__ = ()
     __match_args__ = ("text", "cancelled")
-    text = Member("text", "str", "The text of the message from which it was made.")
-    cancelled = Member("cancelled", "bool", "True where an extension stopped it.")
+    _constants = {}
+    text = Member("text", "str", "str: The text of the message from which it was made.")
+    cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
 
 
 class ImageContent(Record):
     """An image, whole."""
     __slots__ = ()
     __match_args__ = ("data", "mime_type")
+    _constants = {"type": "\"image\""}
     type = "image"
-    data = Member("data", "str", "The bytes in base64, without a data URL's head.")
-    mime_type = Member("mimeType", "str", "The MIME type, as in `image/png`.")
+    data = Member("data", "str", "str: The bytes in base64, without a data URL's head.")
+    mime_type = Member("mimeType", "str", "str: The MIME type, as in `image/png`.")
 
 
 class InputDialog(Record):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "placeholder", "timeout")
-    title = Member("title", "str", "The question.")
-    placeholder = Member("placeholder", "str", "Grey text in the empty field.", required=False, nullable=True)
-    timeout = Member("timeout", "int", "After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    _constants = {}
+    title = Member("title", "str", "str: The question.")
+    placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
+    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
 class InputResult(Record):
     """The text that the user entered."""
     __slots__ = ()
     __match_args__ = ("text",)
-    text = Member("text", "str", "The text.")
+    _constants = {}
+    text = Member("text", "str", "str: The text.")
 
 
 class LastAssistantText(Record):
     """The text of the model's last answer."""
     __slots__ = ()
     __match_args__ = ("text",)
-    text = Member("text", "str", "The text; null where there is no answer yet.", required=False, nullable=True)
+    _constants = {}
+    text = Member("text", "str", "str | None: The text; null where there is no answer yet.", required=False, nullable=True)
 
 
 class LineRepeat(Record):
     """A line that repeats a piece of text, for lines too long to keep as they are."""
     __slots__ = ()
     __match_args__ = ("repeat", "n")
-    repeat = Member("repeat", "str", "The text.")
-    n = Member("n", "int", "How often it stands in the line.")
+    _constants = {}
+    repeat = Member("repeat", "str", "str: The text.")
+    n = Member("n", "int", "int: How often it stands in the line.")
 
 
 class MessageEnd(Record):
     """A message is complete."""
     __slots__ = ()
     __match_args__ = ("message",)
+    _constants = {"type": "\"message_end\""}
     type = "message_end"
-    message = Member("message", "AgentMessage", "The message.")
+    message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
 class MessageStart(Record):
@@ -563,66 +620,73 @@ class MessageStart(Record):
     """
     __slots__ = ()
     __match_args__ = ("message",)
+    _constants = {"type": "\"message_start\""}
     type = "message_start"
-    message = Member("message", "AgentMessage", "The message.")
+    message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
 class MessageUpdate(Record):
     """The model's message grows."""
     __slots__ = ()
     __match_args__ = ("assistant_message_event", "message")
+    _constants = {"type": "\"message_update\""}
     type = "message_update"
-    assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "What happened inside the message.")
-    message = Member("message", "AgentMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "AssistantMessageEvent: What happened inside the message.")
+    message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class Messages(Record):
     """The messages of the conversation."""
     __slots__ = ()
     __match_args__ = ("messages",)
-    messages = Member("messages", "[AgentMessage]", "In order.")
+    _constants = {}
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: In order.")
 
 
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
     __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
-    id = Member("id", "str", "The model's id at its provider.")
-    name = Member("name", "str", "A name for people.")
-    api = Member("api", "str", "The provider's wire format, as in `anthropic-messages`.")
-    provider = Member("provider", "str", "The provider.")
-    base_url = Member("baseUrl", "str", "Where the provider is reached.")
-    reasoning = Member("reasoning", "bool", "Whether it can think.")
-    input = Member("input", "[InputKind]", "What it can read.")
-    context_window = Member("contextWindow", "int", "The context window in tokens.")
-    max_tokens = Member("maxTokens", "int", "The most tokens of one answer.")
-    cost = Member("cost", "ModelCost", "Prices.")
+    _constants = {}
+    id = Member("id", "str", "str: The model's id at its provider.")
+    name = Member("name", "str", "str: A name for people.")
+    api = Member("api", "str", "str: The provider's wire format, as in `anthropic-messages`.")
+    provider = Member("provider", "str", "str: The provider.")
+    base_url = Member("baseUrl", "str", "str: Where the provider is reached.")
+    reasoning = Member("reasoning", "bool", "bool: Whether it can think.")
+    input = Member("input", "[InputKind]", "list[InputKind]: What it can read.")
+    context_window = Member("contextWindow", "int", "int: The context window in tokens.")
+    max_tokens = Member("maxTokens", "int", "int: The most tokens of one answer.")
+    cost = Member("cost", "ModelCost", "ModelCost: Prices.")
 
 
 class ModelCost(Record):
     """Prices in US dollars for a million tokens."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
-    input = Member("input", "number", "Input tokens.")
-    output = Member("output", "number", "Output tokens.")
-    cache_read = Member("cacheRead", "number", "Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "number", "Tokens written to the provider's cache.")
+    _constants = {}
+    input = Member("input", "number", "float: Input tokens.")
+    output = Member("output", "number", "float: Output tokens.")
+    cache_read = Member("cacheRead", "number", "float: Tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "number", "float: Tokens written to the provider's cache.")
 
 
 class ModelScript(Record):
     """What the model answers, request by request."""
     __slots__ = ()
     __match_args__ = ("responses", "default", "device")
-    responses = Member("responses", "[ScriptResponse]", "The answers. A request gets the first one that is left and fits it: those with a condition come first, then those without, in order.")
-    default = Member("default", "ScriptResponse", "What requests after the last one get.", required=False, nullable=True)
-    device = Member("device", "ScriptDevice", "The login by device code.", required=False, nullable=True)
+    _constants = {}
+    responses = Member("responses", "[ScriptResponse]", "list[ScriptResponse]: The answers. A request gets the first one that is left and fits it: those with a condition come first, then those without, in order.")
+    default = Member("default", "ScriptResponse", "ScriptResponse | None: What requests after the last one get.", required=False, nullable=True)
+    device = Member("device", "ScriptDevice", "ScriptDevice | None: The login by device code.", required=False, nullable=True)
 
 
 class ModelSet(Record):
     """The model that a session has now."""
     __slots__ = ()
     __match_args__ = ("model",)
-    model = Member("model", "OpalModel", "The model.")
+    _constants = {}
+    model = Member("model", "OpalModel", "OpalModel: The model.")
 
 
 class ModelSetParams(Record):
@@ -632,9 +696,10 @@ class ModelSetParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "model_id", "thinking_level")
-    session_id = Member("session_id", "str", "The session.")
-    model_id = Member("model_id", "str", "The model, as `provider:id`, or the id of a Copilot model.")
-    thinking_level = Member("thinking_level", "str", "How hard it thinks; `off` by default.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    model_id = Member("model_id", "str", "str: The model, as `provider:id`, or the id of a Copilot model.")
+    thinking_level = Member("thinking_level", "str", "str | None: How hard it thinks; `off` by default.", required=False, nullable=True)
 
 
 class ModelsListParams(Record):
@@ -644,7 +709,8 @@ class ModelsListParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("providers",)
-    providers = Member("providers", "[str]", "Providers whose models are listed too.", required=False, nullable=True)
+    _constants = {}
+    providers = Member("providers", "[str]", "list[str] | None: Providers whose models are listed too.", required=False, nullable=True)
 
 
 class NewSessionParams(Record):
@@ -654,104 +720,115 @@ class NewSessionParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("parent_session",)
-    parent_session = Member("parentSession", "str", "The file of the session that the new one comes from.", required=False, nullable=True)
+    _constants = {}
+    parent_session = Member("parentSession", "str", "str | None: The file of the session that the new one comes from.", required=False, nullable=True)
 
 
 class NotifyNotice(Record):
     """Shows a notice. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("message", "notify_type")
-    message = Member("message", "str", "The notice.")
-    notify_type = Member("notifyType", "NotifyType", "What kind it is; `info` where it is missing.", required=False, nullable=True)
+    _constants = {}
+    message = Member("message", "str", "str: The notice.")
+    notify_type = Member("notifyType", "NotifyType", "NotifyType | None: What kind it is; `info` where it is missing.", required=False, nullable=True)
 
 
 class OmpSessionState(Record):
     """What the agent is and does right now."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count")
-    model = Member("model", "Model", "The model in use; null or absent where there is none.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "How hard it thinks; absent where the model cannot think.", required=False, nullable=True)
-    is_streaming = Member("isStreaming", "bool", "Whether a run is going on; true while a retry is waited for.")
-    is_compacting = Member("isCompacting", "bool", "Whether the conversation is being compacted.")
-    steering_mode = Member("steeringMode", "QueueMode", "How steering messages are delivered.")
-    follow_up_mode = Member("followUpMode", "QueueMode", "How follow-up messages are delivered.")
-    interrupt_mode = Member("interruptMode", "InterruptMode", "When steering messages reach the agent.")
-    session_file = Member("sessionFile", "str", "The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "The session's id.")
-    session_name = Member("sessionName", "str", "The name that was given with `set_session_name`.", required=False, nullable=True)
-    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "Messages in the conversation.")
-    queued_message_count = Member("queuedMessageCount", "int", "Messages that wait in the queues.")
+    _constants = {}
+    model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard it thinks; absent where the model cannot think.", required=False, nullable=True)
+    is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on; true while a retry is waited for.")
+    is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
+    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
+    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: How follow-up messages are delivered.")
+    interrupt_mode = Member("interruptMode", "InterruptMode", "InterruptMode: When steering messages reach the agent.")
+    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: The session's id.")
+    session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
+    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
+    message_count = Member("messageCount", "int", "int: Messages in the conversation.")
+    queued_message_count = Member("queuedMessageCount", "int", "int: Messages that wait in the queues.")
 
 
 class OpalAgentAbort(Record):
     """The run was stopped; the agent is idle."""
     __slots__ = ()
     __match_args__ = ("session_id",)
+    _constants = {"type": "\"agent_abort\""}
     type = "agent_abort"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
 class OpalAgentEnd(Record):
     """The agent is done and idle."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
+    _constants = {"type": "\"agent_end\""}
     type = "agent_end"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    usage = Member("usage", "OpalUsage", "Tokens used in the session.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    usage = Member("usage", "OpalUsage", "OpalUsage | None: Tokens used in the session.", required=False, nullable=True)
 
 
 class OpalAgentRecovered(Record):
     """The agent crashed and was started again; the run it was in is lost."""
     __slots__ = ()
     __match_args__ = ("session_id",)
+    _constants = {"type": "\"agent_recovered\""}
     type = "agent_recovered"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
 class OpalAgentStart(Record):
     """The agent begins to work on a prompt."""
     __slots__ = ()
     __match_args__ = ("session_id",)
+    _constants = {"type": "\"agent_start\""}
     type = "agent_start"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
 class OpalAskUser(Record):
     """Asks a question, with or without choices."""
     __slots__ = ()
     __match_args__ = ("session_id", "question", "choices")
-    session_id = Member("session_id", "str", "The session.")
-    question = Member("question", "str", "The question.")
-    choices = Member("choices", "[str]", "What can be chosen; empty where any answer will do.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    question = Member("question", "str", "str: The question.")
+    choices = Member("choices", "[str]", "list[str] | None: What can be chosen; empty where any answer will do.", required=False, nullable=True)
 
 
 class OpalAuth(Record):
     """What is known about credentials."""
     __slots__ = ()
     __match_args__ = ("status", "provider", "providers")
-    status = Member("status", "OpalAuthStatus", "Whether a provider can be used.")
-    provider = Member("provider", "str", "The first provider that can be used.", nullable=True)
-    providers = Member("providers", "[OpalAuthProvider]", "All providers.", required=False, nullable=True)
+    _constants = {}
+    status = Member("status", "OpalAuthStatus", "OpalAuthStatus: Whether a provider can be used.")
+    provider = Member("provider", "str", "str | None: The first provider that can be used.", nullable=True)
+    providers = Member("providers", "[OpalAuthProvider]", "list[OpalAuthProvider] | None: All providers.", required=False, nullable=True)
 
 
 class OpalAuthProvider(Record):
     """A provider and whether its credentials were found."""
     __slots__ = ()
     __match_args__ = ("id", "name", "method", "env_var", "ready")
-    id = Member("id", "str", "The provider's id.")
-    name = Member("name", "str", "A name for people.")
-    method = Member("method", "str", "How one logs in, as in `device_code` or `api_key`.")
-    env_var = Member("env_var", "str", "The environment variable that is looked at.", required=False, nullable=True)
-    ready = Member("ready", "bool", "Whether its credentials were found.")
+    _constants = {}
+    id = Member("id", "str", "str: The provider's id.")
+    name = Member("name", "str", "str: A name for people.")
+    method = Member("method", "str", "str: How one logs in, as in `device_code` or `api_key`.")
+    env_var = Member("env_var", "str", "str | None: The environment variable that is looked at.", required=False, nullable=True)
+    ready = Member("ready", "bool", "bool: Whether its credentials were found.")
 
 
 class OpalConfig(Record):
     """The configuration of a session."""
     __slots__ = ()
     __match_args__ = ("features", "tools")
-    features = Member("features", "OpalFeatures", "Which parts are switched on.")
-    tools = Member("tools", "OpalTools", "The tools.")
+    _constants = {}
+    features = Member("features", "OpalFeatures", "OpalFeatures: Which parts are switched on.")
+    tools = Member("tools", "OpalTools", "OpalTools: The tools.")
 
 
 class OpalConfigGetParams(Record):
@@ -761,7 +838,8 @@ class OpalConfigGetParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class OpalConfigSetParams(Record):
@@ -771,362 +849,401 @@ class OpalConfigSetParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "features", "tools")
-    session_id = Member("session_id", "str", "The session.")
-    features = Member("features", "OpalFeatures", "Parts of the agent to switch; merged.", required=False, nullable=True)
-    tools = Member("tools", "[str]", "The names of the tools that are switched on; the whole list.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    features = Member("features", "OpalFeatures", "OpalFeatures | None: Parts of the agent to switch; merged.", required=False, nullable=True)
+    tools = Member("tools", "[str]", "list[str] | None: The names of the tools that are switched on; the whole list.", required=False, nullable=True)
 
 
 class OpalConfirm(Record):
     """Asks for permission for an action of a tool."""
     __slots__ = ()
     __match_args__ = ("session_id", "title", "message", "actions")
-    session_id = Member("session_id", "str", "The session.")
-    title = Member("title", "str", "The question.")
-    message = Member("message", "str", "What it is about.")
-    actions = Member("actions", "[str]", "What can be answered.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    title = Member("title", "str", "str: The question.")
+    message = Member("message", "str", "str: What it is about.")
+    actions = Member("actions", "[str]", "list[str]: What can be answered.")
 
 
 class OpalContextDiscovered(Record):
     """Context files of the project were found."""
     __slots__ = ()
     __match_args__ = ("session_id", "files")
+    _constants = {"type": "\"context_discovered\""}
     type = "context_discovered"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    files = Member("files", "[str]", "Their paths.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    files = Member("files", "[str]", "list[str]: Their paths.")
 
 
 class OpalDone(Record):
     """That it was done."""
     __slots__ = ()
     __match_args__ = ("ok",)
-    ok = Member("ok", "bool", "True.")
+    _constants = {}
+    ok = Member("ok", "bool", "bool: True.")
 
 
 class OpalError(Record):
     """The `error` of a failed request."""
     __slots__ = ()
     __match_args__ = ("code", "message", "data")
-    code = Member("code", "int", "The JSON-RPC code.")
-    message = Member("message", "str", "What went wrong.")
-    data = Member("data", "any", "More about it; free text.", required=False, nullable=True)
+    _constants = {}
+    code = Member("code", "int", "int: The JSON-RPC code.")
+    message = Member("message", "str", "str: What went wrong.")
+    data = Member("data", "any", "JsonValue: More about it; free text.", required=False, nullable=True)
 
 
 class OpalFeatures(Record):
     """Which parts of the agent are switched on."""
     __slots__ = ()
     __match_args__ = ("sub_agents", "skills", "mcp", "debug")
-    sub_agents = Member("sub_agents", "bool", "Child agents.", required=False, nullable=True)
-    skills = Member("skills", "bool", "Skills.", required=False, nullable=True)
-    mcp = Member("mcp", "bool", "MCP servers.", required=False, nullable=True)
-    debug = Member("debug", "bool", "The tool that shows the agent's own state.", required=False, nullable=True)
+    _constants = {}
+    sub_agents = Member("sub_agents", "bool", "bool | None: Child agents.", required=False, nullable=True)
+    skills = Member("skills", "bool", "bool | None: Skills.", required=False, nullable=True)
+    mcp = Member("mcp", "bool", "bool | None: MCP servers.", required=False, nullable=True)
+    debug = Member("debug", "bool", "bool | None: The tool that shows the agent's own state.", required=False, nullable=True)
 
 
 class OpalHistoryCall(Record):
     """A tool call in a session's history."""
     __slots__ = ()
     __match_args__ = ("call_id", "name", "arguments")
-    call_id = Member("call_id", "str", "The call's id.")
-    name = Member("name", "str", "The tool's name.")
-    arguments = Member("arguments", "object", "The arguments.")
+    _constants = {}
+    call_id = Member("call_id", "str", "str: The call's id.")
+    name = Member("name", "str", "str: The tool's name.")
+    arguments = Member("arguments", "object", "JsonObject: The arguments.")
 
 
 class OpalHistoryMessage(Record):
     """A message in a session's history."""
     __slots__ = ()
     __match_args__ = ("id", "role", "content", "is_error", "thinking", "tool_calls", "call_id", "name", "metadata")
-    id = Member("id", "str", "Its id, for `session/branch`.")
-    role = Member("role", "str", "Who speaks, as in `user`, `assistant` or `tool_result`.")
-    content = Member("content", "str", "The text.", required=False, nullable=True)
-    is_error = Member("is_error", "bool", "Whether a tool failed.", required=False, nullable=True)
-    thinking = Member("thinking", "str", "Reasoning of the model.", required=False, nullable=True)
-    tool_calls = Member("tool_calls", "[OpalHistoryCall]", "The calls that the model asked for.", required=False, nullable=True)
-    call_id = Member("call_id", "str", "The call that this is the result of.", required=False, nullable=True)
-    name = Member("name", "str", "The tool's name.", required=False, nullable=True)
-    metadata = Member("metadata", "any", "Facts about the message.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str: Its id, for `session/branch`.")
+    role = Member("role", "str", "str: Who speaks, as in `user`, `assistant` or `tool_result`.")
+    content = Member("content", "str", "str | None: The text.", required=False, nullable=True)
+    is_error = Member("is_error", "bool", "bool | None: Whether a tool failed.", required=False, nullable=True)
+    thinking = Member("thinking", "str", "str | None: Reasoning of the model.", required=False, nullable=True)
+    tool_calls = Member("tool_calls", "[OpalHistoryCall]", "list[OpalHistoryCall] | None: The calls that the model asked for.", required=False, nullable=True)
+    call_id = Member("call_id", "str", "str | None: The call that this is the result of.", required=False, nullable=True)
+    name = Member("name", "str", "str | None: The tool's name.", required=False, nullable=True)
+    metadata = Member("metadata", "any", "JsonValue: Facts about the message.", required=False, nullable=True)
 
 
 class OpalInput(Record):
     """Asks for free text."""
     __slots__ = ()
     __match_args__ = ("session_id", "prompt", "sensitive")
-    session_id = Member("session_id", "str", "The session.")
-    prompt = Member("prompt", "str", "What is asked for.")
-    sensitive = Member("sensitive", "bool", "Whether the text is a secret.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    prompt = Member("prompt", "str", "str: What is asked for.")
+    sensitive = Member("sensitive", "bool", "bool | None: Whether the text is a secret.", required=False, nullable=True)
 
 
 class OpalMessageApplied(Record):
     """A prompt that waited has entered the conversation."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
+    _constants = {"type": "\"message_applied\""}
     type = "message_applied"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    text = Member("text", "str", "The prompt.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    text = Member("text", "str", "str: The prompt.")
 
 
 class OpalMessageDelta(Record):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("session_id", "delta")
+    _constants = {"type": "\"message_delta\""}
     type = "message_delta"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    delta = Member("delta", "str", "The new piece.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    delta = Member("delta", "str", "str: The new piece.")
 
 
 class OpalMessageQueued(Record):
     """A prompt waits because the agent is busy."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
+    _constants = {"type": "\"message_queued\""}
     type = "message_queued"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    text = Member("text", "str", "The prompt.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    text = Member("text", "str", "str: The prompt.")
 
 
 class OpalMessageStart(Record):
     """The model begins a message."""
     __slots__ = ()
     __match_args__ = ("session_id",)
+    _constants = {"type": "\"message_start\""}
     type = "message_start"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
 class OpalModel(Record):
     """The model of a session."""
     __slots__ = ()
     __match_args__ = ("provider", "id", "thinking_level")
-    provider = Member("provider", "str", "The provider.")
-    id = Member("id", "str", "The model's id.")
-    thinking_level = Member("thinking_level", "str", "How hard it thinks.")
+    _constants = {}
+    provider = Member("provider", "str", "str: The provider.")
+    id = Member("id", "str", "str: The model's id.")
+    thinking_level = Member("thinking_level", "str", "str: How hard it thinks.")
 
 
 class OpalModelChoice(Record):
     """The model of a new session."""
     __slots__ = ()
     __match_args__ = ("provider", "id")
-    provider = Member("provider", "str", "The provider.")
-    id = Member("id", "str", "The model's id.")
+    _constants = {}
+    provider = Member("provider", "str", "str: The provider.")
+    id = Member("id", "str", "str: The model's id.")
 
 
 class OpalModelInfo(Record):
     """A model that can be chosen."""
     __slots__ = ()
     __match_args__ = ("id", "name", "provider", "supports_thinking", "thinking_levels")
-    id = Member("id", "str", "Its id.")
-    name = Member("name", "str", "A name for people.")
-    provider = Member("provider", "str", "Its provider.")
-    supports_thinking = Member("supports_thinking", "bool", "Whether it can think.")
-    thinking_levels = Member("thinking_levels", "[str]", "The levels that it has.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    name = Member("name", "str", "str: A name for people.")
+    provider = Member("provider", "str", "str: Its provider.")
+    supports_thinking = Member("supports_thinking", "bool", "bool: Whether it can think.")
+    thinking_levels = Member("thinking_levels", "[str]", "list[str] | None: The levels that it has.", required=False, nullable=True)
 
 
 class OpalModels(Record):
     """The models that can be chosen."""
     __slots__ = ()
     __match_args__ = ("models",)
-    models = Member("models", "[OpalModelInfo]", "In the server's order.")
+    _constants = {}
+    models = Member("models", "[OpalModelInfo]", "list[OpalModelInfo]: In the server's order.")
 
 
 class OpalRunError(Record):
     """The run failed; the agent is idle."""
     __slots__ = ()
     __match_args__ = ("session_id", "reason")
+    _constants = {"type": "\"error\""}
     type = "error"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    reason = Member("reason", "str", "What went wrong.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    reason = Member("reason", "str", "str: What went wrong.")
 
 
 class OpalSessionInfo(Record):
     """A session that is kept."""
     __slots__ = ()
     __match_args__ = ("id", "title", "modified")
-    id = Member("id", "str", "Its id.")
-    title = Member("title", "str", "Its title.", nullable=True)
-    modified = Member("modified", "str", "When it was changed, as in `2026-02-19T12:00:00`, without a zone.")
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    title = Member("title", "str", "str | None: Its title.", nullable=True)
+    modified = Member("modified", "str", "str: When it was changed, as in `2026-02-19T12:00:00`, without a zone.")
 
 
 class OpalSettings(Record):
     """The user's settings."""
     __slots__ = ()
     __match_args__ = ("settings",)
-    settings = Member("settings", "object", "An open object; keys are masked.")
+    _constants = {}
+    settings = Member("settings", "object", "JsonObject: An open object; keys are masked.")
 
 
 class OpalSkillLoaded(Record):
     """A skill was activated."""
     __slots__ = ()
     __match_args__ = ("session_id", "name", "description")
+    _constants = {"type": "\"skill_loaded\""}
     type = "skill_loaded"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    name = Member("name", "str", "The skill's name.")
-    description = Member("description", "str", "What it is for.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    name = Member("name", "str", "str: The skill's name.")
+    description = Member("description", "str", "str: What it is for.")
 
 
 class OpalStatusUpdate(Record):
     """What the agent is doing, in a few words."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
+    _constants = {"type": "\"status_update\""}
     type = "status_update"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    message = Member("message", "str", "The words.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    message = Member("message", "str", "str: The words.")
 
 
 class OpalSubAgentEvent(Record):
     """An event of a child agent."""
     __slots__ = ()
     __match_args__ = ("session_id", "parent_call_id", "sub_session_id", "inner")
+    _constants = {"type": "\"sub_agent_event\""}
     type = "sub_agent_event"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    parent_call_id = Member("parent_call_id", "str", "The tool call that started the child.")
-    sub_session_id = Member("sub_session_id", "str", "The child's session.")
-    inner = Member("inner", "object", "The child's event, with its `type` and without a session.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    parent_call_id = Member("parent_call_id", "str", "str: The tool call that started the child.")
+    sub_session_id = Member("sub_session_id", "str", "str: The child's session.")
+    inner = Member("inner", "object", "JsonObject: The child's event, with its `type` and without a session.")
 
 
 class OpalTask(Record):
     """A task of a session."""
     __slots__ = ()
     __match_args__ = ("id", "label", "status", "notes", "blocked_by", "parent_id", "prompt", "result", "created_at", "updated_at")
-    id = Member("id", "str", "Its id.")
-    label = Member("label", "str", "What it is.")
-    status = Member("status", "str", "How far it is.")
-    notes = Member("notes", "str", "Notes.", required=False, nullable=True)
-    blocked_by = Member("blocked_by", "str", "Ids of tasks that have to be done before, with commas between.", required=False, nullable=True)
-    parent_id = Member("parent_id", "str", "The task that it is a part of.", required=False, nullable=True)
-    prompt = Member("prompt", "str", "What a child agent is told.", required=False, nullable=True)
-    result = Member("result", "str", "What came out.", required=False, nullable=True)
-    created_at = Member("created_at", "str", "When it was made.", required=False, nullable=True)
-    updated_at = Member("updated_at", "str", "When it was changed.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    label = Member("label", "str", "str: What it is.")
+    status = Member("status", "str", "str: How far it is.")
+    notes = Member("notes", "str", "str | None: Notes.", required=False, nullable=True)
+    blocked_by = Member("blocked_by", "str", "str | None: Ids of tasks that have to be done before, with commas between.", required=False, nullable=True)
+    parent_id = Member("parent_id", "str", "str | None: The task that it is a part of.", required=False, nullable=True)
+    prompt = Member("prompt", "str", "str | None: What a child agent is told.", required=False, nullable=True)
+    result = Member("result", "str", "str | None: What came out.", required=False, nullable=True)
+    created_at = Member("created_at", "str", "str | None: When it was made.", required=False, nullable=True)
+    updated_at = Member("updated_at", "str", "str | None: When it was changed.", required=False, nullable=True)
 
 
 class OpalTasks(Record):
     """The tasks of a session."""
     __slots__ = ()
     __match_args__ = ("tasks",)
-    tasks = Member("tasks", "[OpalTask]", "Those that are not done.")
+    _constants = {}
+    tasks = Member("tasks", "[OpalTask]", "list[OpalTask]: Those that are not done.")
 
 
 class OpalThinkingDelta(Record):
     """A piece of reasoning."""
     __slots__ = ()
     __match_args__ = ("session_id", "delta")
+    _constants = {"type": "\"thinking_delta\""}
     type = "thinking_delta"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    delta = Member("delta", "str", "The new piece.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    delta = Member("delta", "str", "str: The new piece.")
 
 
 class OpalThinkingStart(Record):
     """The model begins to reason."""
     __slots__ = ()
     __match_args__ = ("session_id",)
+    _constants = {"type": "\"thinking_start\""}
     type = "thinking_start"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
 class OpalToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "result")
+    _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    tool = Member("tool", "str", "The tool's name.")
-    call_id = Member("call_id", "str", "The call's id.")
-    result = Member("result", "OpalToolResult", "What came of it.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    tool = Member("tool", "str", "str: The tool's name.")
+    call_id = Member("call_id", "str", "str: The call's id.")
+    result = Member("result", "OpalToolResult", "OpalToolResult: What came of it.")
 
 
 class OpalToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "args", "meta")
+    _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    tool = Member("tool", "str", "The tool's name.")
-    call_id = Member("call_id", "str", "The call's id.")
-    args = Member("args", "object", "The arguments.")
-    meta = Member("meta", "str", "One line about it for people.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    tool = Member("tool", "str", "str: The tool's name.")
+    call_id = Member("call_id", "str", "str: The call's id.")
+    args = Member("args", "object", "JsonObject: The arguments.")
+    meta = Member("meta", "str", "str | None: One line about it for people.", required=False, nullable=True)
 
 
 class OpalToolFailure(Record):
     """A tool that failed."""
     __slots__ = ()
     __match_args__ = ("error",)
+    _constants = {"ok": "false"}
     ok = False
-    error = Member("error", "any", "What went wrong.")
+    error = Member("error", "any", "JsonValue: What went wrong.")
 
 
 class OpalToolSuccess(Record):
     """A tool that succeeded."""
     __slots__ = ()
     __match_args__ = ("output", "meta")
+    _constants = {"ok": "true"}
     ok = True
-    output = Member("output", "any", "What it gives back.")
-    meta = Member("meta", "any", "Facts for a front end.", required=False, nullable=True)
+    output = Member("output", "any", "JsonValue: What it gives back.")
+    meta = Member("meta", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
 
 
 class OpalTools(Record):
     """The tools of a session."""
     __slots__ = ()
     __match_args__ = ("all", "enabled", "disabled")
-    all = Member("all", "[str]", "All of them.")
-    enabled = Member("enabled", "[str]", "Those that can be used.")
-    disabled = Member("disabled", "[str]", "Those that are switched off.")
+    _constants = {}
+    all = Member("all", "[str]", "list[str]: All of them.")
+    enabled = Member("enabled", "[str]", "list[str]: Those that can be used.")
+    disabled = Member("disabled", "[str]", "list[str]: Those that are switched off.")
 
 
 class OpalTurnEnd(Record):
     """A message of the model is complete and another request follows, with tools in between."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
+    _constants = {"type": "\"turn_end\""}
     type = "turn_end"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    message = Member("message", "str", "The message's text.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    message = Member("message", "str", "str: The message's text.")
 
 
 class OpalUnknown(Record):
     """An internal event of the server that has no form of its own. To be ignored."""
     __slots__ = ()
     __match_args__ = ("session_id", "raw_")
+    _constants = {"type": "\"unknown\""}
     type = "unknown"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    raw_ = Member("raw", "str", "A text form of it.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    raw_ = Member("raw", "str", "str: A text form of it.")
 
 
 class OpalUsage(Record):
     """Tokens of a session."""
     __slots__ = ()
     __match_args__ = ("prompt_tokens", "completion_tokens", "total_tokens", "context_window", "current_context_tokens")
-    prompt_tokens = Member("prompt_tokens", "int", "Input tokens so far.")
-    completion_tokens = Member("completion_tokens", "int", "Output tokens so far.")
-    total_tokens = Member("total_tokens", "int", "All tokens so far.")
-    context_window = Member("context_window", "int", "The context window in tokens.")
-    current_context_tokens = Member("current_context_tokens", "int", "Tokens in the context now.")
+    _constants = {}
+    prompt_tokens = Member("prompt_tokens", "int", "int: Input tokens so far.")
+    completion_tokens = Member("completion_tokens", "int", "int: Output tokens so far.")
+    total_tokens = Member("total_tokens", "int", "int: All tokens so far.")
+    context_window = Member("context_window", "int", "int: The context window in tokens.")
+    current_context_tokens = Member("current_context_tokens", "int", "int: Tokens in the context now.")
 
 
 class OpalUsageUpdate(Record):
     """Tokens used so far."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
+    _constants = {"type": "\"usage_update\""}
     type = "usage_update"
-    session_id = Member("session_id", "str", "The session that the event belongs to.")
-    usage = Member("usage", "OpalUsage", "The numbers.")
+    session_id = Member("session_id", "str", "str: The session that the event belongs to.")
+    usage = Member("usage", "OpalUsage", "OpalUsage: The numbers.")
 
 
 class OpalVersion(Record):
     """Which server it is."""
     __slots__ = ()
     __match_args__ = ("server_version", "protocol_version")
-    server_version = Member("server_version", "str", "The server's version.")
-    protocol_version = Member("protocol_version", "str", "The protocol's version.")
+    _constants = {}
+    server_version = Member("server_version", "str", "str: The server's version.")
+    protocol_version = Member("protocol_version", "str", "str: The protocol's version.")
 
 
 class OperatorAgentEnd(Record):
     """A run is over; the answer to its prompt follows."""
     __slots__ = ()
     __match_args__ = ("messages", "reason")
+    _constants = {"type": "\"agent_end\""}
     type = "agent_end"
-    messages = Member("messages", "[OperatorMessage]", "The messages of the run.")
-    reason = Member("reason", "str", "How it ended, as in `completed`.", required=False, nullable=True)
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages of the run.")
+    reason = Member("reason", "str", "str | None: How it ended, as in `completed`.", required=False, nullable=True)
 
 
 class OperatorAgentStart(Record):
     """A run begins."""
     __slots__ = ()
     __match_args__ = ()
+    _constants = {"type": "\"agent_start\""}
     type = "agent_start"
 
 
@@ -1137,7 +1254,8 @@ class OperatorCompactParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
-    custom_instructions = Member("custom_instructions", "str", "What the summary should care about.", required=False, nullable=True)
+    _constants = {}
+    custom_instructions = Member("custom_instructions", "str", "str | None: What the summary should care about.", required=False, nullable=True)
 
 
 class OperatorForkParams(Record):
@@ -1147,44 +1265,49 @@ class OperatorForkParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
-    entry_id = Member("entry_id", "str", "The session entry.")
+    _constants = {}
+    entry_id = Member("entry_id", "str", "str: The session entry.")
 
 
 class OperatorMessage(Record):
     """A message of the conversation."""
     __slots__ = ()
     __match_args__ = ("contents", "id", "timestamp", "role", "usage", "stop_reason", "error")
-    contents = Member("contents", "[OperatorContent]", "Its parts.")
-    id = Member("id", "str", "Its id.", required=False, nullable=True)
-    timestamp = Member("timestamp", "number", "When, in seconds since the epoch.", required=False, nullable=True)
-    role = Member("role", "OperatorRole", "Who speaks.")
-    usage = Member("usage", "OperatorUsage", "Tokens, with answers of the model.", required=False, nullable=True)
-    stop_reason = Member("stop_reason", "str", "Why the model stopped.", required=False, nullable=True)
-    error = Member("error", "any", "What went wrong.", required=False, nullable=True)
+    _constants = {}
+    contents = Member("contents", "[OperatorContent]", "list[OperatorContent]: Its parts.")
+    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
+    timestamp = Member("timestamp", "number", "float | None: When, in seconds since the epoch.", required=False, nullable=True)
+    role = Member("role", "OperatorRole", "OperatorRole: Who speaks.")
+    usage = Member("usage", "OperatorUsage", "OperatorUsage | None: Tokens, with answers of the model.", required=False, nullable=True)
+    stop_reason = Member("stop_reason", "str", "str | None: Why the model stopped.", required=False, nullable=True)
+    error = Member("error", "any", "JsonValue: What went wrong.", required=False, nullable=True)
 
 
 class OperatorMessageEnd(Record):
     """A message is complete."""
     __slots__ = ()
     __match_args__ = ("message",)
+    _constants = {"type": "\"message_end\""}
     type = "message_end"
-    message = Member("message", "OperatorMessage", "The whole message.", required=False, nullable=True)
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The whole message.", required=False, nullable=True)
 
 
 class OperatorMessageStart(Record):
     """A message begins."""
     __slots__ = ()
     __match_args__ = ("message",)
+    _constants = {"type": "\"message_start\""}
     type = "message_start"
-    message = Member("message", "OperatorMessage", "The message; the model's is empty.")
+    message = Member("message", "OperatorMessage", "OperatorMessage: The message; the model's is empty.")
 
 
 class OperatorMessageUpdate(Record):
     """The model's message grows. The message carries the new piece only."""
     __slots__ = ()
     __match_args__ = ("message",)
+    _constants = {"type": "\"message_update\""}
     type = "message_update"
-    message = Member("message", "OperatorMessage", "A message whose contents are the new piece.")
+    message = Member("message", "OperatorMessage", "OperatorMessage: A message whose contents are the new piece.")
 
 
 class OperatorPromptParams(Record):
@@ -1194,22 +1317,24 @@ class OperatorPromptParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("text", "options")
-    text = Member("text", "str", "The prompt.")
-    options = Member("options", "object", "Options of the turn; an open object.", required=False, nullable=True)
+    _constants = {}
+    text = Member("text", "str", "str: The prompt.")
+    options = Member("options", "object", "JsonObject | None: Options of the turn; an open object.", required=False, nullable=True)
 
 
 class OperatorState(Record):
     """What the agent is and does right now."""
     __slots__ = ()
     __match_args__ = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
-    phase = Member("phase", "OperatorPhase", "What it is doing.")
-    is_streaming = Member("is_streaming", "bool", "Whether a turn is going on.", required=False, nullable=True)
-    session_file = Member("session_file", "str", "The session's file.", required=False, nullable=True)
-    session_id = Member("session_id", "str", "The session's id.", required=False, nullable=True)
-    session_name = Member("session_name", "str", "The session's name.", required=False, nullable=True)
-    context_tokens = Member("context_tokens", "int", "Tokens in the context.", required=False, nullable=True)
-    context_window = Member("context_window", "int", "The context window in tokens.", required=False, nullable=True)
-    message_count = Member("message_count", "int", "Messages in the conversation.", required=False, nullable=True)
+    _constants = {}
+    phase = Member("phase", "OperatorPhase", "OperatorPhase: What it is doing.")
+    is_streaming = Member("is_streaming", "bool", "bool | None: Whether a turn is going on.", required=False, nullable=True)
+    session_file = Member("session_file", "str", "str | None: The session's file.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str | None: The session's id.", required=False, nullable=True)
+    session_name = Member("session_name", "str", "str | None: The session's name.", required=False, nullable=True)
+    context_tokens = Member("context_tokens", "int", "int | None: Tokens in the context.", required=False, nullable=True)
+    context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
+    message_count = Member("message_count", "int", "int | None: Messages in the conversation.", required=False, nullable=True)
 
 
 class OperatorSwitchSessionParams(Record):
@@ -1219,80 +1344,89 @@ class OperatorSwitchSessionParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_file",)
-    session_file = Member("session_file", "str", "The session's file.")
+    _constants = {}
+    session_file = Member("session_file", "str", "str: The session's file.")
 
 
 class OperatorText(Record):
     """Text of a message."""
     __slots__ = ()
     __match_args__ = ("content",)
+    _constants = {"type": "\"text\""}
     type = "text"
-    content = Member("content", "str", "The text; in `message_update` the new piece of it.")
+    content = Member("content", "str", "str: The text; in `message_update` the new piece of it.")
 
 
 class OperatorThinking(Record):
     """Reasoning of the model."""
     __slots__ = ()
     __match_args__ = ("content", "signature")
+    _constants = {"type": "\"thinking\""}
     type = "thinking"
-    content = Member("content", "str", "The reasoning; in `message_update` the new piece of it.")
-    signature = Member("signature", "str", "Opaque mark of the provider.", required=False, nullable=True)
+    content = Member("content", "str", "str: The reasoning; in `message_update` the new piece of it.")
+    signature = Member("signature", "str", "str | None: Opaque mark of the provider.", required=False, nullable=True)
 
 
 class OperatorToolCall(Record):
     """The model's wish to run a tool."""
     __slots__ = ()
     __match_args__ = ("id", "name", "kind", "args", "metadata")
+    _constants = {"type": "\"tool_call\""}
     type = "tool_call"
-    id = Member("id", "str", "The call's id.")
-    name = Member("name", "str", "The tool's name.")
-    kind = Member("kind", "str", "What kind of tool it is.", required=False, nullable=True)
-    args = Member("args", "object", "The arguments.")
-    metadata = Member("metadata", "object", "Facts of the provider.", required=False, nullable=True)
+    id = Member("id", "str", "str: The call's id.")
+    name = Member("name", "str", "str: The tool's name.")
+    kind = Member("kind", "str", "str | None: What kind of tool it is.", required=False, nullable=True)
+    args = Member("args", "object", "JsonObject: The arguments.")
+    metadata = Member("metadata", "object", "JsonObject | None: Facts of the provider.", required=False, nullable=True)
 
 
 class OperatorToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("tool_result",)
+    _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
-    tool_result = Member("tool_result", "OperatorToolResult", "The result.")
+    tool_result = Member("tool_result", "OperatorToolResult", "OperatorToolResult: The result.")
 
 
 class OperatorToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("tool_call",)
+    _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
-    tool_call = Member("tool_call", "OperatorToolCall", "The call.")
+    tool_call = Member("tool_call", "OperatorToolCall", "OperatorToolCall: The call.")
 
 
 class OperatorToolResult(Record):
     """The result of a tool call."""
     __slots__ = ()
     __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
+    _constants = {"type": "\"tool_result\""}
     type = "tool_result"
-    id = Member("id", "str", "The id of the call.")
-    content = Member("content", "str", "What the tool says.")
-    is_error = Member("is_error", "bool", "Whether the tool failed.")
-    metadata = Member("metadata", "object", "Facts of the tool.", required=False, nullable=True)
-    terminate = Member("terminate", "bool", "Whether the run stops here.", required=False, nullable=True)
-    terminate_message = Member("terminate_message", "str", "What to say when it stops.", required=False, nullable=True)
+    id = Member("id", "str", "str: The id of the call.")
+    content = Member("content", "str", "str: What the tool says.")
+    is_error = Member("is_error", "bool", "bool: Whether the tool failed.")
+    metadata = Member("metadata", "object", "JsonObject | None: Facts of the tool.", required=False, nullable=True)
+    terminate = Member("terminate", "bool", "bool | None: Whether the run stops here.", required=False, nullable=True)
+    terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
 
 
 class OperatorTurnEnd(Record):
     """A request to the model and its tools are over."""
     __slots__ = ()
     __match_args__ = ("message", "tool_results")
+    _constants = {"type": "\"turn_end\""}
     type = "turn_end"
-    message = Member("message", "OperatorMessage", "The model's message; null where the request failed.", required=False, nullable=True)
-    tool_results = Member("tool_results", "[OperatorToolResult]", "The results of the tools.", required=False, nullable=True)
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The model's message; null where the request failed.", required=False, nullable=True)
+    tool_results = Member("tool_results", "[OperatorToolResult]", "list[OperatorToolResult] | None: The results of the tools.", required=False, nullable=True)
 
 
 class OperatorTurnStart(Record):
     """A request to the model begins."""
     __slots__ = ()
     __match_args__ = ()
+    _constants = {"type": "\"turn_start\""}
     type = "turn_start"
 
 
@@ -1300,11 +1434,12 @@ class OperatorUsage(Record):
     """Tokens used by an answer."""
     __slots__ = ()
     __match_args__ = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
-    input_tokens = Member("input_tokens", "int", "Input tokens.", required=False, nullable=True)
-    output_tokens = Member("output_tokens", "int", "Output tokens.", required=False, nullable=True)
-    cache_read_tokens = Member("cache_read_tokens", "int", "Tokens read from the provider's cache.", required=False, nullable=True)
-    cache_write_tokens = Member("cache_write_tokens", "int", "Tokens written to the provider's cache.", required=False, nullable=True)
-    cost = Member("cost", "{number}", "What they cost, in US dollars, by kind.", required=False, nullable=True)
+    _constants = {}
+    input_tokens = Member("input_tokens", "int", "int | None: Input tokens.", required=False, nullable=True)
+    output_tokens = Member("output_tokens", "int", "int | None: Output tokens.", required=False, nullable=True)
+    cache_read_tokens = Member("cache_read_tokens", "int", "int | None: Tokens read from the provider's cache.", required=False, nullable=True)
+    cache_write_tokens = Member("cache_write_tokens", "int", "int | None: Tokens written to the provider's cache.", required=False, nullable=True)
+    cost = Member("cost", "{number}", "dict[str, float] | None: What they cost, in US dollars, by kind.", required=False, nullable=True)
 
 
 class PromptParams(Record):
@@ -1315,157 +1450,173 @@ class PromptParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("message", "images", "streaming_behavior")
-    message = Member("message", "str", "The prompt. `/name` at its start names an extension command, a template or a skill.")
-    images = Member("images", "[ImageContent]", "Images that go with it.", required=False, nullable=True)
-    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "What becomes of the prompt while the agent is working.", required=False, nullable=True)
+    _constants = {}
+    message = Member("message", "str", "str: The prompt. `/name` at its start names an extension command, a template or a skill.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
+    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: What becomes of the prompt while the agent is working.", required=False, nullable=True)
 
 
 class PromptQueued(Record):
     """Whether a prompt waits."""
     __slots__ = ()
     __match_args__ = ("queued",)
-    queued = Member("queued", "bool", "True where the agent is busy and the prompt waits.")
+    _constants = {}
+    queued = Member("queued", "bool", "bool: True where the agent is busy and the prompt waits.")
 
 
 class ScriptCondition(Record):
     """The requests that an answer is for. All that is said has to hold."""
     __slots__ = ()
     __match_args__ = ("user", "system", "model", "tool_results", "body")
-    user = Member("user", "str", "The user's last message has this text in it.", required=False, nullable=True)
-    system = Member("system", "str", "The system prompt has this text in it.", required=False, nullable=True)
-    model = Member("model", "str", "The model that is asked for.", required=False, nullable=True)
-    tool_results = Member("tool_results", "bool", "Whether results of tools stand behind the user's last message.", required=False, nullable=True)
-    body = Member("body", "str", "The request's body has this text in it.", required=False, nullable=True)
+    _constants = {}
+    user = Member("user", "str", "str | None: The user's last message has this text in it.", required=False, nullable=True)
+    system = Member("system", "str", "str | None: The system prompt has this text in it.", required=False, nullable=True)
+    model = Member("model", "str", "str | None: The model that is asked for.", required=False, nullable=True)
+    tool_results = Member("tool_results", "bool", "bool | None: Whether results of tools stand behind the user's last message.", required=False, nullable=True)
+    body = Member("body", "str", "str | None: The request's body has this text in it.", required=False, nullable=True)
 
 
 class ScriptDevice(Record):
     """How the login by device code goes, for agents that log in at their provider."""
     __slots__ = ()
     __match_args__ = ("pending", "code_status", "token_status", "interval", "error")
-    pending = Member("pending", "int", "How often the client hears that the user has not agreed yet.", required=False, nullable=True)
-    code_status = Member("code_status", "int", "The status of the answer to the request for a code; 200 by default.", required=False, nullable=True)
-    token_status = Member("token_status", "int", "The status of the answer to the request for a token; 200 by default.", required=False, nullable=True)
-    interval = Member("interval", "int", "Seconds between two questions of the client.", required=False, nullable=True)
-    error = Member("error", "object", "The error in place of the access.", required=False, nullable=True)
+    _constants = {}
+    pending = Member("pending", "int", "int | None: How often the client hears that the user has not agreed yet.", required=False, nullable=True)
+    code_status = Member("code_status", "int", "int | None: The status of the answer to the request for a code; 200 by default.", required=False, nullable=True)
+    token_status = Member("token_status", "int", "int | None: The status of the answer to the request for a token; 200 by default.", required=False, nullable=True)
+    interval = Member("interval", "int", "int | None: Seconds between two questions of the client.", required=False, nullable=True)
+    error = Member("error", "object", "JsonObject | None: The error in place of the access.", required=False, nullable=True)
 
 
 class ScriptError(Record):
     """A failure in place of an answer."""
     __slots__ = ()
     __match_args__ = ("status", "type", "message", "code", "headers")
-    status = Member("status", "int", "The HTTP status.", required=False, nullable=True)
-    type = Member("type", "str", "The provider's name for the failure.", required=False, nullable=True)
-    message = Member("message", "str", "What it says.", required=False, nullable=True)
-    code = Member("code", "str", "The provider's code for it, where its errors have one.", required=False, nullable=True)
-    headers = Member("headers", "{any}", "Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
+    _constants = {}
+    status = Member("status", "int", "int | None: The HTTP status.", required=False, nullable=True)
+    type = Member("type", "str", "str | None: The provider's name for the failure.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: What it says.", required=False, nullable=True)
+    code = Member("code", "str", "str | None: The provider's code for it, where its errors have one.", required=False, nullable=True)
+    headers = Member("headers", "{any}", "dict[str, JsonValue] | None: Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
 
 
 class ScriptRaw(Record):
     """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
     __slots__ = ()
     __match_args__ = ("status", "headers", "body", "base64")
-    status = Member("status", "int", "The status; 200 by default.", required=False, nullable=True)
-    headers = Member("headers", "{str}", "Headers, as strings.", required=False, nullable=True)
-    body = Member("body", "str", "The body as text.", required=False, nullable=True)
-    base64 = Member("base64", "str", "The body as bytes, in base64.", required=False, nullable=True)
+    _constants = {}
+    status = Member("status", "int", "int | None: The status; 200 by default.", required=False, nullable=True)
+    headers = Member("headers", "{str}", "dict[str, str] | None: Headers, as strings.", required=False, nullable=True)
+    body = Member("body", "str", "str | None: The body as text.", required=False, nullable=True)
+    base64 = Member("base64", "str", "str | None: The body as bytes, in base64.", required=False, nullable=True)
 
 
 class ScriptRepeat(Record):
     """A piece of text many times over; `{i}` in it becomes its number."""
     __slots__ = ()
     __match_args__ = ("chunk", "n")
-    chunk = Member("chunk", "str", "The piece.")
-    n = Member("n", "int", "How often.")
+    _constants = {}
+    chunk = Member("chunk", "str", "str: The piece.")
+    n = Member("n", "int", "int: How often.")
 
 
 class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
     __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
-    when = Member("when", "ScriptCondition", "The requests that it is for; without it, the next one for which no other answer is meant.", required=False, nullable=True)
-    keep = Member("keep", "bool", "Whether it answers all requests that fit its condition; by default an answer is used once.", required=False, nullable=True)
-    blocks = Member("blocks", "[ScriptBlock]", "The blocks in order.", required=False, nullable=True)
-    text = Member("text", "str", "Short for one text block.", required=False, nullable=True)
-    stop = Member("stop", "ScriptStop", "Why it stops; by default `toolUse` with a tool call and `stop` without.", required=False, nullable=True)
-    usage = Member("usage", "ScriptUsage", "Tokens that it reports.", required=False, nullable=True)
-    delay_ms = Member("delay_ms", "int", "A pause before every piece, in milliseconds.", required=False, nullable=True)
-    first_ms = Member("first_ms", "int", "A pause before the answer, in milliseconds.", required=False, nullable=True)
-    hang_after = Member("hang_after", "int", "After that many pieces nothing more comes; -1: not even the beginning.", required=False, nullable=True)
-    drop_after = Member("drop_after", "int", "After that many pieces the connection is reset.", required=False, nullable=True)
-    fin_after = Member("fin_after", "int", "After that many pieces the connection is closed in good order.", required=False, nullable=True)
-    cut_after_bytes = Member("cut_after_bytes", "int", "After that many bytes of the body the connection is closed: in the middle of a line, or of a character.", required=False, nullable=True)
-    no_end = Member("no_end", "bool", "Whether the stream ends without its last events, although nothing breaks.", required=False, nullable=True)
-    no_usage = Member("no_usage", "bool", "Whether no tokens are reported.", required=False, nullable=True)
-    raw_ = Member("raw", "ScriptRaw", "A response in place of the answer.", required=False, nullable=True)
-    chunked = Member("chunked", "bool", "Whether the body has chunked coding; true by default.", required=False, nullable=True)
-    stream_error_after = Member("stream_error_after", "int", "After that many pieces the error comes within the stream.", required=False, nullable=True)
-    error = Member("error", "ScriptError", "A failure in place of the answer.", required=False, nullable=True)
-    empty_error = Member("empty_error", "ScriptError", "A failure without a body.", required=False, nullable=True)
+    _constants = {}
+    when = Member("when", "ScriptCondition", "ScriptCondition | None: The requests that it is for; without it, the next one for which no other answer is meant.", required=False, nullable=True)
+    keep = Member("keep", "bool", "bool | None: Whether it answers all requests that fit its condition; by default an answer is used once.", required=False, nullable=True)
+    blocks = Member("blocks", "[ScriptBlock]", "list[ScriptBlock] | None: The blocks in order.", required=False, nullable=True)
+    text = Member("text", "str", "str | None: Short for one text block.", required=False, nullable=True)
+    stop = Member("stop", "ScriptStop", "ScriptStop | None: Why it stops; by default `toolUse` with a tool call and `stop` without.", required=False, nullable=True)
+    usage = Member("usage", "ScriptUsage", "ScriptUsage | None: Tokens that it reports.", required=False, nullable=True)
+    delay_ms = Member("delay_ms", "int", "int | None: A pause before every piece, in milliseconds.", required=False, nullable=True)
+    first_ms = Member("first_ms", "int", "int | None: A pause before the answer, in milliseconds.", required=False, nullable=True)
+    hang_after = Member("hang_after", "int", "int | None: After that many pieces nothing more comes; -1: not even the beginning.", required=False, nullable=True)
+    drop_after = Member("drop_after", "int", "int | None: After that many pieces the connection is reset.", required=False, nullable=True)
+    fin_after = Member("fin_after", "int", "int | None: After that many pieces the connection is closed in good order.", required=False, nullable=True)
+    cut_after_bytes = Member("cut_after_bytes", "int", "int | None: After that many bytes of the body the connection is closed: in the middle of a line, or of a character.", required=False, nullable=True)
+    no_end = Member("no_end", "bool", "bool | None: Whether the stream ends without its last events, although nothing breaks.", required=False, nullable=True)
+    no_usage = Member("no_usage", "bool", "bool | None: Whether no tokens are reported.", required=False, nullable=True)
+    raw_ = Member("raw", "ScriptRaw", "ScriptRaw | None: A response in place of the answer.", required=False, nullable=True)
+    chunked = Member("chunked", "bool", "bool | None: Whether the body has chunked coding; true by default.", required=False, nullable=True)
+    stream_error_after = Member("stream_error_after", "int", "int | None: After that many pieces the error comes within the stream.", required=False, nullable=True)
+    error = Member("error", "ScriptError", "ScriptError | None: A failure in place of the answer.", required=False, nullable=True)
+    empty_error = Member("empty_error", "ScriptError", "ScriptError | None: A failure without a body.", required=False, nullable=True)
 
 
 class ScriptText(Record):
     """A text block."""
     __slots__ = ()
     __match_args__ = ("text",)
-    text = Member("text", "Chunks", "The text.")
+    _constants = {}
+    text = Member("text", "Chunks", "Chunks: The text.")
 
 
 class ScriptTextRepeat(Record):
     """A text block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("text_repeat",)
-    text_repeat = Member("text_repeat", "ScriptRepeat", "The pieces.")
+    _constants = {}
+    text_repeat = Member("text_repeat", "ScriptRepeat", "ScriptRepeat: The pieces.")
 
 
 class ScriptThinking(Record):
     """A thinking block."""
     __slots__ = ()
     __match_args__ = ("thinking", "signature")
-    thinking = Member("thinking", "Chunks", "The reasoning.")
-    signature = Member("signature", "str", "The provider's mark.", required=False, nullable=True)
+    _constants = {}
+    thinking = Member("thinking", "Chunks", "Chunks: The reasoning.")
+    signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
 
 
 class ScriptThinkingRepeat(Record):
     """A thinking block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("thinking_repeat", "signature")
-    thinking_repeat = Member("thinking_repeat", "ScriptRepeat", "The pieces.")
-    signature = Member("signature", "str", "The provider's mark.", required=False, nullable=True)
+    _constants = {}
+    thinking_repeat = Member("thinking_repeat", "ScriptRepeat", "ScriptRepeat: The pieces.")
+    signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
 
 
 class ScriptTool(Record):
     """A tool call that the model makes."""
     __slots__ = ()
     __match_args__ = ("id", "name", "args")
-    id = Member("id", "str", "The call's id; made up where it is missing.", required=False, nullable=True)
-    name = Member("name", "str", "The tool's name.")
-    args = Member("args", "ScriptArguments", "The arguments.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str | None: The call's id; made up where it is missing.", required=False, nullable=True)
+    name = Member("name", "str", "str: The tool's name.")
+    args = Member("args", "ScriptArguments", "ScriptArguments | None: The arguments.", required=False, nullable=True)
 
 
 class ScriptToolUse(Record):
     """A tool call."""
     __slots__ = ()
     __match_args__ = ("tool",)
-    tool = Member("tool", "ScriptTool", "The call.")
+    _constants = {}
+    tool = Member("tool", "ScriptTool", "ScriptTool: The call.")
 
 
 class ScriptUsage(Record):
     """Tokens that an answer reports."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
-    input = Member("input", "int", "Input tokens.", required=False, nullable=True)
-    output = Member("output", "int", "Output tokens.", required=False, nullable=True)
-    cache_read = Member("cacheRead", "int", "Tokens read from the cache.", required=False, nullable=True)
-    cache_write = Member("cacheWrite", "int", "Tokens written to the cache.", required=False, nullable=True)
+    _constants = {}
+    input = Member("input", "int", "int | None: Input tokens.", required=False, nullable=True)
+    output = Member("output", "int", "int | None: Output tokens.", required=False, nullable=True)
+    cache_read = Member("cacheRead", "int", "int | None: Tokens read from the cache.", required=False, nullable=True)
+    cache_write = Member("cacheWrite", "int", "int | None: Tokens written to the cache.", required=False, nullable=True)
 
 
 class SelectDialog(Record):
     """Asks to choose from a list. Resolves to nothing when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "options", "timeout")
-    title = Member("title", "str", "The question.")
-    options = Member("options", "[str]", "What can be chosen.")
-    timeout = Member("timeout", "int", "After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    _constants = {}
+    title = Member("title", "str", "str: The question.")
+    options = Member("options", "[str]", "list[str]: What can be chosen.")
+    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
 class SessionBranchParams(Record):
@@ -1475,8 +1626,9 @@ class SessionBranchParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "entry_id")
-    session_id = Member("session_id", "str", "The session.")
-    entry_id = Member("entry_id", "str", "The message's id; `session/history` lists them.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    entry_id = Member("entry_id", "str", "str: The message's id; `session/history` lists them.")
 
 
 class SessionCompactParams(Record):
@@ -1486,8 +1638,9 @@ class SessionCompactParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "keep_recent")
-    session_id = Member("session_id", "str", "The session.")
-    keep_recent = Member("keep_recent", "int", "How many tokens stay as they are; 20,000 by default.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    keep_recent = Member("keep_recent", "int", "int | None: How many tokens stay as they are; 20,000 by default.", required=False, nullable=True)
 
 
 class SessionDeleteParams(Record):
@@ -1497,14 +1650,16 @@ class SessionDeleteParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class SessionHistory(Record):
     """The messages of a session."""
     __slots__ = ()
     __match_args__ = ("messages",)
-    messages = Member("messages", "[OpalHistoryMessage]", "From the root to the current position.")
+    _constants = {}
+    messages = Member("messages", "[OpalHistoryMessage]", "list[OpalHistoryMessage]: From the root to the current position.")
 
 
 class SessionHistoryParams(Record):
@@ -1514,14 +1669,16 @@ class SessionHistoryParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class SessionList(Record):
     """Sessions that are kept."""
     __slots__ = ()
     __match_args__ = ("sessions",)
-    sessions = Member("sessions", "[OpalSessionInfo]", "Newest first.")
+    _constants = {}
+    sessions = Member("sessions", "[OpalSessionInfo]", "list[OpalSessionInfo]: Newest first.")
 
 
 class SessionStartParams(Record):
@@ -1531,60 +1688,64 @@ class SessionStartParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("model", "system_prompt", "working_dir", "tools", "mcp_servers", "features", "session", "session_id")
-    model = Member("model", "OpalModelChoice", "The model; by default that of the settings.", required=False, nullable=True)
-    system_prompt = Member("system_prompt", "str", "A system prompt of one's own.", required=False, nullable=True)
-    working_dir = Member("working_dir", "str", "The working directory; by default the server's.", required=False, nullable=True)
-    tools = Member("tools", "[str]", "The names of the tools that are switched on; by default all.", required=False, nullable=True)
-    mcp_servers = Member("mcp_servers", "[object]", "MCP servers to connect to.", required=False, nullable=True)
-    features = Member("features", "OpalFeatures", "Which parts of the agent are switched on.", required=False, nullable=True)
-    session = Member("session", "bool", "Whether the session is kept.", required=False, nullable=True)
-    session_id = Member("session_id", "str", "The id of a session that is kept, or the id of the new one.", required=False, nullable=True)
+    _constants = {}
+    model = Member("model", "OpalModelChoice", "OpalModelChoice | None: The model; by default that of the settings.", required=False, nullable=True)
+    system_prompt = Member("system_prompt", "str", "str | None: A system prompt of one's own.", required=False, nullable=True)
+    working_dir = Member("working_dir", "str", "str | None: The working directory; by default the server's.", required=False, nullable=True)
+    tools = Member("tools", "[str]", "list[str] | None: The names of the tools that are switched on; by default all.", required=False, nullable=True)
+    mcp_servers = Member("mcp_servers", "[object]", "list[JsonObject] | None: MCP servers to connect to.", required=False, nullable=True)
+    features = Member("features", "OpalFeatures", "OpalFeatures | None: Which parts of the agent are switched on.", required=False, nullable=True)
+    session = Member("session", "bool", "bool | None: Whether the session is kept.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str | None: The id of a session that is kept, or the id of the new one.", required=False, nullable=True)
 
 
 class SessionStarted(Record):
     """What a new session has found."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
-    session_id = Member("session_id", "str", "The session's id.")
-    session_dir = Member("session_dir", "str", "The directory of its files.", required=False, nullable=True)
-    context_files = Member("context_files", "[str]", "Context files that were read.", required=False, nullable=True)
-    available_skills = Member("available_skills", "[str]", "Names of skills.", required=False, nullable=True)
-    mcp_servers = Member("mcp_servers", "[str]", "Names of MCP servers.", required=False, nullable=True)
-    node_name = Member("node_name", "str", "The name of the server's node.", required=False, nullable=True)
-    auth = Member("auth", "OpalAuth", "What is known about credentials.", required=False, nullable=True)
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session's id.")
+    session_dir = Member("session_dir", "str", "str | None: The directory of its files.", required=False, nullable=True)
+    context_files = Member("context_files", "[str]", "list[str] | None: Context files that were read.", required=False, nullable=True)
+    available_skills = Member("available_skills", "[str]", "list[str] | None: Names of skills.", required=False, nullable=True)
+    mcp_servers = Member("mcp_servers", "[str]", "list[str] | None: Names of MCP servers.", required=False, nullable=True)
+    node_name = Member("node_name", "str", "str | None: The name of the server's node.", required=False, nullable=True)
+    auth = Member("auth", "OpalAuth", "OpalAuth | None: What is known about credentials.", required=False, nullable=True)
 
 
 class SessionState(Record):
     """What the agent is and does right now."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
-    model = Member("model", "Model", "The model in use, or null where there is none.", nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "How hard it thinks.")
-    is_streaming = Member("isStreaming", "bool", "Whether a run is going on.")
-    is_compacting = Member("isCompacting", "bool", "Whether the conversation is being compacted.")
-    steering_mode = Member("steeringMode", "QueueMode", "How steering messages are delivered.")
-    follow_up_mode = Member("followUpMode", "QueueMode", "How follow-up messages are delivered.")
-    session_file = Member("sessionFile", "str", "The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "The session's id.")
-    session_name = Member("sessionName", "str", "The name that was given with `set_session_name`.", required=False, nullable=True)
-    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "Messages in the conversation.")
-    pending_message_count = Member("pendingMessageCount", "int", "Messages that wait in the queues.")
+    _constants = {}
+    model = Member("model", "Model", "Model | None: The model in use, or null where there is none.", nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: How hard it thinks.")
+    is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
+    is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
+    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
+    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: How follow-up messages are delivered.")
+    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: The session's id.")
+    session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
+    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
+    message_count = Member("messageCount", "int", "int: Messages in the conversation.")
+    pending_message_count = Member("pendingMessageCount", "int", "int: Messages that wait in the queues.")
 
 
 class SessionStats(Record):
     """Numbers about a session."""
     __slots__ = ()
     __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost")
-    session_file = Member("sessionFile", "str", "The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "The session's id.")
-    user_messages = Member("userMessages", "int", "Messages of the user.")
-    assistant_messages = Member("assistantMessages", "int", "Answers of the model.")
-    tool_calls = Member("toolCalls", "int", "Tool calls.")
-    tool_results = Member("toolResults", "int", "Results of tool calls.")
-    total_messages = Member("totalMessages", "int", "All messages.")
-    tokens = Member("tokens", "TokenTotals", "Tokens used.")
-    cost = Member("cost", "number", "What they cost, in US dollars.")
+    _constants = {}
+    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: The session's id.")
+    user_messages = Member("userMessages", "int", "int: Messages of the user.")
+    assistant_messages = Member("assistantMessages", "int", "int: Answers of the model.")
+    tool_calls = Member("toolCalls", "int", "int: Tool calls.")
+    tool_results = Member("toolResults", "int", "int: Results of tool calls.")
+    total_messages = Member("totalMessages", "int", "int: All messages.")
+    tokens = Member("tokens", "TokenTotals", "TokenTotals: Tokens used.")
+    cost = Member("cost", "number", "float: What they cost, in US dollars.")
 
 
 class SetAutoCompactionParams(Record):
@@ -1594,7 +1755,8 @@ class SetAutoCompactionParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("enabled",)
-    enabled = Member("enabled", "bool", "On or off.")
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: On or off.")
 
 
 class SetAutoRetryParams(Record):
@@ -1604,14 +1766,16 @@ class SetAutoRetryParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("enabled",)
-    enabled = Member("enabled", "bool", "On or off.")
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: On or off.")
 
 
 class SetEditorTextNotice(Record):
     """Puts text into the input editor. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("text",)
-    text = Member("text", "str", "The text.")
+    _constants = {}
+    text = Member("text", "str", "str: The text.")
 
 
 class SetFollowUpModeParams(Record):
@@ -1621,7 +1785,8 @@ class SetFollowUpModeParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("mode",)
-    mode = Member("mode", "QueueMode", "All when the agent would stop, or one each time.")
+    _constants = {}
+    mode = Member("mode", "QueueMode", "QueueMode: All when the agent would stop, or one each time.")
 
 
 class SetInterruptModeParams(Record):
@@ -1631,7 +1796,8 @@ class SetInterruptModeParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("mode",)
-    mode = Member("mode", "InterruptMode", "Between tool calls, or at the end of the turn.")
+    _constants = {}
+    mode = Member("mode", "InterruptMode", "InterruptMode: Between tool calls, or at the end of the turn.")
 
 
 class SetModelParams(Record):
@@ -1641,8 +1807,9 @@ class SetModelParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("provider", "model_id")
-    provider = Member("provider", "str", "The provider.")
-    model_id = Member("modelId", "str", "The model's id at that provider.")
+    _constants = {}
+    provider = Member("provider", "str", "str: The provider.")
+    model_id = Member("modelId", "str", "str: The model's id at that provider.")
 
 
 class SetSessionNameParams(Record):
@@ -1652,15 +1819,17 @@ class SetSessionNameParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("name",)
-    name = Member("name", "str", "The name.")
+    _constants = {}
+    name = Member("name", "str", "str: The name.")
 
 
 class SetStatusNotice(Record):
     """Sets or clears an entry of the status bar. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("status_key", "status_text")
-    status_key = Member("statusKey", "str", "The entry's key.")
-    status_text = Member("statusText", "str", "The text; absent to clear the entry.", required=False, nullable=True)
+    _constants = {}
+    status_key = Member("statusKey", "str", "str: The entry's key.")
+    status_text = Member("statusText", "str", "str | None: The text; absent to clear the entry.", required=False, nullable=True)
 
 
 class SetSteeringModeParams(Record):
@@ -1670,7 +1839,8 @@ class SetSteeringModeParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("mode",)
-    mode = Member("mode", "QueueMode", "All at the next opportunity, or one for each.")
+    _constants = {}
+    mode = Member("mode", "QueueMode", "QueueMode: All at the next opportunity, or one for each.")
 
 
 class SetThinkingLevelParams(Record):
@@ -1681,23 +1851,26 @@ class SetThinkingLevelParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("level",)
-    level = Member("level", "ThinkingLevel", "The level.")
+    _constants = {}
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
 class SetTitleNotice(Record):
     """Sets the title of the window or tab. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("title",)
-    title = Member("title", "str", "The title.")
+    _constants = {}
+    title = Member("title", "str", "str: The title.")
 
 
 class SetWidgetNotice(Record):
     """Sets or clears a block of lines beside the editor. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("widget_key", "widget_lines", "widget_placement")
-    widget_key = Member("widgetKey", "str", "The block's key.")
-    widget_lines = Member("widgetLines", "[str]", "The lines; absent to clear the block.", required=False, nullable=True)
-    widget_placement = Member("widgetPlacement", "WidgetPlacement", "Where it stands; above the editor where this is missing.", required=False, nullable=True)
+    _constants = {}
+    widget_key = Member("widgetKey", "str", "str: The block's key.")
+    widget_lines = Member("widgetLines", "[str]", "list[str] | None: The lines; absent to clear the block.", required=False, nullable=True)
+    widget_placement = Member("widgetPlacement", "WidgetPlacement", "WidgetPlacement | None: Where it stands; above the editor where this is missing.", required=False, nullable=True)
 
 
 class SettingsSaveParams(Record):
@@ -1707,7 +1880,8 @@ class SettingsSaveParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("settings",)
-    settings = Member("settings", "object", "The settings to merge, at the top level.")
+    _constants = {}
+    settings = Member("settings", "object", "JsonObject: The settings to merge, at the top level.")
 
 
 class SteerParams(Record):
@@ -1718,8 +1892,9 @@ class SteerParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
-    message = Member("message", "str", "The message. Skills and templates are expanded; extension commands are refused.")
-    images = Member("images", "[ImageContent]", "Images that go with it.", required=False, nullable=True)
+    _constants = {}
+    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are refused.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
 class StreamDone(Record):
@@ -1728,9 +1903,10 @@ class StreamDone(Record):
     """
     __slots__ = ()
     __match_args__ = ("reason", "message")
+    _constants = {"type": "\"done\""}
     type = "done"
-    reason = Member("reason", "DoneReason", "Why it ended.")
-    message = Member("message", "AssistantMessage", "The whole message.", required=False, nullable=True)
+    reason = Member("reason", "DoneReason", "DoneReason: Why it ended.")
+    message = Member("message", "AssistantMessage", "AssistantMessage | None: The whole message.", required=False, nullable=True)
 
 
 class StreamError(Record):
@@ -1739,18 +1915,20 @@ class StreamError(Record):
     """
     __slots__ = ()
     __match_args__ = ("reason", "error")
+    _constants = {"type": "\"error\""}
     type = "error"
-    reason = Member("reason", "ErrorReason", "Why it broke off.")
-    error = Member("error", "AssistantMessage", "The message as far as it came.", required=False, nullable=True)
+    reason = Member("reason", "ErrorReason", "ErrorReason: Why it broke off.")
+    error = Member("error", "AssistantMessage", "AssistantMessage | None: The message as far as it came.", required=False, nullable=True)
 
 
 class StreamRule(Record):
     """A rule that the model's stream ran into."""
     __slots__ = ()
     __match_args__ = ("name", "path", "content")
-    name = Member("name", "str", "The rule's name.")
-    path = Member("path", "str", "The rule's file.", required=False, nullable=True)
-    content = Member("content", "str", "What it says.", required=False, nullable=True)
+    _constants = {}
+    name = Member("name", "str", "str: The rule's name.")
+    path = Member("path", "str", "str | None: The rule's file.", required=False, nullable=True)
+    content = Member("content", "str", "str | None: What it says.", required=False, nullable=True)
 
 
 class StreamStart(Record):
@@ -1759,72 +1937,79 @@ class StreamStart(Record):
     """
     __slots__ = ()
     __match_args__ = ("partial",)
+    _constants = {"type": "\"start\""}
     type = "start"
-    partial = Member("partial", "AssistantMessage", "The message so far.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far.", required=False, nullable=True)
 
 
 class SubagentEnd(Record):
     """A subagent has ended, and its verification with it."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "exit_code", "verification")
+    _constants = {"type": "\"subagent_end\""}
     type = "subagent_end"
-    id = Member("id", "str", "The task's id.")
-    agent = Member("agent", "str", "The agent's name.")
-    exit_code = Member("exitCode", "int", "Its exit code.")
-    verification = Member("verification", "VerificationResult", "The verification, where one was asked for.", required=False, nullable=True)
+    id = Member("id", "str", "str: The task's id.")
+    agent = Member("agent", "str", "str: The agent's name.")
+    exit_code = Member("exitCode", "int", "int: Its exit code.")
+    verification = Member("verification", "VerificationResult", "VerificationResult | None: The verification, where one was asked for.", required=False, nullable=True)
 
 
 class SubagentStart(Record):
     """A subagent is about to start."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "isolated")
+    _constants = {"type": "\"subagent_start\""}
     type = "subagent_start"
-    id = Member("id", "str", "The task's id, the same for all its events.")
-    agent = Member("agent", "str", "The agent's name.")
-    isolated = Member("isolated", "bool", "Whether it works in a worktree of its own.")
+    id = Member("id", "str", "str: The task's id, the same for all its events.")
+    agent = Member("agent", "str", "str: The agent's name.")
+    isolated = Member("isolated", "bool", "bool: Whether it works in a worktree of its own.")
 
 
 class SubagentVerificationCommandEnd(Record):
     """A verification command has ended."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "command_name", "exit_code", "duration_ms", "artifact_id")
+    _constants = {"type": "\"subagent_verification_command_end\""}
     type = "subagent_verification_command_end"
-    id = Member("id", "str", "The task's id.")
-    attempt = Member("attempt", "int", "The number of the attempt.")
-    command_name = Member("commandName", "str", "The command's name.")
-    exit_code = Member("exitCode", "int", "Its exit code.")
-    duration_ms = Member("durationMs", "number", "How long it ran, in milliseconds.")
-    artifact_id = Member("artifactId", "str", "The file with its output, where it wrote any.", required=False, nullable=True)
+    id = Member("id", "str", "str: The task's id.")
+    attempt = Member("attempt", "int", "int: The number of the attempt.")
+    command_name = Member("commandName", "str", "str: The command's name.")
+    exit_code = Member("exitCode", "int", "int: Its exit code.")
+    duration_ms = Member("durationMs", "number", "float: How long it ran, in milliseconds.")
+    artifact_id = Member("artifactId", "str", "str | None: The file with its output, where it wrote any.", required=False, nullable=True)
 
 
 class SubagentVerificationCommandStart(Record):
     """A verification command is about to run."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "command_name")
+    _constants = {"type": "\"subagent_verification_command_start\""}
     type = "subagent_verification_command_start"
-    id = Member("id", "str", "The task's id.")
-    attempt = Member("attempt", "int", "The number of the attempt.")
-    command_name = Member("commandName", "str", "The command's name.")
+    id = Member("id", "str", "str: The task's id.")
+    attempt = Member("attempt", "int", "int: The number of the attempt.")
+    command_name = Member("commandName", "str", "str: The command's name.")
 
 
 class SubagentVerificationEnd(Record):
     """A verification attempt has ended."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "status")
+    _constants = {"type": "\"subagent_verification_end\""}
     type = "subagent_verification_end"
-    id = Member("id", "str", "The task's id.")
-    attempt = Member("attempt", "int", "The number of the attempt.")
-    status = Member("status", "AttemptOutcome", "How it ended.")
+    id = Member("id", "str", "str: The task's id.")
+    attempt = Member("attempt", "int", "int: The number of the attempt.")
+    status = Member("status", "AttemptOutcome", "AttemptOutcome: How it ended.")
 
 
 class SubagentVerificationStart(Record):
     """A verification attempt begins."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "profile")
+    _constants = {"type": "\"subagent_verification_start\""}
     type = "subagent_verification_start"
-    id = Member("id", "str", "The task's id.")
-    attempt = Member("attempt", "int", "The number of the attempt, from 1.")
-    profile = Member("profile", "str", "The profile, where one is used.", required=False, nullable=True)
+    id = Member("id", "str", "str: The task's id.")
+    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
+    profile = Member("profile", "str", "str | None: The profile, where one is used.", required=False, nullable=True)
 
 
 class SwitchSessionParams(Record):
@@ -1834,18 +2019,20 @@ class SwitchSessionParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_path",)
-    session_path = Member("sessionPath", "str", "The session's file.")
+    _constants = {}
+    session_path = Member("sessionPath", "str", "str: The session's file.")
 
 
 class TaskVerifyConfig(Record):
     """How a task is verified: a profile of the settings, or the object form of `verify`."""
     __slots__ = ()
     __match_args__ = ("profile", "mode", "commands", "on_failure", "max_retries")
-    profile = Member("profile", "str", "The profile to start from.", required=False, nullable=True)
-    mode = Member("mode", "VerificationMode", "What is done.", required=False, nullable=True)
-    commands = Member("commands", "[VerifyCommand]", "The commands; they replace the profile's.", required=False, nullable=True)
-    on_failure = Member("onFailure", "FailurePolicy", "What becomes of the changes on failure.", required=False, nullable=True)
-    max_retries = Member("maxRetries", "int", "How many repairs are allowed.", required=False, nullable=True)
+    _constants = {}
+    profile = Member("profile", "str", "str | None: The profile to start from.", required=False, nullable=True)
+    mode = Member("mode", "VerificationMode", "VerificationMode | None: What is done.", required=False, nullable=True)
+    commands = Member("commands", "[VerifyCommand]", "list[VerifyCommand] | None: The commands; they replace the profile's.", required=False, nullable=True)
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: What becomes of the changes on failure.", required=False, nullable=True)
+    max_retries = Member("maxRetries", "int", "int | None: How many repairs are allowed.", required=False, nullable=True)
 
 
 class TasksListParams(Record):
@@ -1855,82 +2042,91 @@ class TasksListParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
-    session_id = Member("session_id", "str", "The session.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
 
 
 class TextContent(Record):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("text", "text_signature")
+    _constants = {"type": "\"text\""}
     type = "text"
-    text = Member("text", "str", "The text.")
-    text_signature = Member("textSignature", "str", "Opaque mark of the provider that has to go back with the text.", required=False, nullable=True)
+    text = Member("text", "str", "str: The text.")
+    text_signature = Member("textSignature", "str", "str | None: Opaque mark of the provider that has to go back with the text.", required=False, nullable=True)
 
 
 class TextDelta(Record):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
+    _constants = {"type": "\"text_delta\""}
     type = "text_delta"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    delta = Member("delta", "str", "The new piece.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    delta = Member("delta", "str", "str: The new piece.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class TextEnd(Record):
     """A text block ended."""
     __slots__ = ()
     __match_args__ = ("content_index", "content", "partial")
+    _constants = {"type": "\"text_end\""}
     type = "text_end"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    content = Member("content", "str", "The whole text of the block.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    content = Member("content", "str", "str: The whole text of the block.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class TextStart(Record):
     """A text block started."""
     __slots__ = ()
     __match_args__ = ("content_index", "partial")
+    _constants = {"type": "\"text_start\""}
     type = "text_start"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ThinkingContent(Record):
     """Reasoning that the model shows."""
     __slots__ = ()
     __match_args__ = ("thinking", "thinking_signature", "redacted")
+    _constants = {"type": "\"thinking\""}
     type = "thinking"
-    thinking = Member("thinking", "str", "The reasoning text.")
-    thinking_signature = Member("thinkingSignature", "str", "Opaque mark of the provider that has to go back with the block.", required=False, nullable=True)
-    redacted = Member("redacted", "bool", "True where the provider sent the reasoning in a form that cannot be read.", required=False, nullable=True)
+    thinking = Member("thinking", "str", "str: The reasoning text.")
+    thinking_signature = Member("thinkingSignature", "str", "str | None: Opaque mark of the provider that has to go back with the block.", required=False, nullable=True)
+    redacted = Member("redacted", "bool", "bool | None: True where the provider sent the reasoning in a form that cannot be read.", required=False, nullable=True)
 
 
 class ThinkingDelta(Record):
     """A piece of reasoning."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
+    _constants = {"type": "\"thinking_delta\""}
     type = "thinking_delta"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    delta = Member("delta", "str", "The new piece.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    delta = Member("delta", "str", "str: The new piece.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ThinkingEnd(Record):
     """A thinking block ended."""
     __slots__ = ()
     __match_args__ = ("content_index", "content", "partial")
+    _constants = {"type": "\"thinking_end\""}
     type = "thinking_end"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    content = Member("content", "str", "The whole reasoning of the block.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    content = Member("content", "str", "str: The whole reasoning of the block.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ThinkingSet(Record):
     """The thinking level that a session has now."""
     __slots__ = ()
     __match_args__ = ("thinking_level",)
-    thinking_level = Member("thinking_level", "str", "The level.")
+    _constants = {}
+    thinking_level = Member("thinking_level", "str", "str: The level.")
 
 
 class ThinkingSetParams(Record):
@@ -1940,186 +2136,204 @@ class ThinkingSetParams(Record):
     """
     __slots__ = ()
     __match_args__ = ("session_id", "level")
-    session_id = Member("session_id", "str", "The session.")
-    level = Member("level", "str", "The level: `off`, `low`, `medium`, `high` or `max`.")
+    _constants = {}
+    session_id = Member("session_id", "str", "str: The session.")
+    level = Member("level", "str", "str: The level: `off`, `low`, `medium`, `high` or `max`.")
 
 
 class ThinkingStart(Record):
     """A thinking block started."""
     __slots__ = ()
     __match_args__ = ("content_index", "partial")
+    _constants = {"type": "\"thinking_start\""}
     type = "thinking_start"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class TodoItem(Record):
     """A thing to do."""
     __slots__ = ()
     __match_args__ = ("id", "content", "status", "notes")
-    id = Member("id", "str", "Its id.", required=False, nullable=True)
-    content = Member("content", "str", "What is to be done.")
-    status = Member("status", "str", "How far it is, as in `pending`.")
-    notes = Member("notes", "any", "Anything more that a tool noted.", required=False, nullable=True)
+    _constants = {}
+    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
+    content = Member("content", "str", "str: What is to be done.")
+    status = Member("status", "str", "str: How far it is, as in `pending`.")
+    notes = Member("notes", "any", "JsonValue: Anything more that a tool noted.", required=False, nullable=True)
 
 
 class TodoReminder(Record):
     """The model stopped with things left to do; it is reminded of them and goes on."""
     __slots__ = ()
     __match_args__ = ("todos", "attempt", "max_attempts")
+    _constants = {"type": "\"todo_reminder\""}
     type = "todo_reminder"
-    todos = Member("todos", "[TodoItem]", "The things left.")
-    attempt = Member("attempt", "int", "The number of this reminder, from 1.")
-    max_attempts = Member("maxAttempts", "int", "How many there will be at most.")
+    todos = Member("todos", "[TodoItem]", "list[TodoItem]: The things left.")
+    attempt = Member("attempt", "int", "int: The number of this reminder, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
 
 
 class TokenTotals(Record):
     """Tokens of a whole session."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total")
-    input = Member("input", "int", "Input tokens that did not come from the cache.")
-    output = Member("output", "int", "Output tokens.")
-    cache_read = Member("cacheRead", "int", "Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "int", "Tokens written to the provider's cache.")
-    total = Member("total", "int", "The sum.")
+    _constants = {}
+    input = Member("input", "int", "int: Input tokens that did not come from the cache.")
+    output = Member("output", "int", "int: Output tokens.")
+    cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
+    total = Member("total", "int", "int: The sum.")
 
 
 class ToolCall(Record):
     """The model's wish to run a tool."""
     __slots__ = ()
     __match_args__ = ("id", "name", "arguments", "thought_signature")
+    _constants = {"type": "\"toolCall\""}
     type = "toolCall"
-    id = Member("id", "str", "The call's id; its result carries the same.")
-    name = Member("name", "str", "The tool's name.")
-    arguments = Member("arguments", "object", "The arguments. While they stream, as much of them as can be read.")
-    thought_signature = Member("thoughtSignature", "str", "Opaque mark of the provider that has to go back with the call.", required=False, nullable=True)
+    id = Member("id", "str", "str: The call's id; its result carries the same.")
+    name = Member("name", "str", "str: The tool's name.")
+    arguments = Member("arguments", "object", "JsonObject: The arguments. While they stream, as much of them as can be read.")
+    thought_signature = Member("thoughtSignature", "str", "str | None: Opaque mark of the provider that has to go back with the call.", required=False, nullable=True)
 
 
 class ToolCallDelta(Record):
     """A piece of a tool call's arguments."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
+    _constants = {"type": "\"toolcall_delta\""}
     type = "toolcall_delta"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    delta = Member("delta", "str", "The new piece of the arguments' JSON text.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    delta = Member("delta", "str", "str: The new piece of the arguments' JSON text.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ToolCallEnd(Record):
     """A tool call is complete."""
     __slots__ = ()
     __match_args__ = ("content_index", "tool_call", "partial")
+    _constants = {"type": "\"toolcall_end\""}
     type = "toolcall_end"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    tool_call = Member("toolCall", "ToolCall", "The whole call.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    tool_call = Member("toolCall", "ToolCall", "ToolCall: The whole call.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ToolCallStart(Record):
     """A tool call started."""
     __slots__ = ()
     __match_args__ = ("content_index", "partial")
+    _constants = {"type": "\"toolcall_start\""}
     type = "toolcall_start"
-    content_index = Member("contentIndex", "int", "The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "The message so far; absent in delta-only streams.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
 class ToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "result", "is_error")
+    _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
-    tool_call_id = Member("toolCallId", "str", "The id of the call.")
-    tool_name = Member("toolName", "str", "The tool's name.")
-    result = Member("result", "ToolOutput", "The result.")
-    is_error = Member("isError", "bool", "Whether the tool failed.")
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
+    tool_name = Member("toolName", "str", "str: The tool's name.")
+    result = Member("result", "ToolOutput", "ToolOutput: The result.")
+    is_error = Member("isError", "bool", "bool: Whether the tool failed.")
 
 
 class ToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args")
+    _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
-    tool_call_id = Member("toolCallId", "str", "The id of the call.")
-    tool_name = Member("toolName", "str", "The tool's name.")
-    args = Member("args", "object", "The arguments.")
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
+    tool_name = Member("toolName", "str", "str: The tool's name.")
+    args = Member("args", "object", "JsonObject: The arguments.")
 
 
 class ToolExecutionUpdate(Record):
     """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args", "partial_result")
+    _constants = {"type": "\"tool_execution_update\""}
     type = "tool_execution_update"
-    tool_call_id = Member("toolCallId", "str", "The id of the call.")
-    tool_name = Member("toolName", "str", "The tool's name.")
-    args = Member("args", "object", "The arguments.")
-    partial_result = Member("partialResult", "ToolOutput", "The result so far.")
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
+    tool_name = Member("toolName", "str", "str: The tool's name.")
+    args = Member("args", "object", "JsonObject: The arguments.")
+    partial_result = Member("partialResult", "ToolOutput", "ToolOutput: The result so far.")
 
 
 class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
     __match_args__ = ("content", "details")
-    content = Member("content", "[InputBlock]", "Text and images for the model.")
-    details = Member("details", "any", "Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
+    _constants = {}
+    content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images for the model.")
+    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
 
 
 class ToolResultMessage(Record):
     """The result of a tool call, as the model sees it."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "content", "details", "is_error", "timestamp")
+    _constants = {"role": "\"toolResult\""}
     role = "toolResult"
-    tool_call_id = Member("toolCallId", "str", "The id of the call.")
-    tool_name = Member("toolName", "str", "The tool's name.")
-    content = Member("content", "[InputBlock]", "Text and images.")
-    details = Member("details", "any", "Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
-    is_error = Member("isError", "bool", "Whether the tool failed.")
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
+    tool_name = Member("toolName", "str", "str: The tool's name.")
+    content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images.")
+    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool: Whether the tool failed.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class TranscriptControl(Record):
     """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
     __slots__ = ()
     __match_args__ = ("t", "event", "code", "stderr", "text")
+    _constants = {"dir": "\"ctl\""}
     dir = "ctl"
-    t = Member("t", "number", "When, in milliseconds since the start.", required=False, nullable=True)
-    event = Member("event", "str", "What happened, as in `stdin_closed` or `exit`.")
-    code = Member("code", "int", "The exit code; for a process that a signal ended, the signal's number, negative.", required=False, nullable=True)
-    stderr = Member("stderr", "str", "The end of stderr.", required=False, nullable=True)
-    text = Member("text", "str", "What there is to say about it.", required=False, nullable=True)
+    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
+    event = Member("event", "str", "str: What happened, as in `stdin_closed` or `exit`.")
+    code = Member("code", "int", "int | None: The exit code; for a process that a signal ended, the signal's number, negative.", required=False, nullable=True)
+    stderr = Member("stderr", "str", "str | None: The end of stderr.", required=False, nullable=True)
+    text = Member("text", "str", "str | None: What there is to say about it.", required=False, nullable=True)
 
 
 class TranscriptHeader(Record):
     """The first record of a transcript: what was recorded, and how it was started."""
     __slots__ = ()
     __match_args__ = ("transcript", "agent", "version", "scenario", "title", "argv", "provider_script")
-    transcript = Member("transcript", "int", "The format's version, 1.")
-    agent = Member("agent", "str", "The agent.")
-    version = Member("version", "str", "The agent's version.", required=False, nullable=True)
-    scenario = Member("scenario", "str", "The scenario that was played.", required=False, nullable=True)
-    title = Member("title", "str", "What the scenario shows.", required=False, nullable=True)
-    argv = Member("argv", "[str]", "The command line.", required=False, nullable=True)
-    provider_script = Member("provider_script", "str", "The model script that was played.", required=False, nullable=True)
+    _constants = {}
+    transcript = Member("transcript", "int", "int: The format's version, 1.")
+    agent = Member("agent", "str", "str: The agent.")
+    version = Member("version", "str", "str | None: The agent's version.", required=False, nullable=True)
+    scenario = Member("scenario", "str", "str | None: The scenario that was played.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: What the scenario shows.", required=False, nullable=True)
+    argv = Member("argv", "[str]", "list[str] | None: The command line.", required=False, nullable=True)
+    provider_script = Member("provider_script", "str", "str | None: The model script that was played.", required=False, nullable=True)
 
 
 class TranscriptLine(Record):
     """A line that went one way or the other."""
     __slots__ = ()
     __match_args__ = ("t", "dir", "line", "line_parts", "eol")
-    t = Member("t", "number", "When, in milliseconds since the start.", required=False, nullable=True)
-    dir = Member("dir", "Direction", "Which way.")
-    line = Member("line", "str", "The line without its end.", required=False, nullable=True)
-    line_parts = Member("line_parts", "[LinePart]", "The line in parts, where it is long.", required=False, nullable=True)
-    eol = Member("eol", "str", "What ended the line where it was not a line feed.", required=False, nullable=True)
+    _constants = {}
+    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
+    dir = Member("dir", "Direction", "Direction: Which way.")
+    line = Member("line", "str", "str | None: The line without its end.", required=False, nullable=True)
+    line_parts = Member("line_parts", "[LinePart]", "list[LinePart] | None: The line in parts, where it is long.", required=False, nullable=True)
+    eol = Member("eol", "str", "str | None: What ended the line where it was not a line feed.", required=False, nullable=True)
 
 
 class TranscriptNote(Record):
     """A remark of the recorder, such as a command that it ran in between."""
     __slots__ = ()
     __match_args__ = ("t", "line")
+    _constants = {"dir": "\"note\""}
     dir = "note"
-    t = Member("t", "number", "When, in milliseconds since the start.", required=False, nullable=True)
-    line = Member("line", "str", "The remark.")
+    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
+    line = Member("line", "str", "str: The remark.")
 
 
 class TtsrTriggered(Record):
@@ -2128,23 +2342,26 @@ class TtsrTriggered(Record):
     """
     __slots__ = ()
     __match_args__ = ("rules",)
+    _constants = {"type": "\"ttsr_triggered\""}
     type = "ttsr_triggered"
-    rules = Member("rules", "[StreamRule]", "The rules.")
+    rules = Member("rules", "[StreamRule]", "list[StreamRule]: The rules.")
 
 
 class TurnEnd(Record):
     """A turn is complete."""
     __slots__ = ()
     __match_args__ = ("message", "tool_results")
+    _constants = {"type": "\"turn_end\""}
     type = "turn_end"
-    message = Member("message", "AgentMessage", "The model's answer.")
-    tool_results = Member("toolResults", "[ToolResultMessage]", "The results of the tools that it asked for.")
+    message = Member("message", "AgentMessage", "AgentMessage: The model's answer.")
+    tool_results = Member("toolResults", "[ToolResultMessage]", "list[ToolResultMessage]: The results of the tools that it asked for.")
 
 
 class TurnStart(Record):
     """A turn begins: one answer of the model and the tools that it asks for."""
     __slots__ = ()
     __match_args__ = ()
+    _constants = {"type": "\"turn_start\""}
     type = "turn_start"
 
 
@@ -2152,87 +2369,95 @@ class Usage(Record):
     """Tokens used by one answer of the model."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total_tokens", "cost")
-    input = Member("input", "int", "Input tokens that did not come from the cache.")
-    output = Member("output", "int", "Output tokens, reasoning among them.")
-    cache_read = Member("cacheRead", "int", "Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "int", "Tokens written to the provider's cache.")
-    total_tokens = Member("totalTokens", "int", "The sum of the four; the document leaves it out, agents send it.", required=False, nullable=True)
-    cost = Member("cost", "Cost", "What they cost.")
+    _constants = {}
+    input = Member("input", "int", "int: Input tokens that did not come from the cache.")
+    output = Member("output", "int", "int: Output tokens, reasoning among them.")
+    cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
+    total_tokens = Member("totalTokens", "int", "int | None: The sum of the four; the document leaves it out, agents send it.", required=False, nullable=True)
+    cost = Member("cost", "Cost", "Cost: What they cost.")
 
 
 class UserMessage(Record):
     """Words of the user."""
     __slots__ = ()
     __match_args__ = ("content", "timestamp", "attachments")
+    _constants = {"role": "\"user\""}
     role = "user"
-    content = Member("content", "InputContent", "The words and images.")
-    timestamp = Member("timestamp", "int", "When, in milliseconds since the epoch.")
-    attachments = Member("attachments", "[Attachment]", "Files that a front end attached.", required=False, nullable=True)
+    content = Member("content", "InputContent", "InputContent: The words and images.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    attachments = Member("attachments", "[Attachment]", "list[Attachment] | None: Files that a front end attached.", required=False, nullable=True)
 
 
 class ValueAnswer(Record):
     """A dialog answered with a value."""
     __slots__ = ()
     __match_args__ = ("id", "value")
+    _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "The id of the question.")
-    value = Member("value", "str", "The chosen option, the text entered, the text edited.")
+    id = Member("id", "str", "str: The id of the question.")
+    value = Member("value", "str", "str: The chosen option, the text entered, the text edited.")
 
 
 class VerificationAttemptResult(Record):
     """One run over all verification commands."""
     __slots__ = ()
     __match_args__ = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
-    attempt = Member("attempt", "int", "The number of the attempt, from 1.")
-    status = Member("status", "AttemptStatus", "How it ended.")
-    started_at = Member("startedAt", "int", "When it began, in milliseconds since the epoch.")
-    ended_at = Member("endedAt", "int", "When it ended, in milliseconds since the epoch.")
-    command_results = Member("commandResults", "[VerificationCommandResult]", "The commands in order.")
-    error = Member("error", "str", "What went wrong.", required=False, nullable=True)
+    _constants = {}
+    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
+    status = Member("status", "AttemptStatus", "AttemptStatus: How it ended.")
+    started_at = Member("startedAt", "int", "int: When it began, in milliseconds since the epoch.")
+    ended_at = Member("endedAt", "int", "int: When it ended, in milliseconds since the epoch.")
+    command_results = Member("commandResults", "[VerificationCommandResult]", "list[VerificationCommandResult]: The commands in order.")
+    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
 
 
 class VerificationCommandResult(Record):
     """One verification command and how it ended."""
     __slots__ = ()
     __match_args__ = ("name", "command", "exit_code", "duration_ms", "optional", "timed_out", "artifact_path", "output_preview")
-    name = Member("name", "str", "The command's name.")
-    command = Member("command", "str", "The command line.")
-    exit_code = Member("exitCode", "int", "Its exit code; 143 where it was stopped for its time limit.")
-    duration_ms = Member("durationMs", "number", "How long it ran, in milliseconds.")
-    optional = Member("optional", "bool", "True where its failure does not matter.", required=False, nullable=True)
-    timed_out = Member("timedOut", "bool", "True where it was stopped for its time limit.", required=False, nullable=True)
-    artifact_path = Member("artifactPath", "str", "The file with its output.", required=False, nullable=True)
-    output_preview = Member("outputPreview", "str", "The last 20 lines (4 KB) of its output.", required=False, nullable=True)
+    _constants = {}
+    name = Member("name", "str", "str: The command's name.")
+    command = Member("command", "str", "str: The command line.")
+    exit_code = Member("exitCode", "int", "int: Its exit code; 143 where it was stopped for its time limit.")
+    duration_ms = Member("durationMs", "number", "float: How long it ran, in milliseconds.")
+    optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
+    timed_out = Member("timedOut", "bool", "bool | None: True where it was stopped for its time limit.", required=False, nullable=True)
+    artifact_path = Member("artifactPath", "str", "str | None: The file with its output.", required=False, nullable=True)
+    output_preview = Member("outputPreview", "str", "str | None: The last 20 lines (4 KB) of its output.", required=False, nullable=True)
 
 
 class VerificationResult(Record):
     """The verification of a subagent's work."""
     __slots__ = ()
     __match_args__ = ("requested", "profile", "mode", "status", "attempts", "retries_used", "on_failure")
-    requested = Member("requested", "bool", "Whether it was asked for.")
-    profile = Member("profile", "str", "The profile that was used.", required=False, nullable=True)
-    mode = Member("mode", "VerificationMode", "What it did.", required=False, nullable=True)
-    status = Member("status", "VerificationStatus", "How it ended.")
-    attempts = Member("attempts", "[VerificationAttemptResult]", "The attempts in order.")
-    retries_used = Member("retriesUsed", "int", "How many repairs were tried.")
-    on_failure = Member("onFailure", "FailurePolicy", "What becomes of the changes on failure.", required=False, nullable=True)
+    _constants = {}
+    requested = Member("requested", "bool", "bool: Whether it was asked for.")
+    profile = Member("profile", "str", "str | None: The profile that was used.", required=False, nullable=True)
+    mode = Member("mode", "VerificationMode", "VerificationMode | None: What it did.", required=False, nullable=True)
+    status = Member("status", "VerificationStatus", "VerificationStatus: How it ended.")
+    attempts = Member("attempts", "[VerificationAttemptResult]", "list[VerificationAttemptResult]: The attempts in order.")
+    retries_used = Member("retriesUsed", "int", "int: How many repairs were tried.")
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: What becomes of the changes on failure.", required=False, nullable=True)
 
 
 class VerifyCommand(Record):
     """A command of a verification profile."""
     __slots__ = ()
     __match_args__ = ("name", "command", "timeout_ms", "optional")
-    name = Member("name", "str", "Its name.")
-    command = Member("command", "str", "The command line, run with `bash -lc` in the worktree.")
-    timeout_ms = Member("timeoutMs", "int", "Its time limit in milliseconds; none where it is missing.", required=False, nullable=True)
-    optional = Member("optional", "bool", "True where its failure does not matter.", required=False, nullable=True)
+    _constants = {}
+    name = Member("name", "str", "str: Its name.")
+    command = Member("command", "str", "str: The command line, run with `bash -lc` in the worktree.")
+    timeout_ms = Member("timeoutMs", "int", "int | None: Its time limit in milliseconds; none where it is missing.", required=False, nullable=True)
+    optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
 
 
 class WrittenFile(Record):
     """Where something was written."""
     __slots__ = ()
     __match_args__ = ("path",)
-    path = Member("path", "str", "The file's path.")
+    _constants = {}
+    path = Member("path", "str", "str: The file's path.")
 
 AttemptOutcome = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
 
@@ -2366,33 +2591,33 @@ CHOICES = {
     "TranscriptRecord": ("TranscriptHeader", "TranscriptControl", "TranscriptNote", "TranscriptLine"),
 }
 STRINGS = {
-    "AttemptOutcome",
-    "AttemptStatus",
-    "BudgetScope",
-    "BudgetStatus",
-    "BudgetViolationReason",
-    "CommandLocation",
-    "CommandSource",
-    "CompactionReason",
-    "Direction",
-    "DoneReason",
-    "ErrorReason",
-    "FailurePolicy",
-    "InputKind",
-    "InterruptMode",
-    "NotifyType",
-    "OpalAuthStatus",
-    "OpalStatus",
-    "OperatorPhase",
-    "OperatorRole",
-    "QueueMode",
-    "ScriptStop",
-    "StopReason",
-    "StreamingBehavior",
-    "ThinkingLevel",
-    "VerificationMode",
-    "VerificationStatus",
-    "WidgetPlacement",
+    "AttemptOutcome": (True, ["passed", "failed", "skipped", "budget_exceeded"]),
+    "AttemptStatus": (True, ["passed", "failed", "skipped"]),
+    "BudgetScope": (True, ["session", "task", "subagent"]),
+    "BudgetStatus": (False, ["ok", "warning", "exceeded"]),
+    "BudgetViolationReason": (True, ["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"]),
+    "CommandLocation": (True, ["user", "project", "path"]),
+    "CommandSource": (True, ["extension", "prompt", "skill"]),
+    "CompactionReason": (True, ["threshold", "overflow"]),
+    "Direction": (False, ["c2s", "s2c"]),
+    "DoneReason": (False, ["stop", "length", "toolUse"]),
+    "ErrorReason": (False, ["aborted", "error"]),
+    "FailurePolicy": (True, ["return_failure", "retry_once", "discard_patch"]),
+    "InputKind": (True, ["text", "image"]),
+    "InterruptMode": (False, ["immediate", "wait"]),
+    "NotifyType": (True, ["info", "warning", "error"]),
+    "OpalAuthStatus": (True, ["ready", "setup_required"]),
+    "OpalStatus": (True, ["idle", "running", "streaming", "executing_tools"]),
+    "OperatorPhase": (True, ["idle", "turn", "compaction"]),
+    "OperatorRole": (True, ["system", "user", "assistant", "tool"]),
+    "QueueMode": (False, ["all", "one-at-a-time"]),
+    "ScriptStop": (True, ["stop", "length", "toolUse"]),
+    "StopReason": (False, ["stop", "length", "toolUse", "error", "aborted"]),
+    "StreamingBehavior": (False, ["steer", "followUp"]),
+    "ThinkingLevel": (False, ["off", "minimal", "low", "medium", "high", "xhigh"]),
+    "VerificationMode": (True, ["none", "command"]),
+    "VerificationStatus": (True, ["not_requested", "passed", "failed", "skipped"]),
+    "WidgetPlacement": (True, ["aboveEditor", "belowEditor"]),
 }
 # What tells the records of a choice apart: constants as JSON, and members that must be there.
 SHAPES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {

@@ -25,15 +25,15 @@ pub fn generation() -> u32 {
 
 /// A value that is used and dropped only in the process that made it. A forked child leaks its copy: locks may
 /// be held by threads that the child does not have, and the agent is the parent's.
-pub struct Home<T> {
+pub struct ForkGuarded<T> {
     generation: u32,
     value: ManuallyDrop<T>,
 }
 
-impl<T> Home<T> {
+impl<T> ForkGuarded<T> {
     /// A value of this process.
     pub fn new(value: T) -> Self {
-        Home { generation: generation(), value: ManuallyDrop::new(value) }
+        ForkGuarded { generation: generation(), value: ManuallyDrop::new(value) }
     }
 
     /// Whether this is a child that was forked off the process that made it.
@@ -47,7 +47,7 @@ impl<T> Home<T> {
     }
 }
 
-impl<T> Drop for Home<T> {
+impl<T> Drop for ForkGuarded<T> {
     fn drop(&mut self) {
         if !self.is_inherited() {
             // SAFETY: dropped once, here, and not used afterwards.

@@ -1,0 +1,166 @@
+"""The library for asynchronous programs that runs a client: asyncio or trio (with anyio, whichever it runs on)."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+
+logger = logging.getLogger("agentese")
+
+
+class Signal(Protocol):
+    """Something that happens once, and that any number of tasks wait for."""
+
+    def set(self) -> None:
+        """It has happened."""
+
+    async def wait(self) -> None:
+        """Waits until it has happened."""
+
+
+class Backend(Protocol):
+    """What a client needs of such a library."""
+
+    def signal(self) -> Signal:
+        """A new one, for tasks of this loop."""
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> Callable[[], object]:
+        """Starts a task in the background; gives what cancels it. `done` is called at its end."""
+
+    def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
+        """Calls back whenever the descriptor is readable."""
+
+    def remove_reader(self, descriptor: int) -> None:
+        """Calls back no more."""
+
+    async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
+        """Waits for that, at most so many seconds. Says whether it was done in time."""
+
+    async def yield_(self) -> None:
+        """Lets other tasks run."""
+
+
+class _AsyncioSignal:
+    __slots__ = ("_future",)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._future: asyncio.Future[None] = loop.create_future()
+
+    def set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self) -> None:
+        await self._future
+
+
+class Asyncio:
+    """asyncio."""
+
+    __slots__ = ("_tasks", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def signal(self) -> Signal:
+        return _AsyncioSignal(self.loop)
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> Callable[[], object]:
+        task = self.loop.create_task(work())
+        self._tasks.add(task)
+
+        def over(task: "asyncio.Task[None]") -> None:
+            self._tasks.discard(task)
+            done()
+
+        task.add_done_callback(over)
+        return task.cancel
+
+    def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
+        self.loop.add_reader(descriptor, call)
+
+    def remove_reader(self, descriptor: int) -> None:
+        if not self.loop.is_closed():
+            self.loop.remove_reader(descriptor)
+
+    async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
+        scope = asyncio.timeout(seconds)
+        try:
+            async with scope:
+                await work
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            return False
+        return True
+
+    async def yield_(self) -> None:
+        await asyncio.sleep(0)
+
+
+class Trio:
+    """trio. Tasks in the background and the reader are system tasks, which end with the run."""
+
+    __slots__ = ("_readers", "_token", "_trio")
+
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self._readers: dict[int, Any] = {}
+
+    def signal(self) -> Signal:
+        signal: Signal = self._trio.Event()
+        return signal
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> Callable[[], object]:
+        scope = self._trio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                try:
+                    await work()
+                except Exception:
+                    logger.exception("a task in the background failed")
+                finally:
+                    done()
+
+        self._trio.lowlevel.spawn_system_task(run)
+        cancel: Callable[[], object] = scope.cancel
+        return cancel
+
+    def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
+        scope = self._readers[descriptor] = self._trio.CancelScope()
+
+        async def read() -> None:
+            with scope:
+                while True:
+                    await self._trio.lowlevel.wait_readable(descriptor)
+                    try:
+                        call()
+                    except Exception:
+                        logger.exception("a callback of the event loop failed")
+
+        self._trio.lowlevel.spawn_system_task(read)
+
+    def remove_reader(self, descriptor: int) -> None:
+        scope = self._readers.pop(descriptor, None)
+        if scope is not None and self._trio.lowlevel.in_trio_run():
+            scope.cancel()
+
+    async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
+        with self._trio.move_on_after(float("inf") if seconds is None else seconds) as scope:
+            await work
+        return not scope.cancelled_caught
+
+    async def yield_(self) -> None:
+        await self._trio.lowlevel.checkpoint()
+
+
+def current() -> Backend:
+    """That of the calling task. Raises `RuntimeError` outside of a task."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        return Trio(trio)
+    return Asyncio()

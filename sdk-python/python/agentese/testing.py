@@ -1,0 +1,185 @@
+"""For tests of programs that use a client: an agent in memory, and agents played from recordings.
+
+Both give a connected socket for `Client.connect` or `AsyncClient.connect`:
+
+    with testing.replay(pi, "session.jsonl") as agent, pi.Client.connect(agent) as client:
+        ...
+"""
+
+import asyncio
+import json
+import os
+import socket as sockets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from agentese._native import facts
+from agentese.service import ServiceBase, serve_async
+
+LIMIT = 60.0
+"""How long, in seconds, the agent's side waits for the client before it gives up."""
+
+
+@contextmanager
+def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
+    """Serves an agent of your own on a thread of its own, and gives the client's socket."""
+    with _played(lambda end: asyncio.run(serve_async(service, end))) as end:
+        yield end
+
+
+@contextmanager
+def replay(dialect: ModuleType, transcript: "str | os.PathLike[str] | Iterable[str]") -> Iterator[sockets.socket]:
+    """Plays an agent from a transcript: a file, or its lines. Gives the client's socket.
+
+    The player waits for each recorded command, by name, and then says what the recorded agent said; ids are the
+    client's own. A command that the transcript does not have there gets the last recorded answer to that command; where
+    there is none it fails, and the failure names the command. At the end, a client that ends before the transcript does
+    raises `AssertionError` here.
+    """
+    if isinstance(transcript, (str, os.PathLike)):
+        lines: Iterable[str] = Path(transcript).read_text(encoding="utf-8").splitlines()
+    else:
+        lines = transcript
+    records = [record for record in map(json.loads, lines) if "dir" in record]
+    with _played(lambda end: Player(end, dialect.DIALECT).play(records)) as end:
+        yield end
+
+
+@contextmanager
+def _played(play: Callable[[sockets.socket], object]) -> Iterator[sockets.socket]:
+    ours, theirs = sockets.socketpair()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with theirs:
+                play(theirs)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="agentese-testing", daemon=True)
+    thread.start()
+    try:
+        with ours:
+            yield ours
+    finally:
+        # The client has a descriptor of its own; whoever still waits for it is told.
+        try:
+            theirs.shutdown(sockets.SHUT_RDWR)
+        except OSError:
+            pass
+        thread.join(LIMIT)
+        theirs.close()
+    if failures:
+        raise failures[0]
+
+
+def line_of(record: dict[str, Any]) -> str:
+    """The text of a recorded line."""
+    if "line" in record:
+        text: str = record["line"]
+        return text
+    return "".join(part if isinstance(part, str) else part["repeat"] * part["n"] for part in record["line_parts"])
+
+
+def frame_of(line: str) -> dict[str, Any]:
+    """The object that a line is; an empty one where it is none."""
+    try:
+        frame = json.loads(line)
+    except ValueError:
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+class Player:
+    """The agent's side of a recorded session, over a socket."""
+
+    def __init__(self, end: sockets.socket, dialect: str) -> None:
+        end.settimeout(LIMIT)
+        self._socket = end
+        self._reader = end.makefile("rb")
+        self._json_rpc, self._barrier, self._dialog_answer = facts(dialect)
+        self._name = "method" if self._json_rpc else "type"
+        self._ids: dict[str, tuple[Any, str]] = {}
+        self._anonymous: list[tuple[str, Any]] = []
+        self._last: dict[str, dict[str, Any]] = {}
+
+    def play(self, records: Iterable[dict[str, Any]], cut: bool = False) -> None:
+        """Plays to the end and then answers what the client still asks, until it goes. With `cut` the agent is gone at
+        the recorded exit."""
+        with self._reader:
+            for record in records:
+                match record.get("dir"):
+                    case "ctl" if record.get("event") == "exit":
+                        if cut:
+                            return
+                        break
+                    case "c2s":
+                        self._hear(line_of(record))
+                    case "s2c":
+                        self._say(line_of(record))
+            while line := self._reader.readline():
+                self._improvise(frame_of(line.decode()))
+
+    def _hear(self, expected: str) -> None:
+        frame = frame_of(expected)
+        name = frame.get(self._name)
+        while line := self._reader.readline():
+            said = frame_of(line.decode())
+            if said.get(self._name) == name:
+                if frame.get("id") is not None:
+                    self._ids[json.dumps(frame["id"])] = (said.get("id"), str(name))
+                elif name is not None:
+                    self._anonymous.append((name, said.get("id")))
+                return
+            self._improvise(said)
+        raise AssertionError(f"the client ended; the transcript goes on with {expected[:200]}")
+
+    def _is_answer(self, frame: dict[str, Any]) -> bool:
+        if self._json_rpc:
+            return "result" in frame or "error" in frame
+        return frame.get("type") == "response"
+
+    def _say(self, line: str) -> None:
+        frame = frame_of(line)
+        if not self._is_answer(frame):
+            return self._write(line)
+        known = self._ids.get(json.dumps(frame["id"])) if frame.get("id") is not None else None
+        command = frame.get("command") or (known and known[1])
+        if command:
+            self._last[command] = frame
+        if known:
+            return self._write(json.dumps({**frame, "id": known[0]}))
+        at = next((at for at, (name, _) in enumerate(self._anonymous) if name == command), None)
+        if "id" not in frame and at is not None:
+            return self._write(json.dumps({"id": self._anonymous.pop(at)[1], **frame}))
+        return self._write(line)
+
+    def _improvise(self, said: dict[str, Any]) -> None:
+        """Answers a command that the transcript does not have here."""
+        name = said.get(self._name)
+        # Answers to dialogs get no answer.
+        if name is None or name == self._dialog_answer or "id" not in said:
+            return
+        answer = self._last.get(name)
+        if answer is not None:
+            answer = {**answer, "id": said["id"]}
+            if self._barrier is not None and name == self._barrier[0] and isinstance(answer.get("data"), dict):
+                # Nothing is going on between the recorded commands.
+                answer["data"] = {**answer["data"], self._barrier[1]: False}
+        elif self._json_rpc:
+            error = {"code": -32601, "message": f"`{name}` is not in the transcript"}
+            answer = {"jsonrpc": "2.0", "id": said["id"], "error": error}
+        else:
+            error_text = f"`{name}` is not in the transcript"
+            answer = {"id": said["id"], "type": "response", "command": name, "success": False, "error": error_text}
+        self._write(json.dumps(answer))
+
+    def _write(self, line: str) -> None:
+        self._socket.sendall(line.encode("utf-8", "surrogatepass") + b"\n")

@@ -1,0 +1,163 @@
+//! Checking what is to be sent against its declaration, before it is sent.
+
+use std::fmt::Write as _;
+
+use agentese::scan;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+use crate::errors;
+use crate::kind::Kind;
+use crate::member::Member;
+use crate::record::Places;
+
+/// How much of a wrong value an error shows, in characters.
+const SHOWN: usize = 60;
+
+/// Where in a value something stands, for errors.
+pub struct Path<'a> {
+    before: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    What(&'a str),
+    Member(&'a str),
+    Item(usize),
+}
+
+impl<'a> Path<'a> {
+    /// A whole value.
+    pub fn of(what: &'a str) -> Self {
+        Path { before: None, step: Step::What(what) }
+    }
+
+    /// A member of it.
+    pub fn member(&'a self, name: &'a str) -> Path<'a> {
+        Path { before: Some(self), step: Step::Member(name) }
+    }
+
+    fn item(&'a self, at: usize) -> Path<'a> {
+        Path { before: Some(self), step: Step::Item(at) }
+    }
+
+    /// The error that says what is wrong here.
+    pub fn misfit(&self, py: Python<'_>, wrong: &str) -> PyErr {
+        errors::encode(py, &format!("{}: {wrong}", self.text()))
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.before.map(Path::text).unwrap_or_default();
+        match self.step {
+            Step::What(what) => text.push_str(what),
+            Step::Member(name) => {
+                let _ = write!(text, ".{name}");
+            }
+            Step::Item(at) => {
+                let _ = write!(text, "[{at}]");
+            }
+        }
+        text
+    }
+
+    fn expected(&self, py: Python<'_>, what: &str, raw: &str) -> PyErr {
+        let mut shown: String = raw.chars().take(SHOWN).collect();
+        if shown.len() < raw.len() {
+            shown.push('…');
+        }
+        self.misfit(py, &format!("expected {what}, found {shown}"))
+    }
+}
+
+impl Kind {
+    /// Checks the raw JSON of a value, and everything in it. Fails with `EncodeError`, which says where.
+    pub fn check(&self, py: Python<'_>, raw: &str, at: &Path<'_>) -> PyResult<()> {
+        let number = raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let whole = || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0);
+        match self {
+            Kind::Any => Ok(()),
+            Kind::Str if raw.starts_with('"') => Ok(()),
+            Kind::Str => Err(at.expected(py, "a string", raw)),
+            Kind::Bool if matches!(raw, "true" | "false") => Ok(()),
+            Kind::Bool => Err(at.expected(py, "a boolean", raw)),
+            Kind::Int if number && whole() => Ok(()),
+            Kind::Int => Err(at.expected(py, "a whole number", raw)),
+            Kind::Number if number => Ok(()),
+            Kind::Number => Err(at.expected(py, "a number", raw)),
+            Kind::Object if raw.starts_with('{') => Ok(()),
+            Kind::Object => Err(at.expected(py, "an object", raw)),
+            Kind::Strings { open, values } => match scan::string(raw) {
+                Some(text) if *open || values.iter().any(|value| *value == text) => Ok(()),
+                _ if *open => Err(at.expected(py, "a string", raw)),
+                _ => {
+                    let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                    Err(at.expected(py, &format!("one of {}", values.join(", ")), raw))
+                }
+            },
+            Kind::List(item) => {
+                let mut index = 0;
+                let sound = scan::items(raw, |raw| {
+                    let here = at.item(index);
+                    index += 1;
+                    item.check(py, raw, &here)
+                });
+                sound.map_err(|_| at.expected(py, "an array", raw))?
+            }
+            Kind::Map(value) => {
+                let mut result = Ok(());
+                let sound = scan::members(raw, |name, raw| {
+                    if result.is_ok() {
+                        result = value.check(py, raw, &at.member(name));
+                    }
+                });
+                sound.map_err(|_| at.expected(py, "an object", raw))?;
+                result
+            }
+            Kind::Record(class) => record(py, class.bind(py), raw, at),
+            Kind::Union { tag, open, variants, .. } => {
+                let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
+                let value = places.find(raw, tag).and_then(scan::string);
+                let found = variants.iter().find(|(known, _)| Some(known.as_str()) == value.as_deref());
+                match (found, value) {
+                    (Some((_, class)), _) => record(py, class.bind(py), raw, at),
+                    (None, Some(_)) if *open => Ok(()),
+                    _ => {
+                        let known: Vec<String> =
+                            variants.iter().map(|(known, _)| format!("{known:?}")).collect();
+                        Err(at.expected(
+                            py,
+                            &format!("an object whose `{tag}` is one of {}", known.join(", ")),
+                            raw,
+                        ))
+                    }
+                }
+            }
+            Kind::Choice(alternatives) => {
+                for (kind, shape) in alternatives {
+                    let fits = shape.as_ref().map_or_else(|| kind.begins_like(raw), |shape| shape.fits(raw));
+                    if fits {
+                        return kind.check(py, raw, at);
+                    }
+                }
+                Err(at.expected(py, "one of the declared shapes", raw))
+            }
+        }
+    }
+}
+
+/// Checks an object that is to be an instance of that class.
+pub fn record(py: Python<'_>, class: &Bound<'_, PyType>, raw: &str, at: &Path<'_>) -> PyResult<()> {
+    let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
+    for (name, value) in class.getattr("_constants")?.cast_into::<PyDict>()? {
+        let (name, value): (String, String) = (name.extract()?, value.extract()?);
+        let found = places.find(raw, &name);
+        if found != Some(value.as_str()) {
+            return Err(at.member(&name).expected(py, &value, found.unwrap_or("nothing")));
+        }
+    }
+    for name in class.getattr("__match_args__")?.cast_into::<PyTuple>()? {
+        let member = class.getattr(name.cast_into()?)?.cast_into::<Member>()?;
+        member.get().check(py, places.find(raw, member.get().wire()), at)?;
+    }
+    Ok(())
+}

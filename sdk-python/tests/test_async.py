@@ -1,0 +1,198 @@
+"""The asynchronous client as an iterator, in batches, and on other libraries than asyncio."""
+
+import asyncio
+import functools
+import json
+
+import anyio
+import pytest
+import trio
+from conftest import ROOT
+from support.driver import BOTH, DIALECTS
+from support.peer import playing
+
+from agentese import RefusedError, TimedOutError, pi
+
+MODEL = json.loads((ROOT / "protocol/model.json").read_text())
+EVENTS = ["agent_start", "turn_start", "turn_end", "agent_end"]
+
+
+def frames():
+    rest = {"turn_end": {"message": {"role": "user", "content": "", "timestamp": 1}, "toolResults": []}, "agent_end": {"messages": []}}
+    return [{"type": name, **rest.get(name, {})} for name in EVENTS]
+
+
+def one_run(peer):
+    prompt = peer.hear()
+    peer.answer(prompt)
+    peer.say(*frames())
+    peer.rest()
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+def test_batches_have_all_events_in_order(kind):
+    with playing(one_run) as end, kind().connect(pi, end) as client:
+        run = client.call("prompt", "hi")
+        if kind.name == "threads":
+            batches = list(run.batches())
+        else:
+
+            async def read():
+                first = await anext(run)
+                return [[first], *[batch async for batch in run.batches()]]
+
+            batches = client.run(read())
+        assert all(batches) and [event.type for batch in batches for event in batch] == EVENTS
+
+
+def text_run(peer):
+    prompt = peer.hear()
+    peer.answer(prompt)
+    peer.say({"type": "agent_start"})
+    for role, pieces in [("user", []), ("assistant", ["Let me ", "look."]), ("toolResult", []), ("assistant", ["Three ", "files."])]:
+        peer.say({"type": "message_start", "message": {"role": role}})
+        for piece in pieces:
+            for kind in ["thinking_delta", "text_delta"]:
+                inner = {"type": kind, "contentIndex": 0, "delta": piece if kind == "text_delta" else "hm"}
+                peer.say({"type": "message_update", "message": {"role": role}, "assistantMessageEvent": inner})
+    peer.say({"type": "agent_end", "messages": []})
+    peer.rest()
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+class TestText:
+    def test_the_text_is_that_of_the_last_message(self, kind):
+        with playing(text_run) as end, kind().connect(pi, end) as client:
+            assert client.call("ask", "How many files?") == "Three files."
+
+    def test_pieces_come_one_by_one(self, kind):
+        with playing(text_run) as end, kind().connect(pi, end) as client:
+            run = client.call("prompt", "How many files?")
+            if kind.name == "threads":
+                pieces = list(run.pieces())
+            else:
+
+                async def read():
+                    return [piece async for piece in run.pieces()]
+
+                pieces = client.run(read())
+            assert pieces == ["Let me ", "look.", "Three ", "files."]
+
+    def test_a_question_that_is_refused_or_takes_too_long_fails(self, kind):
+        def script(peer):
+            peer.refuse(peer.hear(), "no model")
+            peer.answer(peer.hear())
+            peer.say({"type": "agent_start"})
+            peer.rest()
+
+        with playing(script) as end, kind().connect(pi, end) as client:
+            with pytest.raises(RefusedError, match="no model"):
+                client.call("ask", "hi")
+            with pytest.raises(TimedOutError, match=r"not over after 0\.05 s"):
+                client.call("ask", "hi", timeout=0.05)
+
+
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_every_dialect_has_its_text(dialect):
+    module = DIALECTS[dialect]
+    table = module.Run._text
+    model = next(model for model in MODEL["dialects"] if model["name"] == dialect)
+    examples = {event["name"]: module.EVENTS[event["name"]].from_dict(event["example"]) for event in model["events"]}
+    assert table.begins in examples and all(table.pieces(examples[table.event]))
+    assert [name for name, event in examples.items() if table.pieces(event)] == [table.event]
+
+
+def test_the_agent_is_asked(agent):
+    with pi.Client.spawn(agent, cwd=ROOT) as client:
+        assert "Cargo.toml" in client.ask("What is in this directory?", timeout=60)
+
+
+async def work_with(client_of, fail_after):
+    """What a program does, on any library: a call, a run, a dialog, a call that is given up."""
+    answered = []
+
+    class Person(pi.AsyncDialogs):
+        async def confirm(self, dialog):
+            await anyio.sleep(0)
+            answered.append(dialog.title)
+            return True
+
+    async with client_of(dialogs=Person()) as client:
+        assert (await client.get_state()).message_count == 7
+        run = await client.prompt("hi")
+        assert [event.type async for event in run] == EVENTS
+        assert (await run.result(timeout=5)).last.type == "agent_end"
+        with fail_after:
+            await client.request("never_answered", timeout=None)
+        assert (await client.get_state()).message_count == 7
+        states = []
+
+        async def ask():
+            states.append((await client.get_state()).message_count)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(10):
+                group.start_soon(ask)
+        assert states == [7] * 10 and answered == ["Sure?"]
+
+
+def script(peer):
+    from support.peer import STATE
+
+    peer.answer(peer.hear(), data=STATE)
+    peer.say({"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "Sure?", "message": ""})
+    heard = peer.hear()
+    if heard["type"] == "prompt":
+        peer.answer(heard)
+        assert peer.hear()["confirmed"] is True
+    else:
+        assert heard["confirmed"] is True
+        peer.answer(peer.hear())
+    peer.say(*frames())
+    while True:
+        call = peer.hear()
+        if call["type"] == "get_state":
+            peer.answer(call, data=STATE)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_anyio_on(backend):
+    with playing(script) as end:
+        client_of = functools.partial(pi.AsyncClient.connect, end)
+
+        async def main():
+            with anyio.fail_after(20):
+                await work_with(client_of, anyio.move_on_after(0.05))
+
+        anyio.run(main, backend=backend)
+
+
+def test_trio_by_itself():
+    with playing(script) as end:
+        client_of = functools.partial(pi.AsyncClient.connect, end)
+
+        async def main():
+            with trio.fail_after(20):
+                await work_with(client_of, trio.move_on_after(0.05))
+
+        trio.run(main)
+
+
+def test_outside_of_a_loop_it_says_so(agent):
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        pi.AsyncClient.spawn(agent)
+
+
+def test_several_wait_for_one_run():
+    async def main(end):
+        async with pi.AsyncClient.connect(end) as client:
+            run = client.prompt("hi")
+
+            async def wait():
+                return await run
+
+            assert await asyncio.gather(*(wait() for _ in range(5))) == [run] * 5
+            assert [event.type async for event in run] == EVENTS
+
+    with playing(one_run) as end:
+        asyncio.run(asyncio.wait_for(main(end), 20))
