@@ -17,16 +17,33 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
+/// The exception of a failure: that of its documented kind, where it has one.
+fn refusal<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    let documented = kind.and_then(|kind| {
+        py.import("agentese.generated.failures").ok()?.getattr("FAILURES").ok()?.get_item(kind).ok()
+    });
+    documented.map_or_else(|| class(py, "RefusedError"), Ok)
+}
+
 fn raise(
     py: Python<'_>,
     name: &str,
     fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
     text: &str,
 ) -> PyErr {
+    raise_as(py, class(py, name), fill, text)
+}
+
+fn raise_as(
+    py: Python<'_>,
+    class: PyResult<Bound<'_, PyAny>>,
+    fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
+    text: &str,
+) -> PyErr {
     let made = || {
         let details = PyDict::new(py);
         fill(&details)?;
-        class(py, name)?.call((text,), Some(&details))
+        class?.call((text,), Some(&details))
     };
     made().map_or_else(|error| error, PyErr::from_value)
 }
@@ -77,9 +94,9 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
-        Error::Refused(refused) => raise(
+        Error::Refused(refused) => raise_as(
             py,
-            "RefusedError",
+            refusal(py, refused.failure),
             |details| {
                 details.set_item("command", &refused.command)?;
                 details.set_item("message", &refused.message)?;

@@ -46,7 +46,8 @@ struct Typed<D: Dialect> {
 
 impl<D: Dialect> AnyCall for Typed<D> {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String> {
-        let _: D::Event = serde_json::from_str(&body).map_err(|error| error.to_string())?;
+        let _: D::Event = serde_json::from_str(&body)
+            .map_err(|error| format!("the event does not fit its declaration: {error}"))?;
         let emitter = self.call.emitter().clone();
         // It stands in its place now; what waits is whoever sends too much.
         emitter.emit_body_now(&body);
@@ -60,7 +61,7 @@ impl<D: Dialect> AnyCall for Typed<D> {
         timeout: Option<Duration>,
     ) -> Result<BoxFuture<'static, Option<String>>, String> {
         let dialog = D::Dialog::decode(method, params, Envelope::NONE)
-            .ok_or_else(|| format!("`{method}` is no dialog of this dialect"))?
+            .ok_or_else(|| format!("this dialect has no dialog `{method}`"))?
             .map_err(|error| error.to_string())?;
         let emitter = self.call.emitter().clone();
         Ok(async move {
@@ -78,7 +79,7 @@ impl<D: Dialect> AnyCall for Typed<D> {
 
 fn reply<D: Dialect>(command: &str, data: Option<&str>) -> Result<D::Reply, String> {
     D::Reply::decode(command, data)
-        .ok_or_else(|| format!("`{command}` has no answer"))?
+        .ok_or_else(|| format!("this dialect has no command `{command}`"))?
         .map_err(|error| format!("the answer to `{command}` does not fit its declaration: {error}"))
 }
 
@@ -223,8 +224,8 @@ impl Open {
     }
 }
 
-fn wrong(py: Python<'_>, reason: &str, raw: &str) -> PyErr {
-    errors::decode(py, reason, raw)
+fn wrong(py: Python<'_>, reason: &str) -> PyErr {
+    errors::encode(py, reason)
 }
 
 #[pymethods]
@@ -243,7 +244,7 @@ impl Call {
     /// Answers now, before the handler is done. Raises where the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
-        self.open.get(py)?.call.answer(data).map_err(|reason| wrong(py, &reason, data.unwrap_or("null")))
+        self.open.get(py)?.call.answer(data).map_err(|reason| wrong(py, &reason))
     }
 
     /// The handler is done.
@@ -272,7 +273,7 @@ impl Call {
         ticket: u64,
     ) -> PyResult<Pending> {
         let ticket = mailbox.get().ticket(py, ticket)?;
-        let room = self.open.get(py)?.call.emit(body).map_err(|reason| wrong(py, &reason, ""))?;
+        let room = self.open.get(py)?.call.emit(body).map_err(|reason| wrong(py, &reason))?;
         let work = async move {
             room.await;
             Ok(Outcome::Data(None))
@@ -294,7 +295,7 @@ impl Call {
         let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let ticket = mailbox.get().ticket(py, ticket)?;
         let asked = self.open.get(py)?.call.ask(method, params, timeout);
-        let asked = asked.map_err(|reason| wrong(py, &reason, params))?;
+        let asked = asked.map_err(|reason| wrong(py, &reason))?;
         let work = async move { Ok(Outcome::Data(asked.await.map(FrameText::from))) };
         Ok(Pending::start(Some(ticket), work))
     }

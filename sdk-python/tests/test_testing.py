@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 from support.driver import BOTH
 
-from agentese import RefusedError, omp, opal, pi, testing
+from agentese import EncodeError, RefusedError, omp, opal, pi, testing
 
 FOLDER = ROOT / "conformance/transcripts"
 HELLO = [
@@ -65,3 +65,13 @@ class TestTesting:
             assert client.call("get_state").message_count == 2
             assert len(client.call("get_messages").messages) == 2
             assert client.call("get_last_assistant_text").text == "Hello, world!"
+
+    def test_a_handler_that_fails_fails_the_test(self, kind):
+        class Broken(pi.Service):
+            async def prompt(self, params, call):
+                call.answer()
+                await call.emit({"type": "message_update", "message": 7})
+
+        with pytest.raises(EncodeError, match="the event does not fit its declaration"):
+            with testing.memory_agent(Broken()) as agent, kind().connect(pi, agent) as client:
+                client.call("ask", "Hello", timeout=30)

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 
 use super::literal::{attribute, quote};
-use super::{banner, client, dialogs, serving, ty};
+use super::{banner, client, dialogs, failures, serving, ty};
 
 fn title(index: &Index) -> String {
     let dialect = index.dialect;
@@ -37,6 +37,7 @@ fn names(index: &Index) -> Vec<String> {
         names.extend(["AsyncDialogs".to_owned(), "Dialogs".to_owned()]);
     }
     names.extend(index.types.keys().map(|name| (*name).to_owned()));
+    names.extend(failures::names(index).into_iter().map(str::to_owned));
     names.sort_unstable();
     names
 }
@@ -50,6 +51,9 @@ fn imports(out: &mut String, index: &Index) {
     let types: Vec<&str> = index.types.keys().copied().collect();
     let imports: Vec<String> = types.iter().map(|name| format!("    {name} as {name},\n")).collect();
     let _ = write!(out, "from agentese.generated.types import (\n{})\n", imports.concat());
+    let failures: Vec<String> =
+        failures::names(index).iter().map(|name| format!("    {name} as {name},\n")).collect();
+    let _ = write!(out, "from agentese.generated.failures import (\n{})\n", failures.concat());
 }
 
 const DECODE: &str = "The event of a line that an agent sent, with or without its envelope.\n\n    \

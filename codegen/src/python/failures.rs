@@ -1,38 +1,46 @@
-//! The documented failures of every dialect, by their kinds.
+//! The documented failures of all dialects, as exceptions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 
-use super::banner;
 use super::literal::quote;
+use super::{banner, docs};
 use crate::names::snake;
 
-/// For each dialect: the code of each kind of failure, the name of its class, and when it is sent.
+/// The kinds of failure that a dialect documents, each with the sentences that say when it is sent.
+fn kinds(dialects: &[Index]) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for error in dialects.iter().flat_map(Index::failures) {
+        let when = kinds.entry(error.kind).or_default();
+        if !when.contains(&error.when) {
+            when.push(error.when);
+        }
+    }
+    kinds
+}
+
+/// The names of a dialect's exceptions.
+pub fn names(index: &Index) -> Vec<&'static str> {
+    let mut names: Vec<&str> = index.failures().into_iter().map(|error| error.kind).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// An exception for each kind of failure, and the table by which the native core finds it.
 pub fn module(dialects: &[Index]) -> String {
-    let mut out =
-        banner("The documented failures of every dialect: what each is called, and when it is sent.");
-    out.push_str("FAILURES: dict[str, dict[str, tuple[str, str]]] = {\n");
-    for index in dialects {
-        let _ = writeln!(out, "    {}: {{", quote(index.dialect.name));
-        let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for error in index.failures() {
-            let when = kinds.entry(error.kind).or_default();
-            if !when.contains(&error.when) {
-                when.push(error.when);
-            }
-        }
-        for (kind, when) in kinds {
-            let _ = writeln!(
-                out,
-                "        {}: ({}, {}),",
-                quote(&snake(kind)),
-                quote(kind),
-                quote(&when.join("; or "))
-            );
-        }
-        out.push_str("    },\n");
+    let mut out = banner("The documented failures of all dialects, as exceptions.");
+    out.push_str("from agentese.errors import RefusedError\n");
+    for (kind, when) in kinds(dialects) {
+        let _ = writeln!(out, "\n\nclass {kind}(RefusedError):");
+        docs(&mut out, "    ", &format!("The agent rejected the command: {}.", when.join("; or ")), &[]);
+        let _ = writeln!(out, "\n    kind = {}", quote(&snake(kind)));
+    }
+    out.push_str("\n\nFAILURES: dict[str, type[RefusedError]] = {\n");
+    for kind in kinds(dialects).into_keys() {
+        let _ = writeln!(out, "    {}: {kind},", quote(&snake(kind)));
     }
     out.push_str("}\n");
     out

@@ -80,8 +80,8 @@ pub fn failures(index: &Index, command: &Command) -> Vec<String> {
         .errors
         .iter()
         .map(|error| {
-            let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
-            format!("Raises RefusedError `{}`{code}: {}.", error.text.replace('`', "'"), error.when)
+            let code = error.code.map(|code| format!(", code {code}")).unwrap_or_default();
+            format!("Raises {} (`{}`{code}): {}.", error.kind, error.text.replace('`', "'"), error.when)
         })
         .collect();
     lines.push(match command.timeout {

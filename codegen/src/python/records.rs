@@ -70,11 +70,10 @@ fn keywords(fields: &[&Field]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for required in [true, false] {
         for field in fields.iter().filter(|field| field.presence.is_required() == required) {
-            let value = ty::given(&field.ty, "shapes.");
-            let record = ty::record_too(&field.ty);
+            let value = ty::either(&field.ty);
             let none = if field.presence == Presence::Required { "" } else { " | None" };
             let default = if required { "" } else { " = None" };
-            parts.push(format!("{}: {value}{record}{none}{default}", attribute(field.name)));
+            parts.push(format!("{}: {value}{none}{default}", attribute(field.name)));
         }
     }
     if parts.is_empty() { String::new() } else { format!(", *, {}", parts.join(", ")) }

@@ -47,12 +47,12 @@ pub fn given(ty: &Ty, prefix: &str) -> String {
     }
 }
 
-/// What may be given in place of shapes: records, where the type is one or a list of them.
-pub fn record_too(ty: &Ty) -> String {
+/// The annotation of a value that is given as a shape or as a record.
+pub fn either(ty: &Ty) -> String {
     match ty {
-        Ty::Named(name) => format!(" | {name}"),
-        Ty::List(Ty::Named(name)) => format!(" | Sequence[{name}]"),
-        _ => String::new(),
+        Ty::Named(name) => format!("shapes.{name} | {name}"),
+        Ty::List(Ty::Named(name)) => format!("Sequence[shapes.{name} | {name}]"),
+        _ => given(ty, "shapes."),
     }
 }
 

@@ -60,7 +60,10 @@ class SpawnError(AgenteseError, OSError):
 
 
 class RefusedError(AgenteseError):
-    """The agent rejected the command."""
+    """The agent rejected the command. Failures that the dialect documents are subclasses: `pi.NoApiKey`."""
+
+    kind: ClassVar[str | None] = None
+    """What the dialect calls this failure, such as `no_api_key`; `None` where it does not document it."""
 
     _fields = ("command", "message", "code", "data", "attributed",)
 

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import socket as sockets
-from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from agentese import backends
 from agentese._native import Decoder, Mailbox, Record, Server, ServerCall
@@ -54,7 +54,7 @@ class Call(Generic[G]):
     async def emit(self, event: G) -> None:
         """Sends an event; waits while a client that does not read has too much waiting for it.
 
-        Raises `DecodeError` where the event does not fit its declaration.
+        Raises `EncodeError` where the event does not fit its declaration.
         """
         body = event.raw if isinstance(event, Record) else encode(event)
         await self._wait(lambda mailbox, ticket: self._call.emit(body, mailbox, ticket))
@@ -63,7 +63,7 @@ class Call(Generic[G]):
         """Opens a dialog and gives the members of its answer; `None` for a notice, which has no answer, and where no
         answer comes within `timeout` seconds.
 
-        Raises `DecodeError` where the dialog does not fit its declaration.
+        Raises `EncodeError` where the dialog does not fit its declaration.
         """
         return await self._wait(
             lambda mailbox, ticket: self._call.ask(method, encode(params), timeout, mailbox, ticket), _ANY
@@ -89,10 +89,17 @@ class ServiceBase:
         refuse_misspelt(cls, frozenset(method for method, _ in cls._methods.values()), "command", "call")
 
 
-async def serve_async(service: ServiceBase, socket: sockets.socket | None = None) -> None:
+Failed: TypeAlias = Callable[[Exception], object]
+"""Called with what a handler raised."""
+
+
+async def serve_async(
+    service: ServiceBase, socket: sockets.socket | None = None, *, on_failure: Failed | None = None
+) -> None:
     """Serves stdin and stdout, or a connected Unix socket, until the client is gone. For asyncio.
 
-    While it serves stdout, anything else that this process prints goes to stderr.
+    While it serves stdout, anything else that this process prints goes to stderr. What a handler raises is logged and
+    given to `on_failure`; its command is rejected.
     """
     loop = asyncio.get_running_loop()
     reactor = Reactor(backends.Asyncio())
@@ -105,7 +112,7 @@ async def serve_async(service: ServiceBase, socket: sockets.socket | None = None
     def look() -> None:
         found, stopping = server.calls()
         for call in found:
-            task = loop.create_task(_handle(service, call, reactor))
+            task = loop.create_task(_handle(service, call, reactor, on_failure))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         if stopping:
@@ -129,7 +136,7 @@ def serve(service: ServiceBase) -> None:
     asyncio.run(serve_async(service))
 
 
-async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor) -> None:
+async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor, on_failure: Failed | None) -> None:
     method, params = service._methods[call.command]
     try:
         given: Call[Any] = Call(call, reactor)
@@ -141,6 +148,8 @@ async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor) -> N
     except asyncio.CancelledError:
         call.refuse(f"`{call.command}` was stopped")
         raise
-    except Exception:
+    except Exception as error:
         logger.exception("the handler of %s failed", call.command)
         call.refuse(f"`{call.command}` failed inside the server")
+        if on_failure is not None:
+            on_failure(error)

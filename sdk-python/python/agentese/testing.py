@@ -26,8 +26,23 @@ LIMIT = 60.0
 
 @contextmanager
 def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
-    """Serves an agent of your own on a thread of its own, and gives the client's socket."""
-    with _played(lambda end: asyncio.run(serve_async(service, end))) as end:
+    """Serves an agent of your own on a thread of its own, and gives the client's socket.
+
+    A handler that raises an exception ends the agent; the exception is raised here, at the end of the block.
+    """
+
+    def play(end: sockets.socket) -> None:
+        failures: list[Exception] = []
+
+        def failed(error: Exception) -> None:
+            failures.append(error)
+            end.shutdown(sockets.SHUT_RDWR)
+
+        asyncio.run(serve_async(service, end, on_failure=failed))
+        if failures:
+            raise failures[0]
+
+    with _played(play) as end:
         yield end
 
 
@@ -76,8 +91,9 @@ def _played(play: Callable[[sockets.socket], object]) -> Iterator[sockets.socket
             pass
         thread.join(LIMIT)
         theirs.close()
-    if failures:
-        raise failures[0]
+        # It is the cause of whatever failed in the block.
+        if failures:
+            raise failures[0]
 
 
 def line_of(record: dict[str, Any]) -> str:

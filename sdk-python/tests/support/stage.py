@@ -397,7 +397,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
     """Whether a failure is the one that a case expects."""
-    assert KINDS.get(type(error)) == expected["kind"], repr(error)
+    assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
     if isinstance(error, RefusedError):
         assert error.message == expected.get("reason", error.message)
         assert error.attributed == expected.get("attributed", error.attributed)

@@ -43,3 +43,37 @@ async def awaits(client: pi.AsyncClient, other: opal.AsyncClient) -> None:
 
 def dicts(state: pi.SessionState) -> int:
     return state.to_dict()["messageCount"]
+
+
+def texts(client: pi.Client, run: pi.Run) -> None:
+    assert_type(client.ask("hi", timeout=3), str)
+    assert_type(run.text(), str)
+    for piece in run.pieces():
+        assert_type(piece, str)
+    for batch in run.batches():
+        assert_type(batch, list[pi.Event])
+
+
+async def async_texts(client: pi.AsyncClient, run: pi.AsyncRun) -> None:
+    assert_type(await client.ask("hi"), str)
+    assert_type(await anext(run), pi.Event)
+    async for piece in run.pieces():
+        assert_type(piece, str)
+    async for batch in run.batches():
+        assert_type(batch, list[pi.Event])
+
+
+def records() -> None:
+    assert_type(pi.decode_event("{}"), pi.Event)
+    assert_type(pi.AgentEnd(messages=[]), pi.AgentEnd)
+    pi.AgentEnd(messages=[{"role": "user", "content": "hi", "timestamp": 1}])
+    pi.AgentEnd()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def emits(call: pi.Call) -> None:
+    await call.emit({"type": "agent_start"})
+    await call.emit({"type": "agent_end", "messages": []})
+    await call.emit(pi.AgentEnd(messages=[]))
+    await call.emit({"type": "agent_strat"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await call.emit({"type": "agent_end"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await call.emit(opal.OpalAgentStart(session_id="s"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

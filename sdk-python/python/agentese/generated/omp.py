@@ -118,6 +118,18 @@ from agentese.generated.types import (
     WidgetPlacement as WidgetPlacement,
     WrittenFile as WrittenFile,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    AlreadyCompacted as AlreadyCompacted,
+    CommandFailed as CommandFailed,
+    EmptySessionName as EmptySessionName,
+    EntryNotFound as EntryNotFound,
+    ExtensionCommand as ExtensionCommand,
+    ModelNotFound as ModelNotFound,
+    NothingToCompact as NothingToCompact,
+    SessionNotInFile as SessionNotInFile,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -127,9 +139,11 @@ from agentese.unknown import UnknownEvent
 
 __all__ = [
     "AbortAndPromptParams",
+    "AgentBusy",
     "AgentEnd",
     "AgentMessage",
     "AgentStart",
+    "AlreadyCompacted",
     "AssistantBlock",
     "AssistantMessage",
     "AssistantMessageEvent",
@@ -152,6 +166,7 @@ __all__ = [
     "Cancellation",
     "CancelledAnswer",
     "Client",
+    "CommandFailed",
     "CompactParams",
     "CompactionReason",
     "CompactionResult",
@@ -168,9 +183,12 @@ __all__ = [
     "DoneReason",
     "EVENTS",
     "EditorDialog",
+    "EmptySessionName",
+    "EntryNotFound",
     "ErrorReason",
     "Event",
     "ExportHtmlParams",
+    "ExtensionCommand",
     "ExtensionError",
     "FollowUpParams",
     "ForkPoint",
@@ -189,7 +207,9 @@ __all__ = [
     "Messages",
     "Model",
     "ModelCost",
+    "ModelNotFound",
     "NewSessionParams",
+    "NothingToCompact",
     "NotifyNotice",
     "NotifyType",
     "OmpSessionState",
@@ -199,6 +219,7 @@ __all__ = [
     "Run",
     "SelectDialog",
     "Service",
+    "SessionNotInFile",
     "SessionStats",
     "SetAutoCompactionParams",
     "SetAutoRetryParams",
@@ -244,6 +265,7 @@ __all__ = [
     "TtsrTriggered",
     "TurnEnd",
     "TurnStart",
+    "UnknownCommand",
     "UnknownEvent",
     "Usage",
     "UserMessage",
@@ -499,7 +521,7 @@ class _Commands:
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -509,7 +531,7 @@ class _Commands:
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -519,7 +541,7 @@ class _Commands:
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -561,7 +583,7 @@ class _Commands:
     def set_model(self, *, provider, model_id, timeout=DEFAULT):
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -619,8 +641,8 @@ class _Commands:
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -678,7 +700,7 @@ class _Commands:
     def export_html(self, *, output_path=None, timeout=DEFAULT):
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -703,7 +725,7 @@ class _Commands:
     def set_session_name(self, name, *, timeout=DEFAULT):
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -731,7 +753,7 @@ class _Commands:
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -760,7 +782,7 @@ class _Acts:
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -770,7 +792,7 @@ class _Acts:
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """

@@ -122,6 +122,18 @@ from agentese.generated.types import (
     WidgetPlacement as WidgetPlacement,
     WrittenFile as WrittenFile,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    AlreadyCompacted as AlreadyCompacted,
+    CommandFailed as CommandFailed,
+    EmptySessionName as EmptySessionName,
+    EntryNotFound as EntryNotFound,
+    ExtensionCommand as ExtensionCommand,
+    ModelNotFound as ModelNotFound,
+    NothingToCompact as NothingToCompact,
+    SessionNotInFile as SessionNotInFile,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
@@ -132,9 +144,11 @@ from agentese.unknown import UnknownEvent
 
 __all__ = [
     "AbortAndPromptParams",
+    "AgentBusy",
     "AgentEnd",
     "AgentMessage",
     "AgentStart",
+    "AlreadyCompacted",
     "AssistantBlock",
     "AssistantMessage",
     "AssistantMessageEvent",
@@ -157,6 +171,7 @@ __all__ = [
     "Cancellation",
     "CancelledAnswer",
     "Client",
+    "CommandFailed",
     "CompactParams",
     "CompactionReason",
     "CompactionResult",
@@ -173,9 +188,12 @@ __all__ = [
     "DoneReason",
     "EVENTS",
     "EditorDialog",
+    "EmptySessionName",
+    "EntryNotFound",
     "ErrorReason",
     "Event",
     "ExportHtmlParams",
+    "ExtensionCommand",
     "ExtensionError",
     "FollowUpParams",
     "ForkPoint",
@@ -194,7 +212,9 @@ __all__ = [
     "Messages",
     "Model",
     "ModelCost",
+    "ModelNotFound",
     "NewSessionParams",
+    "NothingToCompact",
     "NotifyNotice",
     "NotifyType",
     "OmpSessionState",
@@ -204,6 +224,7 @@ __all__ = [
     "Run",
     "SelectDialog",
     "Service",
+    "SessionNotInFile",
     "SessionStats",
     "SetAutoCompactionParams",
     "SetAutoRetryParams",
@@ -249,6 +270,7 @@ __all__ = [
     "TtsrTriggered",
     "TurnEnd",
     "TurnStart",
+    "UnknownCommand",
     "UnknownEvent",
     "Usage",
     "UserMessage",
@@ -375,7 +397,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -383,7 +405,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -401,7 +423,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -409,7 +431,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -429,7 +451,7 @@ class Client(SyncClient[Event, Dialogs]):
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -437,7 +459,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -445,7 +467,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -477,7 +499,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> types.Model:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -521,8 +543,8 @@ class Client(SyncClient[Event, Dialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -566,7 +588,7 @@ class Client(SyncClient[Event, Dialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -585,7 +607,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -607,7 +629,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -631,7 +653,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -639,7 +661,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -647,7 +669,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -679,7 +701,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Model]:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -723,8 +745,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -768,7 +790,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -787,7 +809,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
@@ -809,7 +831,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """

@@ -84,6 +84,26 @@ from agentese.generated.types import (
     ThinkingSet as ThinkingSet,
     ThinkingSetParams as ThinkingSetParams,
 )
+from agentese.generated.failures import (
+    BranchFailed as BranchFailed,
+    DeleteFailed as DeleteFailed,
+    InternalError as InternalError,
+    InvalidFeatureValue as InvalidFeatureValue,
+    InvalidFeatures as InvalidFeatures,
+    InvalidLine as InvalidLine,
+    InvalidModel as InvalidModel,
+    InvalidRequest as InvalidRequest,
+    InvalidTools as InvalidTools,
+    LoginFailed as LoginFailed,
+    LoginPollingFailed as LoginPollingFailed,
+    MissingParameters as MissingParameters,
+    SessionNotFound as SessionNotFound,
+    SessionStartFailed as SessionStartFailed,
+    UnknownCommand as UnknownCommand,
+    UnknownFeature as UnknownFeature,
+    UnknownProvider as UnknownProvider,
+    UnknownTool as UnknownTool,
+)
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -104,15 +124,27 @@ __all__ = [
     "AuthSetKeyParams",
     "AuthStatusResult",
     "Authenticated",
+    "BranchFailed",
     "Call",
     "Client",
     "ConfirmResult",
     "DIALECT",
+    "DeleteFailed",
     "DeviceCode",
     "Dialogs",
     "EVENTS",
     "Event",
     "InputResult",
+    "InternalError",
+    "InvalidFeatureValue",
+    "InvalidFeatures",
+    "InvalidLine",
+    "InvalidModel",
+    "InvalidRequest",
+    "InvalidTools",
+    "LoginFailed",
+    "LoginPollingFailed",
+    "MissingParameters",
     "ModelSet",
     "ModelSetParams",
     "ModelsListParams",
@@ -175,13 +207,19 @@ __all__ = [
     "SessionHistory",
     "SessionHistoryParams",
     "SessionList",
+    "SessionNotFound",
+    "SessionStartFailed",
     "SessionStartParams",
     "SessionStarted",
     "SettingsSaveParams",
     "TasksListParams",
     "ThinkingSet",
     "ThinkingSetParams",
+    "UnknownCommand",
     "UnknownEvent",
+    "UnknownFeature",
+    "UnknownProvider",
+    "UnknownTool",
     "decode_event",
 ]
 
@@ -369,12 +407,12 @@ class _Commands:
     def session_start(self, *, model=None, system_prompt=None, working_dir=None, tools=None, mcp_servers=None, features=None, session=None, session_id=None, timeout=DEFAULT):
         """Starts a session (or loads one that is kept) and subscribes to its events.
 
-        Raises RefusedError `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-        Raises RefusedError `Unknown feature keys` (-32602): `features` has a key that is not known.
-        Raises RefusedError `Invalid feature value` (-32602): a feature is not a boolean.
-        Raises RefusedError `features must be an object` (-32602): `features` is no object.
-        Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
-        Raises RefusedError `Failed to start session` (-32603): anything else.
+        Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -384,8 +422,8 @@ class _Commands:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
-        Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -394,7 +432,7 @@ class _Commands:
     def agent_abort(self, session_id, *, timeout=DEFAULT):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -403,7 +441,7 @@ class _Commands:
     def agent_state(self, session_id, *, timeout=DEFAULT):
         """Tells what an agent is and does right now.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -420,8 +458,8 @@ class _Commands:
     def session_branch(self, *, session_id, entry_id, timeout=DEFAULT):
         """Moves a session's position back to one of its messages.
 
-        Raises RefusedError `Branch failed` (-32603): there is no such message.
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
+        Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -430,7 +468,7 @@ class _Commands:
     def session_compact(self, session_id, *, keep_recent=None, timeout=DEFAULT):
         """Compacts a session now: a summary takes the place of its older messages.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -439,7 +477,7 @@ class _Commands:
     def session_history(self, session_id, *, timeout=DEFAULT):
         """Gives the messages of a session that is running.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -448,8 +486,8 @@ class _Commands:
     def session_delete(self, session_id, *, timeout=DEFAULT):
         """Deletes a session that is kept.
 
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises RefusedError `Delete failed` (-32603): its file could not be removed.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
+        Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -458,7 +496,7 @@ class _Commands:
     def models_list(self, *, providers=None, timeout=DEFAULT):
         """Lists the models that can be chosen.
 
-        Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
+        Raises UnknownProvider (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -467,7 +505,7 @@ class _Commands:
     def model_set(self, *, session_id, model_id, thinking_level=None, timeout=DEFAULT):
         """Switches the model of a session, from its next request on.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -476,7 +514,7 @@ class _Commands:
     def thinking_set(self, *, session_id, level, timeout=DEFAULT):
         """Sets how hard a session's model thinks.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -493,7 +531,7 @@ class _Commands:
     def auth_login(self, *, timeout=DEFAULT):
         """Starts the device-code login.
 
-        Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
+        Raises LoginFailed (`Login flow failed`, code -32603): the login server cannot be reached.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -502,8 +540,8 @@ class _Commands:
     def auth_poll(self, *, device_code, interval, timeout=DEFAULT):
         """Waits until the user has logged in.
 
-        Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
-        Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
+        Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
+        Raises MissingParameters (`Missing required params: device_code, interval`, code -32602): a parameter is missing.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -512,7 +550,7 @@ class _Commands:
     def auth_set_key(self, *, provider, api_key, timeout=DEFAULT):
         """Keeps an API key.
 
-        Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
+        Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -521,7 +559,7 @@ class _Commands:
     def tasks_list(self, session_id, *, timeout=DEFAULT):
         """Lists the tasks of a session that are not done.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -538,7 +576,7 @@ class _Commands:
     def settings_save(self, settings, *, timeout=DEFAULT):
         """Merges settings into the user's and gives all of them.
 
-        Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
+        Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -547,7 +585,7 @@ class _Commands:
     def opal_config_get(self, session_id, *, timeout=DEFAULT):
         """Gives the configuration of a session.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -556,8 +594,8 @@ class _Commands:
     def opal_config_set(self, session_id, *, features=None, tools=None, timeout=DEFAULT):
         """Changes the configuration of a session.
 
-        Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -593,7 +631,7 @@ class _Acts:
     def abort(self, *, timeout=DEFAULT):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """

@@ -88,6 +88,26 @@ from agentese.generated.types import (
     ThinkingSet as ThinkingSet,
     ThinkingSetParams as ThinkingSetParams,
 )
+from agentese.generated.failures import (
+    BranchFailed as BranchFailed,
+    DeleteFailed as DeleteFailed,
+    InternalError as InternalError,
+    InvalidFeatureValue as InvalidFeatureValue,
+    InvalidFeatures as InvalidFeatures,
+    InvalidLine as InvalidLine,
+    InvalidModel as InvalidModel,
+    InvalidRequest as InvalidRequest,
+    InvalidTools as InvalidTools,
+    LoginFailed as LoginFailed,
+    LoginPollingFailed as LoginPollingFailed,
+    MissingParameters as MissingParameters,
+    SessionNotFound as SessionNotFound,
+    SessionStartFailed as SessionStartFailed,
+    UnknownCommand as UnknownCommand,
+    UnknownFeature as UnknownFeature,
+    UnknownProvider as UnknownProvider,
+    UnknownTool as UnknownTool,
+)
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
@@ -109,15 +129,27 @@ __all__ = [
     "AuthSetKeyParams",
     "AuthStatusResult",
     "Authenticated",
+    "BranchFailed",
     "Call",
     "Client",
     "ConfirmResult",
     "DIALECT",
+    "DeleteFailed",
     "DeviceCode",
     "Dialogs",
     "EVENTS",
     "Event",
     "InputResult",
+    "InternalError",
+    "InvalidFeatureValue",
+    "InvalidFeatures",
+    "InvalidLine",
+    "InvalidModel",
+    "InvalidRequest",
+    "InvalidTools",
+    "LoginFailed",
+    "LoginPollingFailed",
+    "MissingParameters",
     "ModelSet",
     "ModelSetParams",
     "ModelsListParams",
@@ -180,13 +212,19 @@ __all__ = [
     "SessionHistory",
     "SessionHistoryParams",
     "SessionList",
+    "SessionNotFound",
+    "SessionStartFailed",
     "SessionStartParams",
     "SessionStarted",
     "SettingsSaveParams",
     "TasksListParams",
     "ThinkingSet",
     "ThinkingSetParams",
+    "UnknownCommand",
     "UnknownEvent",
+    "UnknownFeature",
+    "UnknownProvider",
+    "UnknownTool",
     "decode_event",
 ]
 
@@ -288,7 +326,7 @@ class Run(SyncRun[Event, Client]):
     def abort(self, *, timeout: Timeout = ...) -> None:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -298,7 +336,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -309,12 +347,12 @@ class Client(SyncClient[Event, Dialogs]):
     def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> types.SessionStarted:
         """Starts a session (or loads one that is kept) and subscribes to its events.
 
-        Raises RefusedError `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-        Raises RefusedError `Unknown feature keys` (-32602): `features` has a key that is not known.
-        Raises RefusedError `Invalid feature value` (-32602): a feature is not a boolean.
-        Raises RefusedError `features must be an object` (-32602): `features` is no object.
-        Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
-        Raises RefusedError `Failed to start session` (-32603): anything else.
+        Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -322,22 +360,22 @@ class Client(SyncClient[Event, Dialogs]):
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
-        Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> None:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> types.AgentState:
         """Tells what an agent is and does right now.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -350,51 +388,51 @@ class Client(SyncClient[Event, Dialogs]):
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> None:
         """Moves a session's position back to one of its messages.
 
-        Raises RefusedError `Branch failed` (-32603): there is no such message.
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
+        Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> None:
         """Compacts a session now: a summary takes the place of its older messages.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> types.SessionHistory:
         """Gives the messages of a session that is running.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalDone:
         """Deletes a session that is kept.
 
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises RefusedError `Delete failed` (-32603): its file could not be removed.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
+        Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalModels:
         """Lists the models that can be chosen.
 
-        Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
+        Raises UnknownProvider (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> types.ModelSet:
         """Switches the model of a session, from its next request on.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> types.ThinkingSet:
         """Sets how hard a session's model thinks.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -407,29 +445,29 @@ class Client(SyncClient[Event, Dialogs]):
     def auth_login(self, *, timeout: Timeout = ...) -> types.DeviceCode:
         """Starts the device-code login.
 
-        Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
+        Raises LoginFailed (`Login flow failed`, code -32603): the login server cannot be reached.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> types.Authenticated:
         """Waits until the user has logged in.
 
-        Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
-        Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
+        Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
+        Raises MissingParameters (`Missing required params: device_code, interval`, code -32602): a parameter is missing.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> types.OpalDone:
         """Keeps an API key.
 
-        Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
+        Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalTasks:
         """Lists the tasks of a session that are not done.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -442,22 +480,22 @@ class Client(SyncClient[Event, Dialogs]):
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> types.OpalSettings:
         """Merges settings into the user's and gives all of them.
 
-        Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
+        Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalConfig:
         """Gives the configuration of a session.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_set(self, session_id: str, *, features: shapes.OpalFeatures | None = None, tools: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalConfig:
         """Changes the configuration of a session.
 
-        Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -485,12 +523,12 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStarted]:
         """Starts a session (or loads one that is kept) and subscribes to its events.
 
-        Raises RefusedError `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-        Raises RefusedError `Unknown feature keys` (-32602): `features` has a key that is not known.
-        Raises RefusedError `Invalid feature value` (-32602): a feature is not a boolean.
-        Raises RefusedError `features must be an object` (-32602): `features` is no object.
-        Raises RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
-        Raises RefusedError `Failed to start session` (-32603): anything else.
+        Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -498,22 +536,22 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AgentState]:
         """Tells what an agent is and does right now.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -526,51 +564,51 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Moves a session's position back to one of its messages.
 
-        Raises RefusedError `Branch failed` (-32603): there is no such message.
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
+        Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Compacts a session now: a summary takes the place of its older messages.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionHistory]:
         """Gives the messages of a session that is running.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
         """Deletes a session that is kept.
 
-        Raises RefusedError `Session not found` (-32602): no kept session has that id.
-        Raises RefusedError `Delete failed` (-32603): its file could not be removed.
+        Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
+        Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalModels]:
         """Lists the models that can be chosen.
 
-        Raises RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
+        Raises UnknownProvider (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ModelSet]:
         """Switches the model of a session, from its next request on.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingSet]:
         """Sets how hard a session's model thinks.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -583,29 +621,29 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def auth_login(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.DeviceCode]:
         """Starts the device-code login.
 
-        Raises RefusedError `Login flow failed` (-32603): the login server cannot be reached.
+        Raises LoginFailed (`Login flow failed`, code -32603): the login server cannot be reached.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Authenticated]:
         """Waits until the user has logged in.
 
-        Raises RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
-        Raises RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
+        Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
+        Raises MissingParameters (`Missing required params: device_code, interval`, code -32602): a parameter is missing.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
         """Keeps an API key.
 
-        Raises RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
+        Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalTasks]:
         """Lists the tasks of a session that are not done.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -618,22 +656,22 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalSettings]:
         """Merges settings into the user's and gives all of them.
 
-        Raises RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
+        Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalConfig]:
         """Gives the configuration of a session.
 
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_set(self, session_id: str, *, features: shapes.OpalFeatures | None = None, tools: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalConfig]:
         """Changes the configuration of a session.
 
-        Raises RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
-        Raises RefusedError `Session not found` (-32602): no session has that id.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """

@@ -30,6 +30,13 @@ from agentese.generated.types import (
     OperatorTurnStart as OperatorTurnStart,
     OperatorUsage as OperatorUsage,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    EntryNotFound as EntryNotFound,
+    InvalidLine as InvalidLine,
+    SessionFileNotFound as SessionFileNotFound,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -38,13 +45,16 @@ from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
 __all__ = [
+    "AgentBusy",
     "AsyncClient",
     "AsyncRun",
     "Call",
     "Client",
     "DIALECT",
     "EVENTS",
+    "EntryNotFound",
     "Event",
+    "InvalidLine",
     "OperatorAgentEnd",
     "OperatorAgentStart",
     "OperatorCompactParams",
@@ -71,6 +81,8 @@ __all__ = [
     "REVISION",
     "Run",
     "Service",
+    "SessionFileNotFound",
+    "UnknownCommand",
     "UnknownEvent",
     "decode_event",
 ]
@@ -150,7 +162,7 @@ class _Commands:
         """Runs a user's turn. Answered when the turn is over.
 
         Returns the run at once; the run's result says how the command ended.
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
@@ -159,7 +171,7 @@ class _Commands:
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
         """Compacts the conversation now. Refused while a turn is going on.
 
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
@@ -184,7 +196,7 @@ class _Commands:
     def fork(self, entry_id, *, timeout=DEFAULT):
         """Forks the session from one of its entries.
 
-        Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -193,7 +205,7 @@ class _Commands:
     def switch_session(self, session_file, *, timeout=DEFAULT):
         """Opens another session file.
 
-        Raises RefusedError `session file not found: {session_file}`: there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """

@@ -34,6 +34,13 @@ from agentese.generated.types import (
     OperatorTurnStart as OperatorTurnStart,
     OperatorUsage as OperatorUsage,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    EntryNotFound as EntryNotFound,
+    InvalidLine as InvalidLine,
+    SessionFileNotFound as SessionFileNotFound,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
@@ -43,13 +50,16 @@ from agentese.service import ServiceBase
 from agentese.unknown import UnknownEvent
 
 __all__ = [
+    "AgentBusy",
     "AsyncClient",
     "AsyncRun",
     "Call",
     "Client",
     "DIALECT",
     "EVENTS",
+    "EntryNotFound",
     "Event",
+    "InvalidLine",
     "OperatorAgentEnd",
     "OperatorAgentStart",
     "OperatorCompactParams",
@@ -76,6 +86,8 @@ __all__ = [
     "REVISION",
     "Run",
     "Service",
+    "SessionFileNotFound",
+    "UnknownCommand",
     "UnknownEvent",
     "decode_event",
 ]
@@ -144,14 +156,14 @@ class Client(SyncClient[Event, None]):
         """Runs a user's turn. Answered when the turn is over.
 
         Returns the run at once; the run's result says how the command ended.
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> None:
         """Compacts the conversation now. Refused while a turn is going on.
 
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
@@ -170,14 +182,14 @@ class Client(SyncClient[Event, None]):
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> None:
         """Forks the session from one of its entries.
 
-        Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> None:
         """Opens another session file.
 
-        Raises RefusedError `session file not found: {session_file}`: there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
@@ -200,14 +212,14 @@ class AsyncClient(AsyncClientBase[Event, None]):
         """Runs a user's turn. Answered when the turn is over.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Compacts the conversation now. Refused while a turn is going on.
 
-        Raises RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+        Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
@@ -226,14 +238,14 @@ class AsyncClient(AsyncClientBase[Event, None]):
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Forks the session from one of its entries.
 
-        Raises RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
+        Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Opens another session file.
 
-        Raises RefusedError `session file not found: {session_file}`: there is no such file.
+        Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """

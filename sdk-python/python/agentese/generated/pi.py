@@ -114,6 +114,21 @@ from agentese.generated.types import (
     WidgetPlacement as WidgetPlacement,
     WrittenFile as WrittenFile,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    AlreadyCompacted as AlreadyCompacted,
+    CompactionCancelled as CompactionCancelled,
+    EmptySessionName as EmptySessionName,
+    EntryNotFound as EntryNotFound,
+    ExtensionCommand as ExtensionCommand,
+    InvalidLine as InvalidLine,
+    ModelNotFound as ModelNotFound,
+    NoApiKey as NoApiKey,
+    NothingToExport as NothingToExport,
+    SessionNotInFile as SessionNotInFile,
+    SummarizationFailed as SummarizationFailed,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -122,9 +137,11 @@ from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
 __all__ = [
+    "AgentBusy",
     "AgentEnd",
     "AgentMessage",
     "AgentStart",
+    "AlreadyCompacted",
     "AssistantBlock",
     "AssistantMessage",
     "AssistantMessageEvent",
@@ -150,6 +167,7 @@ __all__ = [
     "CommandSource",
     "Commands",
     "CompactParams",
+    "CompactionCancelled",
     "CompactionReason",
     "CompactionResult",
     "CompactionSummaryMessage",
@@ -165,9 +183,12 @@ __all__ = [
     "DoneReason",
     "EVENTS",
     "EditorDialog",
+    "EmptySessionName",
+    "EntryNotFound",
     "ErrorReason",
     "Event",
     "ExportHtmlParams",
+    "ExtensionCommand",
     "ExtensionError",
     "FollowUpParams",
     "ForkParams",
@@ -179,6 +200,7 @@ __all__ = [
     "InputContent",
     "InputDialog",
     "InputKind",
+    "InvalidLine",
     "LastAssistantText",
     "MessageEnd",
     "MessageStart",
@@ -186,7 +208,10 @@ __all__ = [
     "Messages",
     "Model",
     "ModelCost",
+    "ModelNotFound",
     "NewSessionParams",
+    "NoApiKey",
+    "NothingToExport",
     "NotifyNotice",
     "NotifyType",
     "PromptParams",
@@ -195,6 +220,7 @@ __all__ = [
     "Run",
     "SelectDialog",
     "Service",
+    "SessionNotInFile",
     "SessionState",
     "SessionStats",
     "SetAutoCompactionParams",
@@ -214,6 +240,7 @@ __all__ = [
     "StreamError",
     "StreamStart",
     "StreamingBehavior",
+    "SummarizationFailed",
     "SwitchSessionParams",
     "TextContent",
     "TextDelta",
@@ -236,6 +263,7 @@ __all__ = [
     "ToolResultMessage",
     "TurnEnd",
     "TurnStart",
+    "UnknownCommand",
     "UnknownEvent",
     "Usage",
     "UserMessage",
@@ -485,8 +513,8 @@ class _Commands:
         working, `streamingBehavior` has to say what becomes of the prompt.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises NoApiKey (`No API key found for {provider}.{remedy}`): the model's provider has no key.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -496,7 +524,7 @@ class _Commands:
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -506,7 +534,7 @@ class _Commands:
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -548,7 +576,7 @@ class _Commands:
     def set_model(self, *, provider, model_id, timeout=DEFAULT):
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -606,9 +634,9 @@ class _Commands:
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
-        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
+        Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
+        Raises CompactionCancelled (`Compaction cancelled`): an extension or an abort stopped it.
+        Raises SummarizationFailed (`Summarization failed: {reason}`): the model refused or failed.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -666,8 +694,8 @@ class _Commands:
     def export_html(self, *, output_path=None, timeout=DEFAULT):
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
-        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises NothingToExport (`Nothing to export yet - start a conversation first`): the session has no messages.
+        Raises SessionNotInFile (`Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -685,7 +713,7 @@ class _Commands:
         """Makes a fork of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Invalid entry ID for forking`: there is no such message of the user.
+        Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -710,7 +738,7 @@ class _Commands:
     def set_session_name(self, name, *, timeout=DEFAULT):
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -739,7 +767,7 @@ class _Acts:
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -749,7 +777,7 @@ class _Acts:
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """

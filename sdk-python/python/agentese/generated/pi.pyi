@@ -118,6 +118,21 @@ from agentese.generated.types import (
     WidgetPlacement as WidgetPlacement,
     WrittenFile as WrittenFile,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    AlreadyCompacted as AlreadyCompacted,
+    CompactionCancelled as CompactionCancelled,
+    EmptySessionName as EmptySessionName,
+    EntryNotFound as EntryNotFound,
+    ExtensionCommand as ExtensionCommand,
+    InvalidLine as InvalidLine,
+    ModelNotFound as ModelNotFound,
+    NoApiKey as NoApiKey,
+    NothingToExport as NothingToExport,
+    SessionNotInFile as SessionNotInFile,
+    SummarizationFailed as SummarizationFailed,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
@@ -127,9 +142,11 @@ from agentese.service import ServiceBase
 from agentese.unknown import UnknownEvent
 
 __all__ = [
+    "AgentBusy",
     "AgentEnd",
     "AgentMessage",
     "AgentStart",
+    "AlreadyCompacted",
     "AssistantBlock",
     "AssistantMessage",
     "AssistantMessageEvent",
@@ -155,6 +172,7 @@ __all__ = [
     "CommandSource",
     "Commands",
     "CompactParams",
+    "CompactionCancelled",
     "CompactionReason",
     "CompactionResult",
     "CompactionSummaryMessage",
@@ -170,9 +188,12 @@ __all__ = [
     "DoneReason",
     "EVENTS",
     "EditorDialog",
+    "EmptySessionName",
+    "EntryNotFound",
     "ErrorReason",
     "Event",
     "ExportHtmlParams",
+    "ExtensionCommand",
     "ExtensionError",
     "FollowUpParams",
     "ForkParams",
@@ -184,6 +205,7 @@ __all__ = [
     "InputContent",
     "InputDialog",
     "InputKind",
+    "InvalidLine",
     "LastAssistantText",
     "MessageEnd",
     "MessageStart",
@@ -191,7 +213,10 @@ __all__ = [
     "Messages",
     "Model",
     "ModelCost",
+    "ModelNotFound",
     "NewSessionParams",
+    "NoApiKey",
+    "NothingToExport",
     "NotifyNotice",
     "NotifyType",
     "PromptParams",
@@ -200,6 +225,7 @@ __all__ = [
     "Run",
     "SelectDialog",
     "Service",
+    "SessionNotInFile",
     "SessionState",
     "SessionStats",
     "SetAutoCompactionParams",
@@ -219,6 +245,7 @@ __all__ = [
     "StreamError",
     "StreamStart",
     "StreamingBehavior",
+    "SummarizationFailed",
     "SwitchSessionParams",
     "TextContent",
     "TextDelta",
@@ -241,6 +268,7 @@ __all__ = [
     "ToolResultMessage",
     "TurnEnd",
     "TurnStart",
+    "UnknownCommand",
     "UnknownEvent",
     "Usage",
     "UserMessage",
@@ -363,7 +391,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -371,7 +399,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -389,7 +417,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -397,7 +425,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -417,8 +445,8 @@ class Client(SyncClient[Event, Dialogs]):
         working, `streamingBehavior` has to say what becomes of the prompt.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises NoApiKey (`No API key found for {provider}.{remedy}`): the model's provider has no key.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -426,7 +454,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -434,7 +462,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -466,7 +494,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> types.Model:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -510,9 +538,9 @@ class Client(SyncClient[Event, Dialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
-        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
+        Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
+        Raises CompactionCancelled (`Compaction cancelled`): an extension or an abort stopped it.
+        Raises SummarizationFailed (`Summarization failed: {reason}`): the model refused or failed.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -556,8 +584,8 @@ class Client(SyncClient[Event, Dialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
-        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises NothingToExport (`Nothing to export yet - start a conversation first`): the session has no messages.
+        Raises SessionNotInFile (`Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -571,7 +599,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Makes a fork of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Invalid entry ID for forking`: there is no such message of the user.
+        Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -590,7 +618,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -614,8 +642,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         working, `streamingBehavior` has to say what becomes of the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-        Raises RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
+        Raises NoApiKey (`No API key found for {provider}.{remedy}`): the model's provider has no key.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -623,7 +651,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -631,7 +659,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -663,7 +691,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Model]:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -707,9 +735,9 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Compaction cancelled`: an extension or an abort stopped it.
-        Raises RefusedError `Summarization failed: {reason}`: the model refused or failed.
+        Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
+        Raises CompactionCancelled (`Compaction cancelled`): an extension or an abort stopped it.
+        Raises SummarizationFailed (`Summarization failed: {reason}`): the model refused or failed.
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -753,8 +781,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
-        Raises RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises NothingToExport (`Nothing to export yet - start a conversation first`): the session has no messages.
+        Raises SessionNotInFile (`Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -768,7 +796,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Makes a fork of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Invalid entry ID for forking`: there is no such message of the user.
+        Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
@@ -787,7 +815,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """

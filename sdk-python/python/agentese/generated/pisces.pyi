@@ -144,6 +144,18 @@ from agentese.generated.types import (
     WidgetPlacement as WidgetPlacement,
     WrittenFile as WrittenFile,
 )
+from agentese.generated.failures import (
+    AgentBusy as AgentBusy,
+    AlreadyCompacted as AlreadyCompacted,
+    CommandFailed as CommandFailed,
+    EmptySessionName as EmptySessionName,
+    EntryNotFound as EntryNotFound,
+    ExtensionCommand as ExtensionCommand,
+    ModelNotFound as ModelNotFound,
+    NothingToCompact as NothingToCompact,
+    SessionNotInFile as SessionNotInFile,
+    UnknownCommand as UnknownCommand,
+)
 from agentese.values import JsonObject, JsonValue
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
@@ -154,9 +166,11 @@ from agentese.unknown import UnknownEvent
 
 __all__ = [
     "AbortAndPromptParams",
+    "AgentBusy",
     "AgentEnd",
     "AgentMessage",
     "AgentStart",
+    "AlreadyCompacted",
     "AssistantBlock",
     "AssistantMessage",
     "AssistantMessageEvent",
@@ -187,6 +201,7 @@ __all__ = [
     "Cancellation",
     "CancelledAnswer",
     "Client",
+    "CommandFailed",
     "CompactParams",
     "CompactionReason",
     "CompactionResult",
@@ -203,9 +218,12 @@ __all__ = [
     "DoneReason",
     "EVENTS",
     "EditorDialog",
+    "EmptySessionName",
+    "EntryNotFound",
     "ErrorReason",
     "Event",
     "ExportHtmlParams",
+    "ExtensionCommand",
     "ExtensionError",
     "FailurePolicy",
     "FollowUpParams",
@@ -225,7 +243,9 @@ __all__ = [
     "Messages",
     "Model",
     "ModelCost",
+    "ModelNotFound",
     "NewSessionParams",
+    "NothingToCompact",
     "NotifyNotice",
     "NotifyType",
     "OmpSessionState",
@@ -235,6 +255,7 @@ __all__ = [
     "Run",
     "SelectDialog",
     "Service",
+    "SessionNotInFile",
     "SessionStats",
     "SetAutoCompactionParams",
     "SetAutoRetryParams",
@@ -287,6 +308,7 @@ __all__ = [
     "TtsrTriggered",
     "TurnEnd",
     "TurnStart",
+    "UnknownCommand",
     "UnknownEvent",
     "Usage",
     "UserMessage",
@@ -435,7 +457,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -443,7 +465,7 @@ class Run(SyncRun[Event, Client]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -461,7 +483,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -469,7 +491,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -489,7 +511,7 @@ class Client(SyncClient[Event, Dialogs]):
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -497,7 +519,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -505,7 +527,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -537,7 +559,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> types.Model:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -581,8 +603,8 @@ class Client(SyncClient[Event, Dialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -626,7 +648,7 @@ class Client(SyncClient[Event, Dialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -645,7 +667,7 @@ class Client(SyncClient[Event, Dialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -667,7 +689,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -691,7 +713,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
-        Raises RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+        Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -699,7 +721,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
         remaining tools are skipped. While the agent is idle it waits for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -707,7 +729,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Queues a message for the time when the agent would stop. While the agent is idle it waits
         for the next prompt.
 
-        Raises RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+        Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -739,7 +761,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_model(self, *, provider: str, model_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Model]:
         """Switches to a model.
 
-        Raises RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+        Raises ModelNotFound (`Model not found: {provider}/{modelId}`): no such model is configured.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -783,8 +805,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
         """Compacts the conversation now: a summary takes the place of its older part.
 
-        Raises RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-        Raises RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+        Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
+        Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -828,7 +850,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
         """Writes the session as an HTML page.
 
-        Raises RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+        Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -847,7 +869,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Names the session. White space around the name is dropped.
 
-        Raises RefusedError `Session name cannot be empty`: nothing is left of the name.
+        Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
@@ -869,7 +891,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Makes a branch of the session that ends before one of the user's messages. An extension can
         stop it.
 
-        Raises RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+        Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """

@@ -17,7 +17,7 @@ class AbortAndPromptParams(Record):
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
-    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent] | Sequence[ImageContent] | None = None) -> Self: ...
+    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
         """The prompt."""
@@ -48,7 +48,7 @@ class AgentEnd(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
     type: Literal["agent_end"]
-    def __new__(cls, *, messages: Sequence[shapes.AgentMessage] | Sequence[AgentMessage]) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
         """All messages of this run, the prompt among them."""
@@ -143,7 +143,7 @@ class AssistantMessage(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message")
     role: Literal["assistant"]
-    def __new__(cls, *, content: Sequence[shapes.AssistantBlock] | Sequence[AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None) -> Self: ...
+    def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None) -> Self: ...
     @property
     def content(self) -> list[AssistantBlock]:
         """Text, reasoning and tool calls in the order in which they came."""
@@ -348,7 +348,7 @@ class AvailableModels(Record):
     """The models that can be used."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["models"]]] = ("models",)
-    def __new__(cls, *, models: Sequence[shapes.Model] | Sequence[Model]) -> Self: ...
+    def __new__(cls, *, models: Sequence[shapes.Model | Model]) -> Self: ...
     @property
     def models(self) -> list[Model]:
         """In the order of the configuration."""
@@ -601,7 +601,7 @@ class Commands(Record):
     """What a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
-    def __new__(cls, *, commands: Sequence[shapes.CommandInfo] | Sequence[CommandInfo]) -> Self: ...
+    def __new__(cls, *, commands: Sequence[shapes.CommandInfo | CommandInfo]) -> Self: ...
     @property
     def commands(self) -> list[CommandInfo]:
         """Extension commands, then templates, then skills."""
@@ -867,7 +867,7 @@ class FollowUpParams(Record):
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
-    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent] | Sequence[ImageContent] | None = None) -> Self: ...
+    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
         """The message. Skills and templates are expanded; extension commands are refused."""
@@ -913,7 +913,7 @@ class ForkPoints(Record):
     """The messages from which a fork (or branch) can be made."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
-    def __new__(cls, *, messages: Sequence[shapes.ForkPoint] | Sequence[ForkPoint]) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.ForkPoint | ForkPoint]) -> Self: ...
     @property
     def messages(self) -> list[ForkPoint]:
         """In order."""
@@ -1057,7 +1057,7 @@ class Messages(Record):
     """The messages of the conversation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
-    def __new__(cls, *, messages: Sequence[shapes.AgentMessage] | Sequence[AgentMessage]) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
         """In order."""
@@ -1069,7 +1069,7 @@ class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
-    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind] | Sequence[InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost) -> Self: ...
+    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost) -> Self: ...
     @property
     def id(self) -> str:
         """The model's id at its provider."""
@@ -1129,7 +1129,7 @@ class ModelScript(Record):
     """What the model answers, request by request."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["responses"], Literal["default"], Literal["device"]]] = ("responses", "default", "device")
-    def __new__(cls, *, responses: Sequence[shapes.ScriptResponse] | Sequence[ScriptResponse], default: shapes.ScriptResponse | ScriptResponse | None = None, device: shapes.ScriptDevice | ScriptDevice | None = None) -> Self: ...
+    def __new__(cls, *, responses: Sequence[shapes.ScriptResponse | ScriptResponse], default: shapes.ScriptResponse | ScriptResponse | None = None, device: shapes.ScriptDevice | ScriptDevice | None = None) -> Self: ...
     @property
     def responses(self) -> list[ScriptResponse]:
         """The answers. A request gets the first one that is left and fits it: those with a condition come
@@ -1348,7 +1348,7 @@ class OpalAuth(Record):
     """What is known about credentials."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["provider"], Literal["providers"]]] = ("status", "provider", "providers")
-    def __new__(cls, *, status: shapes.OpalAuthStatus | OpalAuthStatus, provider: str | None, providers: Sequence[shapes.OpalAuthProvider] | Sequence[OpalAuthProvider] | None = None) -> Self: ...
+    def __new__(cls, *, status: shapes.OpalAuthStatus | OpalAuthStatus, provider: str | None, providers: Sequence[shapes.OpalAuthProvider | OpalAuthProvider] | None = None) -> Self: ...
     @property
     def status(self) -> OpalAuthStatus:
         """Whether a provider can be used."""
@@ -1547,7 +1547,7 @@ class OpalHistoryMessage(Record):
     """A message in a session's history."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["role"], Literal["content"], Literal["is_error"], Literal["thinking"], Literal["tool_calls"], Literal["call_id"], Literal["name"], Literal["metadata"]]] = ("id", "role", "content", "is_error", "thinking", "tool_calls", "call_id", "name", "metadata")
-    def __new__(cls, *, id: str, role: str, content: str | None = None, is_error: bool | None = None, thinking: str | None = None, tool_calls: Sequence[shapes.OpalHistoryCall] | Sequence[OpalHistoryCall] | None = None, call_id: str | None = None, name: str | None = None, metadata: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, id: str, role: str, content: str | None = None, is_error: bool | None = None, thinking: str | None = None, tool_calls: Sequence[shapes.OpalHistoryCall | OpalHistoryCall] | None = None, call_id: str | None = None, name: str | None = None, metadata: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> str:
         """Its id, for `session/branch`."""
@@ -1719,7 +1719,7 @@ class OpalModels(Record):
     """The models that can be chosen."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["models"]]] = ("models",)
-    def __new__(cls, *, models: Sequence[shapes.OpalModelInfo] | Sequence[OpalModelInfo]) -> Self: ...
+    def __new__(cls, *, models: Sequence[shapes.OpalModelInfo | OpalModelInfo]) -> Self: ...
     @property
     def models(self) -> list[OpalModelInfo]:
         """In the server's order."""
@@ -1873,7 +1873,7 @@ class OpalTasks(Record):
     """The tasks of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tasks"]]] = ("tasks",)
-    def __new__(cls, *, tasks: Sequence[shapes.OpalTask] | Sequence[OpalTask]) -> Self: ...
+    def __new__(cls, *, tasks: Sequence[shapes.OpalTask | OpalTask]) -> Self: ...
     @property
     def tasks(self) -> list[OpalTask]:
         """Those that are not done."""
@@ -2096,7 +2096,7 @@ class OperatorAgentEnd(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"], Literal["reason"]]] = ("messages", "reason")
     type: Literal["agent_end"]
-    def __new__(cls, *, messages: Sequence[shapes.OperatorMessage] | Sequence[OperatorMessage], reason: str | None = None) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.OperatorMessage | OperatorMessage], reason: str | None = None) -> Self: ...
     @property
     def messages(self) -> list[OperatorMessage]:
         """The messages of the run."""
@@ -2151,7 +2151,7 @@ class OperatorMessage(Record):
     """A message of the conversation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["contents"], Literal["id"], Literal["timestamp"], Literal["role"], Literal["usage"], Literal["stop_reason"], Literal["error"]]] = ("contents", "id", "timestamp", "role", "usage", "stop_reason", "error")
-    def __new__(cls, *, contents: Sequence[shapes.OperatorContent] | Sequence[OperatorContent], role: shapes.OperatorRole | OperatorRole, id: str | None = None, timestamp: float | None = None, usage: shapes.OperatorUsage | OperatorUsage | None = None, stop_reason: str | None = None, error: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, contents: Sequence[shapes.OperatorContent | OperatorContent], role: shapes.OperatorRole | OperatorRole, id: str | None = None, timestamp: float | None = None, usage: shapes.OperatorUsage | OperatorUsage | None = None, stop_reason: str | None = None, error: JsonValue | None = None) -> Self: ...
     @property
     def contents(self) -> list[OperatorContent]:
         """Its parts."""
@@ -2395,7 +2395,7 @@ class OperatorTurnEnd(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]] = ("message", "tool_results")
     type: Literal["turn_end"]
-    def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage | None = None, tool_results: Sequence[shapes.OperatorToolResult] | Sequence[OperatorToolResult] | None = None) -> Self: ...
+    def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage | None = None, tool_results: Sequence[shapes.OperatorToolResult | OperatorToolResult] | None = None) -> Self: ...
     @property
     def message(self) -> OperatorMessage | None:
         """The model's message; null where the request failed."""
@@ -2448,7 +2448,7 @@ class PromptParams(Record):
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"], Literal["streaming_behavior"]]] = ("message", "images", "streaming_behavior")
-    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent] | Sequence[ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | StreamingBehavior | None = None) -> Self: ...
+    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | StreamingBehavior | None = None) -> Self: ...
     @property
     def message(self) -> str:
         """The prompt. `/name` at its start names an extension command, a template or a skill."""
@@ -2586,7 +2586,7 @@ class ScriptResponse(Record):
     """What the model answers to one request."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["when"], Literal["keep"], Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["cut_after_bytes"], Literal["no_end"], Literal["no_usage"], Literal["raw_"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
-    def __new__(cls, *, when: shapes.ScriptCondition | ScriptCondition | None = None, keep: bool | None = None, blocks: Sequence[shapes.ScriptBlock] | Sequence[ScriptBlock] | None = None, text: str | None = None, stop: shapes.ScriptStop | ScriptStop | None = None, usage: shapes.ScriptUsage | ScriptUsage | None = None, delay_ms: int | None = None, first_ms: int | None = None, hang_after: int | None = None, drop_after: int | None = None, fin_after: int | None = None, cut_after_bytes: int | None = None, no_end: bool | None = None, no_usage: bool | None = None, raw_: shapes.ScriptRaw | ScriptRaw | None = None, chunked: bool | None = None, stream_error_after: int | None = None, error: shapes.ScriptError | ScriptError | None = None, empty_error: shapes.ScriptError | ScriptError | None = None) -> Self: ...
+    def __new__(cls, *, when: shapes.ScriptCondition | ScriptCondition | None = None, keep: bool | None = None, blocks: Sequence[shapes.ScriptBlock | ScriptBlock] | None = None, text: str | None = None, stop: shapes.ScriptStop | ScriptStop | None = None, usage: shapes.ScriptUsage | ScriptUsage | None = None, delay_ms: int | None = None, first_ms: int | None = None, hang_after: int | None = None, drop_after: int | None = None, fin_after: int | None = None, cut_after_bytes: int | None = None, no_end: bool | None = None, no_usage: bool | None = None, raw_: shapes.ScriptRaw | ScriptRaw | None = None, chunked: bool | None = None, stream_error_after: int | None = None, error: shapes.ScriptError | ScriptError | None = None, empty_error: shapes.ScriptError | ScriptError | None = None) -> Self: ...
     @property
     def when(self) -> ScriptCondition | None:
         """The requests that it is for; without it, the next one for which no other answer is meant."""
@@ -2826,7 +2826,7 @@ class SessionHistory(Record):
     """The messages of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
-    def __new__(cls, *, messages: Sequence[shapes.OpalHistoryMessage] | Sequence[OpalHistoryMessage]) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.OpalHistoryMessage | OpalHistoryMessage]) -> Self: ...
     @property
     def messages(self) -> list[OpalHistoryMessage]:
         """From the root to the current position."""
@@ -2853,7 +2853,7 @@ class SessionList(Record):
     """Sessions that are kept."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["sessions"]]] = ("sessions",)
-    def __new__(cls, *, sessions: Sequence[shapes.OpalSessionInfo] | Sequence[OpalSessionInfo]) -> Self: ...
+    def __new__(cls, *, sessions: Sequence[shapes.OpalSessionInfo | OpalSessionInfo]) -> Self: ...
     @property
     def sessions(self) -> list[OpalSessionInfo]:
         """Newest first."""
@@ -3212,7 +3212,7 @@ class SteerParams(Record):
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
-    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent] | Sequence[ImageContent] | None = None) -> Self: ...
+    def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
         """The message. Skills and templates are expanded; extension commands are refused."""
@@ -3437,7 +3437,7 @@ class TaskVerifyConfig(Record):
     """How a task is verified: a profile of the settings, or the object form of `verify`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["profile"], Literal["mode"], Literal["commands"], Literal["on_failure"], Literal["max_retries"]]] = ("profile", "mode", "commands", "on_failure", "max_retries")
-    def __new__(cls, *, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, commands: Sequence[shapes.VerifyCommand] | Sequence[VerifyCommand] | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None, max_retries: int | None = None) -> Self: ...
+    def __new__(cls, *, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, commands: Sequence[shapes.VerifyCommand | VerifyCommand] | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None, max_retries: int | None = None) -> Self: ...
     @property
     def profile(self) -> str | None:
         """The profile to start from."""
@@ -3671,7 +3671,7 @@ class TodoReminder(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["todos"], Literal["attempt"], Literal["max_attempts"]]] = ("todos", "attempt", "max_attempts")
     type: Literal["todo_reminder"]
-    def __new__(cls, *, todos: Sequence[shapes.TodoItem] | Sequence[TodoItem], attempt: int, max_attempts: int) -> Self: ...
+    def __new__(cls, *, todos: Sequence[shapes.TodoItem | TodoItem], attempt: int, max_attempts: int) -> Self: ...
     @property
     def todos(self) -> list[TodoItem]:
         """The things left."""
@@ -3852,7 +3852,7 @@ class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["details"]]] = ("content", "details")
-    def __new__(cls, *, content: Sequence[shapes.InputBlock] | Sequence[InputBlock], details: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None) -> Self: ...
     @property
     def content(self) -> list[InputBlock]:
         """Text and images for the model."""
@@ -3868,7 +3868,7 @@ class ToolResultMessage(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["content"], Literal["details"], Literal["is_error"], Literal["timestamp"]]] = ("tool_call_id", "tool_name", "content", "details", "is_error", "timestamp")
     role: Literal["toolResult"]
-    def __new__(cls, *, tool_call_id: str, tool_name: str, content: Sequence[shapes.InputBlock] | Sequence[InputBlock], is_error: bool, timestamp: int, details: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, tool_call_id: str, tool_name: str, content: Sequence[shapes.InputBlock | InputBlock], is_error: bool, timestamp: int, details: JsonValue | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The id of the call."""
@@ -3950,7 +3950,7 @@ class TranscriptLine(Record):
     """A line that went one way or the other."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["t"], Literal["dir"], Literal["line"], Literal["line_parts"], Literal["eol"]]] = ("t", "dir", "line", "line_parts", "eol")
-    def __new__(cls, *, dir: shapes.Direction | Direction, t: float | None = None, line: str | None = None, line_parts: Sequence[shapes.LinePart] | Sequence[LinePart] | None = None, eol: str | None = None) -> Self: ...
+    def __new__(cls, *, dir: shapes.Direction | Direction, t: float | None = None, line: str | None = None, line_parts: Sequence[shapes.LinePart | LinePart] | None = None, eol: str | None = None) -> Self: ...
     @property
     def t(self) -> float | None:
         """When, in milliseconds since the start."""
@@ -3993,7 +3993,7 @@ class TtsrTriggered(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["rules"]]] = ("rules",)
     type: Literal["ttsr_triggered"]
-    def __new__(cls, *, rules: Sequence[shapes.StreamRule] | Sequence[StreamRule]) -> Self: ...
+    def __new__(cls, *, rules: Sequence[shapes.StreamRule | StreamRule]) -> Self: ...
     @property
     def rules(self) -> list[StreamRule]:
         """The rules."""
@@ -4006,7 +4006,7 @@ class TurnEnd(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]] = ("message", "tool_results")
     type: Literal["turn_end"]
-    def __new__(cls, *, message: shapes.AgentMessage | AgentMessage, tool_results: Sequence[shapes.ToolResultMessage] | Sequence[ToolResultMessage]) -> Self: ...
+    def __new__(cls, *, message: shapes.AgentMessage | AgentMessage, tool_results: Sequence[shapes.ToolResultMessage | ToolResultMessage]) -> Self: ...
     @property
     def message(self) -> AgentMessage:
         """The model's answer."""
@@ -4059,7 +4059,7 @@ class UserMessage(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"], Literal["attachments"]]] = ("content", "timestamp", "attachments")
     role: Literal["user"]
-    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, attachments: Sequence[shapes.Attachment] | Sequence[Attachment] | None = None) -> Self: ...
+    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, attachments: Sequence[shapes.Attachment | Attachment] | None = None) -> Self: ...
     @property
     def content(self) -> InputContent:
         """The words and images."""
@@ -4093,7 +4093,7 @@ class VerificationAttemptResult(Record):
     """One run over all verification commands."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["status"], Literal["started_at"], Literal["ended_at"], Literal["command_results"], Literal["error"]]] = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
-    def __new__(cls, *, attempt: int, status: shapes.AttemptStatus | AttemptStatus, started_at: int, ended_at: int, command_results: Sequence[shapes.VerificationCommandResult] | Sequence[VerificationCommandResult], error: str | None = None) -> Self: ...
+    def __new__(cls, *, attempt: int, status: shapes.AttemptStatus | AttemptStatus, started_at: int, ended_at: int, command_results: Sequence[shapes.VerificationCommandResult | VerificationCommandResult], error: str | None = None) -> Self: ...
     @property
     def attempt(self) -> int:
         """The number of the attempt, from 1."""
@@ -4153,7 +4153,7 @@ class VerificationResult(Record):
     """The verification of a subagent's work."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["requested"], Literal["profile"], Literal["mode"], Literal["status"], Literal["attempts"], Literal["retries_used"], Literal["on_failure"]]] = ("requested", "profile", "mode", "status", "attempts", "retries_used", "on_failure")
-    def __new__(cls, *, requested: bool, status: shapes.VerificationStatus | VerificationStatus, attempts: Sequence[shapes.VerificationAttemptResult] | Sequence[VerificationAttemptResult], retries_used: int, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None) -> Self: ...
+    def __new__(cls, *, requested: bool, status: shapes.VerificationStatus | VerificationStatus, attempts: Sequence[shapes.VerificationAttemptResult | VerificationAttemptResult], retries_used: int, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None) -> Self: ...
     @property
     def requested(self) -> bool:
         """Whether it was asked for."""
