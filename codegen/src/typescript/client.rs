@@ -8,7 +8,7 @@ use agentese_protocol::model::{Answer, Command, RunRole, Timeout};
 use super::dialect::{data_type, params_type};
 use super::rows::{fields, is_session};
 use super::{docs, quote};
-use crate::names::camel;
+use crate::names::{camel, snake};
 
 /// The classes of the dialect's runs and clients.
 pub fn classes(out: &mut String, index: &Index) {
@@ -81,10 +81,10 @@ fn method(out: &mut String, index: &Index, command: &Command) {
     if starts {
         more.push(
             match command.answer {
-                Answer::Done => "Resolves at once with the run; its result says how the command ended.",
-                Answer::Accepted => "Resolves when the agent has accepted it; a refusal is thrown.",
+                Answer::Done => "Resolves at once with the run; the run fails where the command is rejected.",
+                Answer::Accepted => "Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.",
                 Answer::Acknowledged => {
-                    "Resolves when the agent has acknowledged it; a late failure is the run's."
+                    "Resolves with the run when the agent has acknowledged the command; a later failure fails the run."
                 }
             }
             .to_owned(),
@@ -122,7 +122,7 @@ fn failures(command: &Command) -> Vec<String> {
         .iter()
         .map(|error| {
             let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
-            format!("@throws RefusedError `{}`{code}: {}.", error.text.replace('`', "'"), error.when)
+            format!("@throws RefusedError `{}`{code}: {}.", snake(error.kind), error.when)
         })
         .collect();
     match command.timeout {

@@ -38,7 +38,7 @@ pub fn file(index: &Index) -> String {
     frames(&mut out, index);
     dialogs(&mut out, index);
     out.push_str(
-        "/** Everything typed that the dialect has. */\nexport interface Types {\n  commands: CommandMap;\n  events: EventMap;\n  \
+        "/** All types of the dialect. */\nexport interface Types {\n  commands: CommandMap;\n  events: EventMap;\n  \
          dialogs: DialogMap;\n  handlers: Dialogs;\n  serverFrame: ServerFrame;\n  clientFrame: ClientFrame;\n}\n\n",
     );
     tables(&mut out, index);
@@ -95,7 +95,9 @@ pub fn data_type(command: &Command) -> String {
 }
 
 fn maps(out: &mut String, index: &Index) {
-    out.push_str("/** What each command takes and gives. */\nexport type CommandMap = {\n");
+    out.push_str(
+        "/** The parameters and the data of each command, by its wire name. */\nexport type CommandMap = {\n",
+    );
     for command in &index.commands {
         docs(out, "  ", command.doc, &[]);
         let _ = writeln!(
@@ -111,8 +113,10 @@ fn maps(out: &mut String, index: &Index) {
         docs(out, "  ", event.doc, &[]);
         let _ = writeln!(out, "  {}: {};", key(event.name), event.payload.name);
     }
-    out.push_str("};\n\n/** What the agent sends without being asked. */\nexport type Event = EventMap[keyof EventMap];\n\n");
-    out.push_str("/** What each dialog asks and is answered with. */\nexport type DialogMap = {\n");
+    out.push_str("};\n\n/** Any event of the dialect. */\nexport type Event = EventMap[keyof EventMap];\n\n");
+    out.push_str(
+        "/** The parameters and the answer of each dialog, by its wire name. */\nexport type DialogMap = {\n",
+    );
     for dialog in &index.dialogs {
         docs(out, "  ", dialog.doc, &[]);
         let answer = dialog.answer.map_or_else(|| "undefined".to_owned(), |ty| type_name(&ty));

@@ -41,21 +41,24 @@ pub fn file(index: &Index) -> String {
     tables(&mut out, index);
     let _ = writeln!(
         out,
-        "/**\n * What an agent of the {} dialect does, command by command. A command that is not overridden answers\n \
-         * that it is not available. Throw a `Refusal` to refuse one.\n */\n\
+        "/**\n * The base class of agents of the {} dialect, with a method for every command. A command whose method is not\n \
+         * overridden is answered with a failure. To reject a command, throw a `Refusal`.\n */\n\
          export class Service extends AnyService<Types> {{\n  override readonly serving = serving;",
         dialect.name
     );
     for command in &index.commands {
         out.push('\n');
         let when = match command.answer {
-            Answer::Done => "Answered when the result is there.",
+            Answer::Done => "The command is answered when the method resolves.",
             Answer::Accepted => {
-                "Answered when the result is there: once the work can start, not when it is over."
+                "The command is answered when the method resolves: as soon as the work can start, not when it is done. Events\nwait for the answer."
             }
-            Answer::Acknowledged => "Acknowledged before this is called; an error is sent with the same id.",
+            Answer::Acknowledged => {
+                "The command is acknowledged before the method is called; a failure is sent later, with the same id."
+            }
         };
-        docs(&mut out, "  ", command.doc, &[when.to_owned()]);
+        let when: Vec<String> = when.lines().map(str::to_owned).collect();
+        docs(&mut out, "  ", command.doc, &when);
         let data = if command.result.is_none() { "void".to_owned() } else { data_type(command) };
         let _ = writeln!(
             out,

@@ -193,7 +193,7 @@ export const dialect = "omp";
 /** The revision. */
 export const revision = "12.7";
 
-/** What each command takes and gives. */
+/** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
    * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
@@ -323,10 +323,10 @@ export type EventMap = {
   todo_reminder: TodoReminder;
 };
 
-/** What the agent sends without being asked. */
+/** Any event of the dialect. */
 export type Event = EventMap[keyof EventMap];
 
-/** What each dialog asks and is answered with. */
+/** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
   /** Asks to choose from a list. Resolves to nothing when the time is up. */
   select: { params: SelectDialog; answer: ValueAnswer };
@@ -417,7 +417,7 @@ export interface Dialogs {
   setEditorText?(notice: SetEditorTextNotice): void;
 }
 
-/** Everything typed that the dialect has. */
+/** All types of the dialect. */
 export interface Types {
   commands: CommandMap;
   events: EventMap;
@@ -509,7 +509,7 @@ export class Run extends AnyRun<Types> {
    * Queues a message that interrupts the agent: delivered after the tool that is running, the
    * remaining tools are skipped. While the agent is idle it waits for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: SteerParams, options?: CallOptions): Promise<void> {
@@ -520,7 +520,7 @@ export class Run extends AnyRun<Types> {
    * Queues a message for the time when the agent would stop. While the agent is idle it waits
    * for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: FollowUpParams, options?: CallOptions): Promise<void> {
@@ -548,10 +548,10 @@ export class Client extends RpcClient<Types> {
    * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
    * While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
    *
-   * Resolves when the agent has acknowledged it; a late failure is the run's.
+   * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
    * No timeout by default.
-   * @throws RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
+   * @throws RefusedError `agent_busy`: the agent is working and `streamingBehavior` is missing.
    */
   prompt(params: PromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "prompt", params, options);
@@ -561,7 +561,7 @@ export class Client extends RpcClient<Types> {
    * Queues a message that interrupts the agent: delivered after the tool that is running, the
    * remaining tools are skipped. While the agent is idle it waits for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: SteerParams, options?: CallOptions): Promise<void> {
@@ -572,7 +572,7 @@ export class Client extends RpcClient<Types> {
    * Queues a message for the time when the agent would stop. While the agent is idle it waits
    * for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: FollowUpParams, options?: CallOptions): Promise<void> {
@@ -619,7 +619,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Switches to a model.
    *
-   * @throws RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+   * @throws RefusedError `model_not_found`: no such model is configured.
    * @throws TimedOutError No answer within 30 s.
    */
   setModel(params: SetModelParams, options?: CallOptions): Promise<Model> {
@@ -685,8 +685,8 @@ export class Client extends RpcClient<Types> {
    * Compacts the conversation now: a summary takes the place of its older part.
    *
    * No timeout by default.
-   * @throws RefusedError `Failed to parse command: Already compacted`: nothing was said since the last compaction.
-   * @throws RefusedError `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
+   * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
+   * @throws RefusedError `nothing_to_compact`: there is nothing to summarise.
    */
   compact(params: CompactParams = {}, options?: CallOptions): Promise<CompactionResult> {
     return this.call("compact", params, options);
@@ -750,7 +750,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Writes the session as an HTML page.
    *
-   * @throws RefusedError `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
+   * @throws RefusedError `session_not_in_file`: the session is not kept in a file.
    * @throws TimedOutError No answer within 30 s.
    */
   exportHtml(params: ExportHtmlParams = {}, options?: CallOptions): Promise<WrittenFile> {
@@ -778,7 +778,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Names the session. White space around the name is dropped.
    *
-   * @throws RefusedError `Session name cannot be empty`: nothing is left of the name.
+   * @throws RefusedError `empty_session_name`: nothing is left of the name.
    * @throws TimedOutError No answer within 30 s.
    */
   setSessionName(params: SetSessionNameParams, options?: CallOptions): Promise<void> {
@@ -789,7 +789,7 @@ export class Client extends RpcClient<Types> {
    * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
    * a failure with the same id may follow.
    *
-   * Resolves when the agent has acknowledged it; a late failure is the run's.
+   * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
    * No timeout by default.
    */
@@ -810,7 +810,7 @@ export class Client extends RpcClient<Types> {
    * Makes a branch of the session that ends before one of the user's messages. An extension can
    * stop it.
    *
-   * @throws RefusedError `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
+   * @throws RefusedError `entry_not_found`: there is no such message of the user.
    * @throws TimedOutError No answer within 30 s.
    */
   branch(params: BranchParams, options?: CallOptions): Promise<ForkResult> {

@@ -157,7 +157,7 @@ export const dialect = "opal";
 /** The revision. */
 export const revision = "0.1";
 
-/** What each command takes and gives. */
+/** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /** Starts a session (or loads one that is kept) and subscribes to its events. */
   "session/start": { params: SessionStartParams; data: SessionStarted };
@@ -251,10 +251,10 @@ export type EventMap = {
   unknown: OpalUnknown;
 };
 
-/** What the agent sends without being asked. */
+/** Any event of the dialect. */
 export type Event = EventMap[keyof EventMap];
 
-/** What each dialog asks and is answered with. */
+/** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
   /** Asks for permission for an action of a tool. */
   "client/confirm": { params: OpalConfirm; answer: ConfirmResult };
@@ -332,7 +332,7 @@ export interface Dialogs {
   askUser?(dialog: OpalAskUser, open: OpenDialog): string | undefined | Promise<string | undefined>;
 }
 
-/** Everything typed that the dialect has. */
+/** All types of the dialect. */
 export interface Types {
   commands: CommandMap;
   events: EventMap;
@@ -413,7 +413,7 @@ export class Run extends AnyRun<Types> {
   /**
    * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   abort(options?: CallOptions): Promise<void> {
@@ -430,12 +430,12 @@ export class Client extends RpcClient<Types> {
   /**
    * Starts a session (or loads one that is kept) and subscribes to its events.
    *
-   * @throws RefusedError `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
-   * @throws RefusedError `Unknown feature keys` (-32602): `features` has a key that is not known.
-   * @throws RefusedError `Invalid feature value` (-32602): a feature is not a boolean.
-   * @throws RefusedError `features must be an object` (-32602): `features` is no object.
-   * @throws RefusedError `tools must be an array of strings` (-32602): `tools` is wrong.
-   * @throws RefusedError `Failed to start session` (-32603): anything else.
+   * @throws RefusedError `invalid_model` (-32602): `model` is wrong.
+   * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
+   * @throws RefusedError `invalid_feature_value` (-32602): a feature is not a boolean.
+   * @throws RefusedError `invalid_features` (-32602): `features` is no object.
+   * @throws RefusedError `invalid_tools` (-32602): `tools` is wrong.
+   * @throws RefusedError `session_start_failed` (-32603): anything else.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionStart(params: SessionStartParams = {}, options?: CallOptions): Promise<SessionStarted> {
@@ -445,10 +445,10 @@ export class Client extends RpcClient<Types> {
   /**
    * Sends a prompt. Answered at once; while the agent is busy the prompt waits.
    *
-   * Resolves when the agent has accepted it; a refusal is thrown.
+   * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
-   * @throws RefusedError `Missing required params: session_id, text` (-32602): a parameter is missing.
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   agentPrompt(params: AgentPromptParams, options?: RunOptions): Promise<Run> {
@@ -458,7 +458,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   agentAbort(params: AgentAbortParams, options?: CallOptions): Promise<void> {
@@ -468,7 +468,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Tells what an agent is and does right now.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   agentState(params: AgentStateParams, options?: CallOptions): Promise<AgentState> {
@@ -487,8 +487,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Moves a session's position back to one of its messages.
    *
-   * @throws RefusedError `Branch failed` (-32603): there is no such message.
-   * @throws RefusedError `Session not found` (-32602): no kept session has that id.
+   * @throws RefusedError `branch_failed` (-32603): there is no such message.
+   * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionBranch(params: SessionBranchParams, options?: CallOptions): Promise<void> {
@@ -499,7 +499,7 @@ export class Client extends RpcClient<Types> {
    * Compacts a session now: a summary takes the place of its older messages.
    *
    * No timeout by default.
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    */
   sessionCompact(params: SessionCompactParams, options?: CallOptions): Promise<void> {
     return this.call("session/compact", params, options);
@@ -508,7 +508,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Gives the messages of a session that is running.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionHistory(params: SessionHistoryParams, options?: CallOptions): Promise<SessionHistory> {
@@ -518,8 +518,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Deletes a session that is kept.
    *
-   * @throws RefusedError `Session not found` (-32602): no kept session has that id.
-   * @throws RefusedError `Delete failed` (-32603): its file could not be removed.
+   * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
+   * @throws RefusedError `delete_failed` (-32603): its file could not be removed.
    * @throws TimedOutError No answer within 30 s.
    */
   sessionDelete(params: SessionDeleteParams, options?: CallOptions): Promise<OpalDone> {
@@ -529,7 +529,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Lists the models that can be chosen.
    *
-   * @throws RefusedError `Unknown provider in providers list` (-32602): a provider is not known.
+   * @throws RefusedError `unknown_provider` (-32602): a provider is not known.
    * @throws TimedOutError No answer within 30 s.
    */
   modelsList(params: ModelsListParams = {}, options?: CallOptions): Promise<OpalModels> {
@@ -539,7 +539,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Switches the model of a session, from its next request on.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   modelSet(params: ModelSetParams, options?: CallOptions): Promise<ModelSet> {
@@ -549,7 +549,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Sets how hard a session's model thinks.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   thinkingSet(params: ThinkingSetParams, options?: CallOptions): Promise<ThinkingSet> {
@@ -568,7 +568,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Starts the device-code login.
    *
-   * @throws RefusedError `Login flow failed` (-32603): the login server cannot be reached.
+   * @throws RefusedError `login_failed` (-32603): the login server cannot be reached.
    * @throws TimedOutError No answer within 30 s.
    */
   authLogin(options?: CallOptions): Promise<DeviceCode> {
@@ -579,8 +579,8 @@ export class Client extends RpcClient<Types> {
    * Waits until the user has logged in.
    *
    * No timeout by default.
-   * @throws RefusedError `Auth polling failed` (-32603): the code expired or the user refused.
-   * @throws RefusedError `Missing required params: device_code, interval` (-32602): a parameter is missing.
+   * @throws RefusedError `login_polling_failed` (-32603): the code expired or the user refused.
+   * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
    */
   authPoll(params: AuthPollParams, options?: CallOptions): Promise<Authenticated> {
     return this.call("auth/poll", params, options);
@@ -589,7 +589,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Keeps an API key.
    *
-   * @throws RefusedError `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
+   * @throws RefusedError `missing_parameters` (-32602): a parameter is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
   authSetKey(params: AuthSetKeyParams, options?: CallOptions): Promise<OpalDone> {
@@ -599,7 +599,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Lists the tasks of a session that are not done.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   tasksList(params: TasksListParams, options?: CallOptions): Promise<OpalTasks> {
@@ -618,7 +618,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Merges settings into the user's and gives all of them.
    *
-   * @throws RefusedError `Missing required param: settings` (-32602): `settings` is missing or no object.
+   * @throws RefusedError `missing_parameters` (-32602): `settings` is missing or no object.
    * @throws TimedOutError No answer within 30 s.
    */
   settingsSave(params: SettingsSaveParams, options?: CallOptions): Promise<OpalSettings> {
@@ -628,7 +628,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Gives the configuration of a session.
    *
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   opalConfigGet(params: OpalConfigGetParams, options?: CallOptions): Promise<OpalConfig> {
@@ -638,8 +638,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Changes the configuration of a session.
    *
-   * @throws RefusedError `Unknown tools in tools list` (-32602): a tool is not known.
-   * @throws RefusedError `Session not found` (-32602): no session has that id.
+   * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
+   * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
   opalConfigSet(params: OpalConfigSetParams, options?: CallOptions): Promise<OpalConfig> {

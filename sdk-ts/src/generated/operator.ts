@@ -56,7 +56,7 @@ export const dialect = "operator";
 /** The revision. */
 export const revision = "seed";
 
-/** What each command takes and gives. */
+/** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /** Runs a user's turn. Answered when the turn is over. */
   prompt: { params: OperatorPromptParams; data: undefined };
@@ -96,10 +96,10 @@ export type EventMap = {
   agent_end: OperatorAgentEnd;
 };
 
-/** What the agent sends without being asked. */
+/** Any event of the dialect. */
 export type Event = EventMap[keyof EventMap];
 
-/** What each dialog asks and is answered with. */
+/** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
 };
 
@@ -150,7 +150,7 @@ export type ClientFrame = Command;
 export interface Dialogs {
 }
 
-/** Everything typed that the dialect has. */
+/** All types of the dialect. */
 export interface Types {
   commands: CommandMap;
   events: EventMap;
@@ -215,10 +215,10 @@ export class Client extends RpcClient<Types> {
   /**
    * Runs a user's turn. Answered when the turn is over.
    *
-   * Resolves at once with the run; its result says how the command ended.
+   * Resolves at once with the run; the run fails where the command is rejected.
    *
    * No timeout by default.
-   * @throws RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+   * @throws RefusedError `agent_busy`: a turn is going on.
    */
   prompt(params: OperatorPromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "prompt", params, options);
@@ -228,7 +228,7 @@ export class Client extends RpcClient<Types> {
    * Compacts the conversation now. Refused while a turn is going on.
    *
    * No timeout by default.
-   * @throws RefusedError `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
+   * @throws RefusedError `agent_busy`: a turn is going on.
    */
   compact(params: OperatorCompactParams = {}, options?: CallOptions): Promise<void> {
     return this.call("compact", params, options);
@@ -255,7 +255,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Forks the session from one of its entries.
    *
-   * @throws RefusedError `"Entry '{entry_id}' not found in session."`: there is no such entry.
+   * @throws RefusedError `entry_not_found`: there is no such entry.
    * @throws TimedOutError No answer within 30 s.
    */
   fork(params: OperatorForkParams, options?: CallOptions): Promise<void> {
@@ -265,7 +265,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Opens another session file.
    *
-   * @throws RefusedError `session file not found: {session_file}`: there is no such file.
+   * @throws RefusedError `session_file_not_found`: there is no such file.
    * @throws TimedOutError No answer within 30 s.
    */
   switchSession(params: OperatorSwitchSessionParams, options?: CallOptions): Promise<void> {

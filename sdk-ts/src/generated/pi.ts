@@ -185,7 +185,7 @@ export const dialect = "pi";
 /** The revision. */
 export const revision = "0.55";
 
-/** What each command takes and gives. */
+/** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
    * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
@@ -303,10 +303,10 @@ export type EventMap = {
   extension_error: ExtensionError;
 };
 
-/** What the agent sends without being asked. */
+/** Any event of the dialect. */
 export type Event = EventMap[keyof EventMap];
 
-/** What each dialog asks and is answered with. */
+/** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
   /** Asks to choose from a list. Resolves to nothing when the time is up. */
   select: { params: SelectDialog; answer: ValueAnswer };
@@ -392,7 +392,7 @@ export interface Dialogs {
   setEditorText?(notice: SetEditorTextNotice): void;
 }
 
-/** Everything typed that the dialect has. */
+/** All types of the dialect. */
 export interface Types {
   commands: CommandMap;
   events: EventMap;
@@ -479,7 +479,7 @@ export class Run extends AnyRun<Types> {
    * Queues a message that interrupts the agent: delivered after the tool that is running, the
    * remaining tools are skipped. While the agent is idle it waits for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: SteerParams, options?: CallOptions): Promise<void> {
@@ -490,7 +490,7 @@ export class Run extends AnyRun<Types> {
    * Queues a message for the time when the agent would stop. While the agent is idle it waits
    * for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: FollowUpParams, options?: CallOptions): Promise<void> {
@@ -518,11 +518,11 @@ export class Client extends RpcClient<Types> {
    * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
    * working, `streamingBehavior` has to say what becomes of the prompt.
    *
-   * Resolves when the agent has accepted it; a refusal is thrown.
+   * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
    * No timeout by default.
-   * @throws RefusedError `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-   * @throws RefusedError `No API key found for {provider}.{remedy}`: the model's provider has no key.
+   * @throws RefusedError `agent_busy`: the agent is working and `streamingBehavior` is missing.
+   * @throws RefusedError `no_api_key`: the model's provider has no key.
    */
   prompt(params: PromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "prompt", params, options);
@@ -532,7 +532,7 @@ export class Client extends RpcClient<Types> {
    * Queues a message that interrupts the agent: delivered after the tool that is running, the
    * remaining tools are skipped. While the agent is idle it waits for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   steer(params: SteerParams, options?: CallOptions): Promise<void> {
@@ -543,7 +543,7 @@ export class Client extends RpcClient<Types> {
    * Queues a message for the time when the agent would stop. While the agent is idle it waits
    * for the next prompt.
    *
-   * @throws RefusedError `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
+   * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
   followUp(params: FollowUpParams, options?: CallOptions): Promise<void> {
@@ -590,7 +590,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Switches to a model.
    *
-   * @throws RefusedError `Model not found: {provider}/{modelId}`: no such model is configured.
+   * @throws RefusedError `model_not_found`: no such model is configured.
    * @throws TimedOutError No answer within 30 s.
    */
   setModel(params: SetModelParams, options?: CallOptions): Promise<Model> {
@@ -656,9 +656,9 @@ export class Client extends RpcClient<Types> {
    * Compacts the conversation now: a summary takes the place of its older part.
    *
    * No timeout by default.
-   * @throws RefusedError `Already compacted`: nothing was said since the last compaction.
-   * @throws RefusedError `Compaction cancelled`: an extension or an abort stopped it.
-   * @throws RefusedError `Summarization failed: {reason}`: the model refused or failed.
+   * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
+   * @throws RefusedError `compaction_cancelled`: an extension or an abort stopped it.
+   * @throws RefusedError `summarization_failed`: the model refused or failed.
    */
   compact(params: CompactParams = {}, options?: CallOptions): Promise<CompactionResult> {
     return this.call("compact", params, options);
@@ -722,8 +722,8 @@ export class Client extends RpcClient<Types> {
   /**
    * Writes the session as an HTML page.
    *
-   * @throws RefusedError `Nothing to export yet - start a conversation first`: the session has no messages.
-   * @throws RefusedError `Cannot export in-memory session to HTML`: the session is not kept in a file.
+   * @throws RefusedError `nothing_to_export`: the session has no messages.
+   * @throws RefusedError `session_not_in_file`: the session is not kept in a file.
    * @throws TimedOutError No answer within 30 s.
    */
   exportHtml(params: ExportHtmlParams = {}, options?: CallOptions): Promise<WrittenFile> {
@@ -743,7 +743,7 @@ export class Client extends RpcClient<Types> {
    * Makes a fork of the session that ends before one of the user's messages. An extension can
    * stop it.
    *
-   * @throws RefusedError `Invalid entry ID for forking`: there is no such message of the user.
+   * @throws RefusedError `entry_not_found`: there is no such message of the user.
    * @throws TimedOutError No answer within 30 s.
    */
   fork(params: ForkParams, options?: CallOptions): Promise<ForkResult> {
@@ -771,7 +771,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Names the session. White space around the name is dropped.
    *
-   * @throws RefusedError `Session name cannot be empty`: nothing is left of the name.
+   * @throws RefusedError `empty_session_name`: nothing is left of the name.
    * @throws TimedOutError No answer within 30 s.
    */
   setSessionName(params: SetSessionNameParams, options?: CallOptions): Promise<void> {

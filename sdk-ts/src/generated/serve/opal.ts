@@ -85,8 +85,8 @@ export const serving: Serving<Types> = {
 };
 
 /**
- * What an agent of the opal dialect does, command by command. A command that is not overridden answers
- * that it is not available. Throw a `Refusal` to refuse one.
+ * The base class of agents of the opal dialect, with a method for every command. A command whose method is not
+ * overridden is answered with a failure. To reject a command, throw a `Refusal`.
  */
 export class Service extends AnyService<Types> {
   override readonly serving = serving;
@@ -94,7 +94,7 @@ export class Service extends AnyService<Types> {
   /**
    * Starts a session (or loads one that is kept) and subscribes to its events.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionStart(_params: SessionStartParams, _call: Call<"session/start">): Answer<SessionStarted> {
     throw Refusal.notAvailable("session/start");
@@ -103,7 +103,8 @@ export class Service extends AnyService<Types> {
   /**
    * Sends a prompt. Answered at once; while the agent is busy the prompt waits.
    *
-   * Answered when the result is there: once the work can start, not when it is over.
+   * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
+   * wait for the answer.
    */
   agentPrompt(_params: AgentPromptParams, _call: Call<"agent/prompt">): Answer<PromptQueued> {
     throw Refusal.notAvailable("agent/prompt");
@@ -112,7 +113,8 @@ export class Service extends AnyService<Types> {
   /**
    * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
    *
-   * Answered when the result is there: once the work can start, not when it is over.
+   * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
+   * wait for the answer.
    */
   agentAbort(_params: AgentAbortParams, _call: Call<"agent/abort">): Answer<void> {
     throw Refusal.notAvailable("agent/abort");
@@ -121,7 +123,7 @@ export class Service extends AnyService<Types> {
   /**
    * Tells what an agent is and does right now.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   agentState(_params: AgentStateParams, _call: Call<"agent/state">): Answer<AgentState> {
     throw Refusal.notAvailable("agent/state");
@@ -130,7 +132,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists the sessions that are kept.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionList(_params: NoParams, _call: Call<"session/list">): Answer<SessionList> {
     throw Refusal.notAvailable("session/list");
@@ -139,7 +141,7 @@ export class Service extends AnyService<Types> {
   /**
    * Moves a session's position back to one of its messages.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionBranch(_params: SessionBranchParams, _call: Call<"session/branch">): Answer<void> {
     throw Refusal.notAvailable("session/branch");
@@ -148,7 +150,7 @@ export class Service extends AnyService<Types> {
   /**
    * Compacts a session now: a summary takes the place of its older messages.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionCompact(_params: SessionCompactParams, _call: Call<"session/compact">): Answer<void> {
     throw Refusal.notAvailable("session/compact");
@@ -157,7 +159,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives the messages of a session that is running.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionHistory(_params: SessionHistoryParams, _call: Call<"session/history">): Answer<SessionHistory> {
     throw Refusal.notAvailable("session/history");
@@ -166,7 +168,7 @@ export class Service extends AnyService<Types> {
   /**
    * Deletes a session that is kept.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   sessionDelete(_params: SessionDeleteParams, _call: Call<"session/delete">): Answer<OpalDone> {
     throw Refusal.notAvailable("session/delete");
@@ -175,7 +177,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists the models that can be chosen.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   modelsList(_params: ModelsListParams, _call: Call<"models/list">): Answer<OpalModels> {
     throw Refusal.notAvailable("models/list");
@@ -184,7 +186,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches the model of a session, from its next request on.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   modelSet(_params: ModelSetParams, _call: Call<"model/set">): Answer<ModelSet> {
     throw Refusal.notAvailable("model/set");
@@ -193,7 +195,7 @@ export class Service extends AnyService<Types> {
   /**
    * Sets how hard a session's model thinks.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   thinkingSet(_params: ThinkingSetParams, _call: Call<"thinking/set">): Answer<ThinkingSet> {
     throw Refusal.notAvailable("thinking/set");
@@ -202,7 +204,7 @@ export class Service extends AnyService<Types> {
   /**
    * Looks for credentials in all places.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   authStatus(_params: NoParams, _call: Call<"auth/status">): Answer<AuthStatusResult> {
     throw Refusal.notAvailable("auth/status");
@@ -211,7 +213,7 @@ export class Service extends AnyService<Types> {
   /**
    * Starts the device-code login.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   authLogin(_params: NoParams, _call: Call<"auth/login">): Answer<DeviceCode> {
     throw Refusal.notAvailable("auth/login");
@@ -220,7 +222,7 @@ export class Service extends AnyService<Types> {
   /**
    * Waits until the user has logged in.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   authPoll(_params: AuthPollParams, _call: Call<"auth/poll">): Answer<Authenticated> {
     throw Refusal.notAvailable("auth/poll");
@@ -229,7 +231,7 @@ export class Service extends AnyService<Types> {
   /**
    * Keeps an API key.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   authSetKey(_params: AuthSetKeyParams, _call: Call<"auth/set_key">): Answer<OpalDone> {
     throw Refusal.notAvailable("auth/set_key");
@@ -238,7 +240,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists the tasks of a session that are not done.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   tasksList(_params: TasksListParams, _call: Call<"tasks/list">): Answer<OpalTasks> {
     throw Refusal.notAvailable("tasks/list");
@@ -247,7 +249,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives the user's settings.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   settingsGet(_params: NoParams, _call: Call<"settings/get">): Answer<OpalSettings> {
     throw Refusal.notAvailable("settings/get");
@@ -256,7 +258,7 @@ export class Service extends AnyService<Types> {
   /**
    * Merges settings into the user's and gives all of them.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   settingsSave(_params: SettingsSaveParams, _call: Call<"settings/save">): Answer<OpalSettings> {
     throw Refusal.notAvailable("settings/save");
@@ -265,7 +267,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives the configuration of a session.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   opalConfigGet(_params: OpalConfigGetParams, _call: Call<"opal/config/get">): Answer<OpalConfig> {
     throw Refusal.notAvailable("opal/config/get");
@@ -274,7 +276,7 @@ export class Service extends AnyService<Types> {
   /**
    * Changes the configuration of a session.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   opalConfigSet(_params: OpalConfigSetParams, _call: Call<"opal/config/set">): Answer<OpalConfig> {
     throw Refusal.notAvailable("opal/config/set");
@@ -283,7 +285,7 @@ export class Service extends AnyService<Types> {
   /**
    * Shows that the server is alive.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   opalPing(_params: NoParams, _call: Call<"opal/ping">): Answer<void> {
     throw Refusal.notAvailable("opal/ping");
@@ -292,7 +294,7 @@ export class Service extends AnyService<Types> {
   /**
    * Tells which server it is.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   opalVersion(_params: NoParams, _call: Call<"opal/version">): Answer<OpalVersion> {
     throw Refusal.notAvailable("opal/version");

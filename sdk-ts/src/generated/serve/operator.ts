@@ -41,8 +41,8 @@ export const serving: Serving<Types> = {
 };
 
 /**
- * What an agent of the operator dialect does, command by command. A command that is not overridden answers
- * that it is not available. Throw a `Refusal` to refuse one.
+ * The base class of agents of the operator dialect, with a method for every command. A command whose method is not
+ * overridden is answered with a failure. To reject a command, throw a `Refusal`.
  */
 export class Service extends AnyService<Types> {
   override readonly serving = serving;
@@ -50,7 +50,7 @@ export class Service extends AnyService<Types> {
   /**
    * Runs a user's turn. Answered when the turn is over.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   prompt(_params: OperatorPromptParams, _call: Call<"prompt">): Answer<void> {
     throw Refusal.notAvailable("prompt");
@@ -59,7 +59,7 @@ export class Service extends AnyService<Types> {
   /**
    * Compacts the conversation now. Refused while a turn is going on.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   compact(_params: OperatorCompactParams, _call: Call<"compact">): Answer<void> {
     throw Refusal.notAvailable("compact");
@@ -68,7 +68,7 @@ export class Service extends AnyService<Types> {
   /**
    * Stops the turn that is going on.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   abort(_params: NoParams, _call: Call<"abort">): Answer<void> {
     throw Refusal.notAvailable("abort");
@@ -77,7 +77,7 @@ export class Service extends AnyService<Types> {
   /**
    * Starts a new session.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   newSession(_params: NoParams, _call: Call<"new_session">): Answer<void> {
     throw Refusal.notAvailable("new_session");
@@ -86,7 +86,7 @@ export class Service extends AnyService<Types> {
   /**
    * Forks the session from one of its entries.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   fork(_params: OperatorForkParams, _call: Call<"fork">): Answer<void> {
     throw Refusal.notAvailable("fork");
@@ -95,7 +95,7 @@ export class Service extends AnyService<Types> {
   /**
    * Opens another session file.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   switchSession(_params: OperatorSwitchSessionParams, _call: Call<"switch_session">): Answer<void> {
     throw Refusal.notAvailable("switch_session");
@@ -104,7 +104,7 @@ export class Service extends AnyService<Types> {
   /**
    * Tells what the agent is and does right now.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getState(_params: NoParams, _call: Call<"get_state">): Answer<OperatorState> {
     throw Refusal.notAvailable("get_state");

@@ -88,8 +88,8 @@ export const serving: Serving<Types> = {
 };
 
 /**
- * What an agent of the pi dialect does, command by command. A command that is not overridden answers
- * that it is not available. Throw a `Refusal` to refuse one.
+ * The base class of agents of the pi dialect, with a method for every command. A command whose method is not
+ * overridden is answered with a failure. To reject a command, throw a `Refusal`.
  */
 export class Service extends AnyService<Types> {
   override readonly serving = serving;
@@ -98,7 +98,8 @@ export class Service extends AnyService<Types> {
    * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
    * working, `streamingBehavior` has to say what becomes of the prompt.
    *
-   * Answered when the result is there: once the work can start, not when it is over.
+   * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
+   * wait for the answer.
    */
   prompt(_params: PromptParams, _call: Call<"prompt">): Answer<void> {
     throw Refusal.notAvailable("prompt");
@@ -108,7 +109,7 @@ export class Service extends AnyService<Types> {
    * Queues a message that interrupts the agent: delivered after the tool that is running, the
    * remaining tools are skipped. While the agent is idle it waits for the next prompt.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   steer(_params: SteerParams, _call: Call<"steer">): Answer<void> {
     throw Refusal.notAvailable("steer");
@@ -118,7 +119,7 @@ export class Service extends AnyService<Types> {
    * Queues a message for the time when the agent would stop. While the agent is idle it waits
    * for the next prompt.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   followUp(_params: FollowUpParams, _call: Call<"follow_up">): Answer<void> {
     throw Refusal.notAvailable("follow_up");
@@ -128,7 +129,7 @@ export class Service extends AnyService<Types> {
    * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
    * Queued messages stay queued.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   abort(_params: NoParams, _call: Call<"abort">): Answer<void> {
     throw Refusal.notAvailable("abort");
@@ -137,7 +138,7 @@ export class Service extends AnyService<Types> {
   /**
    * Starts a fresh session. An extension can stop it.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   newSession(_params: NewSessionParams, _call: Call<"new_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("new_session");
@@ -146,7 +147,7 @@ export class Service extends AnyService<Types> {
   /**
    * Tells what the agent is and does right now.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getState(_params: NoParams, _call: Call<"get_state">): Answer<SessionState> {
     throw Refusal.notAvailable("get_state");
@@ -155,7 +156,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives all messages of the conversation.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getMessages(_params: NoParams, _call: Call<"get_messages">): Answer<Messages> {
     throw Refusal.notAvailable("get_messages");
@@ -164,7 +165,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches to a model.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setModel(_params: SetModelParams, _call: Call<"set_model">): Answer<Model> {
     throw Refusal.notAvailable("set_model");
@@ -173,7 +174,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches to the next model. The data is null where there is only one.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   cycleModel(_params: NoParams, _call: Call<"cycle_model">): Answer<CycledModel | null> {
     throw Refusal.notAvailable("cycle_model");
@@ -182,7 +183,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists the models that are configured.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getAvailableModels(_params: NoParams, _call: Call<"get_available_models">): Answer<AvailableModels> {
     throw Refusal.notAvailable("get_available_models");
@@ -192,7 +193,7 @@ export class Service extends AnyService<Types> {
    * Sets how hard the model thinks. A level that the model does not have becomes the nearest
    * one that it has.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setThinkingLevel(_params: SetThinkingLevelParams, _call: Call<"set_thinking_level">): Answer<void> {
     throw Refusal.notAvailable("set_thinking_level");
@@ -201,7 +202,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches to the next thinking level. The data is null where the model cannot think.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   cycleThinkingLevel(_params: NoParams, _call: Call<"cycle_thinking_level">): Answer<CycledThinkingLevel | null> {
     throw Refusal.notAvailable("cycle_thinking_level");
@@ -210,7 +211,7 @@ export class Service extends AnyService<Types> {
   /**
    * Sets how steering messages are delivered.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setSteeringMode(_params: SetSteeringModeParams, _call: Call<"set_steering_mode">): Answer<void> {
     throw Refusal.notAvailable("set_steering_mode");
@@ -219,7 +220,7 @@ export class Service extends AnyService<Types> {
   /**
    * Sets how follow-up messages are delivered.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setFollowUpMode(_params: SetFollowUpModeParams, _call: Call<"set_follow_up_mode">): Answer<void> {
     throw Refusal.notAvailable("set_follow_up_mode");
@@ -228,7 +229,7 @@ export class Service extends AnyService<Types> {
   /**
    * Compacts the conversation now: a summary takes the place of its older part.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   compact(_params: CompactParams, _call: Call<"compact">): Answer<CompactionResult> {
     throw Refusal.notAvailable("compact");
@@ -237,7 +238,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches automatic compaction on or off.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setAutoCompaction(_params: SetAutoCompactionParams, _call: Call<"set_auto_compaction">): Answer<void> {
     throw Refusal.notAvailable("set_auto_compaction");
@@ -246,7 +247,7 @@ export class Service extends AnyService<Types> {
   /**
    * Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setAutoRetry(_params: SetAutoRetryParams, _call: Call<"set_auto_retry">): Answer<void> {
     throw Refusal.notAvailable("set_auto_retry");
@@ -255,7 +256,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives up the retry that is being waited for.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   abortRetry(_params: NoParams, _call: Call<"abort_retry">): Answer<void> {
     throw Refusal.notAvailable("abort_retry");
@@ -265,7 +266,7 @@ export class Service extends AnyService<Types> {
    * Runs a shell command; the model sees its output with the next prompt. Several may run at
    * once. No event is sent for the message that it leaves.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   bash(_params: BashParams, _call: Call<"bash">): Answer<BashResult> {
     throw Refusal.notAvailable("bash");
@@ -274,7 +275,7 @@ export class Service extends AnyService<Types> {
   /**
    * Stops all running `bash` commands.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   abortBash(_params: NoParams, _call: Call<"abort_bash">): Answer<void> {
     throw Refusal.notAvailable("abort_bash");
@@ -283,7 +284,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives token and cost numbers of the session.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getSessionStats(_params: NoParams, _call: Call<"get_session_stats">): Answer<SessionStats> {
     throw Refusal.notAvailable("get_session_stats");
@@ -292,7 +293,7 @@ export class Service extends AnyService<Types> {
   /**
    * Writes the session as an HTML page.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   exportHtml(_params: ExportHtmlParams, _call: Call<"export_html">): Answer<WrittenFile> {
     throw Refusal.notAvailable("export_html");
@@ -301,7 +302,7 @@ export class Service extends AnyService<Types> {
   /**
    * Opens another session. An extension can stop it.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   switchSession(_params: SwitchSessionParams, _call: Call<"switch_session">): Answer<Cancellation> {
     throw Refusal.notAvailable("switch_session");
@@ -311,7 +312,7 @@ export class Service extends AnyService<Types> {
    * Makes a fork of the session that ends before one of the user's messages. An extension can
    * stop it.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   fork(_params: ForkParams, _call: Call<"fork">): Answer<ForkResult> {
     throw Refusal.notAvailable("fork");
@@ -320,7 +321,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists the user's messages from which a fork can be made.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getForkMessages(_params: NoParams, _call: Call<"get_fork_messages">): Answer<ForkPoints> {
     throw Refusal.notAvailable("get_fork_messages");
@@ -329,7 +330,7 @@ export class Service extends AnyService<Types> {
   /**
    * Gives the text of the model's last answer.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getLastAssistantText(_params: NoParams, _call: Call<"get_last_assistant_text">): Answer<LastAssistantText> {
     throw Refusal.notAvailable("get_last_assistant_text");
@@ -338,7 +339,7 @@ export class Service extends AnyService<Types> {
   /**
    * Names the session. White space around the name is dropped.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   setSessionName(_params: SetSessionNameParams, _call: Call<"set_session_name">): Answer<void> {
     throw Refusal.notAvailable("set_session_name");
@@ -347,7 +348,7 @@ export class Service extends AnyService<Types> {
   /**
    * Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
    *
-   * Answered when the result is there.
+   * The command is answered when the method resolves.
    */
   getCommands(_params: NoParams, _call: Call<"get_commands">): Answer<Commands> {
     throw Refusal.notAvailable("get_commands");
