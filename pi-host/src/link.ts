@@ -4,6 +4,9 @@ import { Framer } from "../../sdk-ts/src/framing.js";
 import { messageOf } from "./text.js";
 import type { ExtensionFrame, HostFrame, JsonValue, Question, ResultOf } from "./protocol.js";
 
+/** The longest frame of the agent: a conversation with all of its images. Node has no longer texts than twice that. */
+const LONGEST_LINE = 256 * 1024 * 1024;
+
 /** A question that the agent has not answered yet. */
 interface Waiting {
   resolve(result: unknown): void;
@@ -18,7 +21,7 @@ export interface Asked<T> {
 
 /** The connection with the agent. */
 export class Link {
-  readonly #framer = new Framer();
+  readonly #framer = new Framer({ maxLine: LONGEST_LINE });
   readonly #waiting = new Map<string, Waiting>();
   readonly #write: (line: string) => void;
   #nextId = 1;

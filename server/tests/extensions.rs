@@ -3,6 +3,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "extensions/aborts.rs"]
+mod aborts;
 #[path = "extensions/before.rs"]
 mod before;
 #[path = "extensions/children.rs"]
@@ -17,6 +19,8 @@ mod examples;
 mod faults;
 #[path = "extensions/flags.rs"]
 mod flags;
+#[path = "extensions/guards.rs"]
+mod guards;
 #[path = "extensions/hooks.rs"]
 mod hooks;
 #[path = "extensions/host.rs"]

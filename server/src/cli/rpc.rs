@@ -130,11 +130,12 @@ fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options
     }
 }
 
-/// The extensions that there are. Those that cannot be loaded are told of.
+/// The extensions that there are, with those that never start. Those are told of.
 pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<extensions::Found> {
-    let (found, unusable) = extensions::discover(wanted);
-    for extensions::Unusable { path, reason } in unusable {
-        stderr.warn(format_args!("extension {} is not loaded: {reason}", path.display()));
+    let (mut found, unusable) = extensions::discover(wanted);
+    for unusable in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {}", unusable.path.display(), unusable.reason));
+        found.extend(unusable.is_one.then(|| unusable.into()));
     }
     found
 }

@@ -48,7 +48,11 @@ pub fn load_settings(
     }
     let path = cwd.join(".pi/settings.json");
     if *decided == Trust::Granted {
-        if let Some(object) = object(&path, complaints) {
+        if let Some(mut object) = object(&path, complaints) {
+            // What protects the user is the user's alone to take away.
+            if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
+                host.remove("unguarded");
+            }
             apply(settings, complaints, &path, object, home);
         }
     } else if would_count(settings, &path, home) {

@@ -111,7 +111,9 @@ impl Desk {
 
     /// Waits until a prompt may be looked at.
     async fn ready_for_prompts(&self) -> Result<(), Refused> {
-        self.host.ready().await;
+        if !self.host.ready_to_begin().await {
+            return Err(Refused::GivenUp);
+        }
         self.pass(Waiting::Prompt).await?;
         match self.host.restarted().await {
             true => Ok(()),

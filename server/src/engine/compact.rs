@@ -87,7 +87,7 @@ impl Engine {
                 (job, abort, end)
             };
             let made = make(&self.shared, &job, focus, &abort).await?;
-            return apply(&self.shared, job, made).await.ok_or(CompactError::Cancelled);
+            return apply(&self.shared, job, made, &abort).await.ok_or(CompactError::Cancelled);
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) async fn compact_on_its_own(
     let result = match job {
         Err(error) => Err(error),
         Ok(job) => match make(shared, &job, None, abort).await {
-            Ok(made) => apply(shared, job, made).await.ok_or(CompactError::Cancelled),
+            Ok(made) => apply(shared, job, made, abort).await.ok_or(CompactError::Cancelled),
             Err(error) => Err(error),
         },
     };
@@ -181,8 +181,9 @@ async fn make(
     summarize(job, focus, abort).await.map(Made::Summary)
 }
 
-/// Puts a summary in place; none where the session is another one by now.
-async fn apply(shared: &Shared, job: Job, made: Made) -> Option<CompactionResult> {
+/// Puts a summary in place; none where the session is another one by now. An abort does not undo it, and waits for
+/// nobody who hears of it.
+async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken) -> Option<CompactionResult> {
     let given = matches!(made, Made::Given(_));
     let (result, entry) = {
         let mut state = shared.state();
@@ -200,7 +201,11 @@ async fn apply(shared: &Shared, job: Job, made: Made) -> Option<CompactionResult
         (result.clone(), super::branch::compacted(&mut state.session, &result, given))
     };
     if shared.options.hooks.minds_compaction() {
-        shared.options.hooks.compacted(entry, given).await;
+        tokio::select! {
+            biased;
+            () = abort.cancelled() => {}
+            () = shared.options.hooks.compacted(entry, given) => {}
+        }
     }
     Some(result)
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::hooks::{GIVEN_UP, Heard};
 use super::process::Process;
 use super::requests::{answer, refuse};
+use super::start::guards;
 use super::{Host, type_of, watch};
 use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
 
@@ -211,6 +212,7 @@ impl Host {
             .find(|member| Arc::ptr_eq(&member.process, process) && member.path == offered.path);
         match member {
             Some(member) => {
+                self.guards.says(&member.path, guards(&offered));
                 member.offered = offered;
                 done()
             }

@@ -39,6 +39,8 @@ pub(super) struct Asked {
     pub is_before: bool,
     /// Cancelled when nobody waits any more: its dialogs end with it.
     pub over: CancellationToken,
+    /// How long the question is, in bytes: an answer may have all of it in it.
+    pub length: AtomicUsize,
     /// Dialogs that are open in its handling.
     dialogs: AtomicUsize,
     changed: Notify,
@@ -189,6 +191,12 @@ impl Calls {
     /// Who was asked first since the process said anything, whether anybody still waits for that or not.
     pub fn first_unheard(&self) -> Option<String> {
         self.state().unheard.clone()
+    }
+
+    /// How long the longest question is that waits for its answer.
+    pub fn longest(&self) -> usize {
+        let state = self.state();
+        state.asked.values().map(|(asked, _)| asked.length.load(Ordering::Acquire)).max().unwrap_or_default()
     }
 
     /// All questions.

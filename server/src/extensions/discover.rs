@@ -18,6 +18,14 @@ pub struct Found {
     pub path: PathBuf,
     /// How it is started.
     pub start: Start,
+    /// What its manifest says of whether it guards tools.
+    pub guards: Option<bool>,
+}
+
+impl Found {
+    fn new(path: impl Into<PathBuf>, start: Start) -> Self {
+        Self { path: path.into(), start, guards: None }
+    }
 }
 
 /// How an extension is started.
@@ -27,6 +35,8 @@ pub enum Start {
     Program(Vec<OsString>),
     /// By the Node host, together with all others of its kind.
     Node,
+    /// Not at all, for that reason.
+    Never(String),
 }
 
 /// Where is looked for extensions.
@@ -51,6 +61,14 @@ pub struct Unusable {
     pub path: PathBuf,
     /// Why, as the end of a sentence.
     pub reason: String,
+    /// Whether it is an extension: it may be one that guards tools.
+    pub is_one: bool,
+}
+
+impl From<Unusable> for Found {
+    fn from(unusable: Unusable) -> Self {
+        Self::new(unusable.path, Start::Never(unusable.reason))
+    }
 }
 
 /// The folder of a working directory's own extensions.
@@ -110,7 +128,8 @@ impl Search {
             let before = self.found.len();
             self.folder(Some(path));
             if self.found.len() == before {
-                self.unusable(path, format!("there is no extension in it, and no {MANIFEST}"));
+                let reason = format!("there is no extension in it, and no {MANIFEST}");
+                self.unusable.push(Unusable { path: path.to_owned(), reason, is_one: false });
             }
         } else if path.exists() {
             self.add(path);
@@ -134,7 +153,7 @@ impl Search {
     }
 
     fn unusable(&mut self, path: &Path, reason: String) {
-        self.unusable.push(Unusable { path: path.to_owned(), reason });
+        self.unusable.push(Unusable { path: path.to_owned(), reason, is_one: true });
     }
 }
 
@@ -157,17 +176,17 @@ fn start(path: &Path) -> Result<Vec<Found>, String> {
             return with_manifest(&file);
         }
         let entries = node_entries(path);
-        return Ok(entries.into_iter().map(|path| Found { path, start: Start::Node }).collect());
+        return Ok(entries.into_iter().map(|path| Found::new(path, Start::Node)).collect());
     }
     if path.file_name().is_some_and(|name| name == MANIFEST) {
         return with_manifest(path);
     }
     if is_for_node(path) {
-        return Ok(vec![Found { path: path.to_owned(), start: Start::Node }]);
+        return Ok(vec![Found::new(path, Start::Node)]);
     }
     if is_executable(path) {
         let program = path.as_os_str().to_owned();
-        return Ok(vec![Found { path: path.to_owned(), start: Start::Program(vec![program]) }]);
+        return Ok(vec![Found::new(path, Start::Program(vec![program]))]);
     }
     Err(format!("it is not executable, and no {MANIFEST} says what runs it"))
 }
@@ -177,7 +196,7 @@ fn with_manifest(file: &Path) -> Result<Vec<Found>, String> {
     let mut words = manifest.runtime;
     words.push(manifest.entry.as_os_str().to_owned());
     words.extend(manifest.arguments);
-    Ok(vec![Found { path: manifest.entry, start: Start::Program(words) }])
+    Ok(vec![Found { guards: manifest.guards, ..Found::new(manifest.entry, Start::Program(words)) }])
 }
 
 /// The files that a folder brings for the Node host: what its package names, or its index.
@@ -275,6 +294,6 @@ mod tests {
         assert!(reasons[0].1.contains("not executable"), "{reasons:?}");
         assert!(reasons[1].1.contains("no such file"), "{reasons:?}");
         let (found, _) = discover(&Wanted { only_given: true, ..wanted });
-        assert_eq!(found, [Found { path: given, start: Start::Node }]);
+        assert_eq!(found, [Found::new(given, Start::Node)]);
     }
 }

@@ -76,6 +76,11 @@ impl Host {
         }
     }
 
+    /// Asks all who want to hear, whatever they say; until an abort.
+    async fn tell_all<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) {
+        let _ = self.before.unless_given_up(self.each(build, |_: Value| true)).await;
+    }
+
     /// Whether nobody stops it, and it is not given up.
     async fn goes_on<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
@@ -115,8 +120,9 @@ impl Host {
 
     /// Why a call may not be executed.
     async fn blocks(&self, call: &ToolCall) -> Option<String> {
-        // Whether or not something is given up: an abort has ways of its own.
-        let _ = self.restarted().await;
+        if let Some(reason) = self.unguarded().await {
+            return Some(reason);
+        }
         for member in self.subscribers(type_of::<ToolCallHook>()) {
             let event = ToolCallHook::new(&call.id, &call.name, call.arguments.clone());
             match self.answer::<ToolCallAnswer>(&member, event.into()).await {
@@ -170,7 +176,7 @@ impl Hooks for Host {
             event.previous_session_file = previous.map(path);
             event
         };
-        self.each(build, |_: Value| true).boxed()
+        self.tell_all(build).boxed()
     }
 
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
@@ -185,7 +191,7 @@ impl Hooks for Host {
             event.previous_session_file = previous.map(path);
             event
         };
-        self.each(build, |_: Value| true).boxed()
+        self.tell_all(build).boxed()
     }
 
     fn minds_compaction(&self) -> bool {
@@ -223,7 +229,7 @@ impl Hooks for Host {
 
     fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
         let build = move || SessionCompactHook::new(object(entry.clone()), given);
-        self.each(build, |_: Value| true).boxed()
+        self.tell_all(build).boxed()
     }
 
     fn before_run<'a>(

@@ -15,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::before::Before;
 use super::calls::{Asked, Failed};
+use super::guards::Guards;
+use super::outbox::{Item, Step};
 use super::process::Process;
-use super::restart::Restarting;
+use super::restart::OnTheirWay;
 use super::watch::Watch;
 use super::{Found, GivenFlag, Limits, NodeHost, type_of};
 use crate::engine::{Engine, Link};
@@ -109,7 +111,11 @@ pub struct Host {
     /// The client is gone: nobody sees or answers anything.
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
-    pub(super) restarting: Restarting,
+    /// Processes that are being started again.
+    pub(super) restarting: OnTheirWay,
+    /// Extensions that are being loaded.
+    pub(super) arriving: OnTheirWay,
+    pub(super) guards: Guards,
     pub(super) watch: Watch,
     pub(super) before: Before,
     /// Held while extensions are loaded, so that one process serves all that it can serve.
@@ -145,7 +151,9 @@ impl Host {
             closing: AtomicBool::new(false),
             deserted: AtomicBool::new(false),
             restarts: AtomicU32::new(0),
-            restarting: Restarting::default(),
+            restarting: OnTheirWay::default(),
+            arriving: OnTheirWay::default(),
+            guards: Guards::default(),
             watch: Watch::default(),
             before: Before::default(),
             loading: tokio::sync::Mutex::default(),
@@ -181,8 +189,11 @@ impl Host {
         }
         match self.me.upgrade() {
             Some(host) if !self.options.found.is_empty() => {
+                // From now on: nothing runs before it is known what they guard.
+                self.expect(&self.options.found);
+                let arriving = self.arriving.begin();
                 tokio::spawn(async move {
-                    host.load(&host.options.found).await;
+                    host.load_expected(&host.options.found, arriving).await;
                     host.complain_of_flags();
                     host.get_ready();
                 });
@@ -193,6 +204,11 @@ impl Host {
 
     pub(super) fn get_ready(&self) {
         self.ready.cancel();
+    }
+
+    /// As [`Host::ready`]; false where what has not begun is given up before.
+    pub async fn ready_to_begin(&self) -> bool {
+        self.before.unless_given_up(self.ready()).await.is_some()
     }
 
     /// Waits until the extensions are loaded and have heard that the agent is ready. Not for one that has
@@ -251,7 +267,21 @@ impl Host {
     /// Tells one of an event; nobody waits.
     pub(super) fn tell(&self, member: &Member, event: HookEvent) {
         if !member.silent.load(Ordering::Acquire) {
-            member.process.tell(HostEvent::new(&member.path, event));
+            member.process.tell(Item::Frame(HostEvent::new(&member.path, event).into()));
+        }
+    }
+
+    /// Tells one how something grows. One that is behind is not told each step.
+    pub(super) fn tell_step(&self, member: &Member, what: Arc<str>, event: Arc<HookEvent>) {
+        if !member.silent.load(Ordering::Acquire) {
+            member.process.tell(Item::Step(Step { extension: member.path.clone(), what, event }));
+        }
+    }
+
+    /// Waits until no extension has too much left to read. One that reads nothing is ended meanwhile.
+    pub(super) async fn room(&self) {
+        for process in self.processes() {
+            process.outbox.room().await;
         }
     }
 

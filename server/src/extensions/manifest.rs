@@ -22,6 +22,8 @@ pub(super) struct Manifest {
     pub runtime: Vec<OsString>,
     /// What stands behind the file on the command line.
     pub arguments: Vec<OsString>,
+    /// Whether it guards tools, where somebody says so.
+    pub guards: Option<bool>,
 }
 
 /// Reads a manifest. Fails, with the end of a sentence, for everything that is not as documented.
@@ -36,7 +38,7 @@ pub(super) fn read(file: &Path) -> Result<Manifest, String> {
 }
 
 fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String> {
-    const KNOWN: [&str; 4] = ["name", "runtime", "entry", "arguments"];
+    const KNOWN: [&str; 5] = ["name", "runtime", "entry", "arguments", "guards"];
     if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(format!("`{unknown}` is no member of it; there is {}", KNOWN.join(", ")));
     }
@@ -53,7 +55,12 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     if let Some(program) = runtime.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
         *program = folder.join(&*program).into_os_string();
     }
-    Ok(Manifest { entry, runtime, arguments: words(members, "arguments")? })
+    let guards = match members.get("guards") {
+        None => None,
+        Some(Value::Bool(guards)) => Some(*guards),
+        Some(_) => return Err("`guards` has to be true or false".to_owned()),
+    };
+    Ok(Manifest { entry, runtime, arguments: words(members, "arguments")?, guards })
 }
 
 /// A text, or a list of texts.

@@ -6,9 +6,10 @@
 //! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
 //! | `settings` | how patient the host is |
 //! | `before` | questions that can be taken back, because something has not begun |
-//! | `process`, `calls`, `flood`, `noise` | one process, the questions to it, how much it may say |
+//! | `process`, `outbox`, `calls`, `flood`, `noise` | one process, what it is sent, the questions to it, how much it may say |
 //! | `host`, `start`, `restart` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
+//! | `guards` | which of them guard tools, and are not there |
 //! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
 //! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
 //! | `watch` | telling those who want to know of every change |
@@ -21,11 +22,13 @@ mod dialogs;
 mod discover;
 mod flags;
 mod flood;
+mod guards;
 mod hooks;
 mod host;
 mod manifest;
 mod node_host;
 mod noise;
+mod outbox;
 mod process;
 mod requests;
 mod resources;

@@ -1,7 +1,7 @@
 //! One extension process: what goes in and out of it, from its start to its end.
 
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use agentese::framing::{FrameReader, FramerOptions, FramingError, Incoming};
 use agentese::types::{ExtensionFrame, HostCancel, HostFrame};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Asked, Calls, Failed};
 use super::flood::Flood;
 use super::noise::Noise;
+use super::outbox::{Broken, Item, Outbox, ROOM};
 use super::start::name_of;
 use super::withdrawn::Withdrawn;
 use crate::tools::{CommandLine, Exit, Running, Spawner, Talking};
 
-/// The longest line of an extension: an image or two.
+/// The longest line of an extension: an image or two, and what it was asked about.
 const LONGEST_LINE: usize = 16 << 20;
-/// How much may wait for an extension that does not read.
-const UNREAD: usize = 32 << 20;
+/// The longest one in any case: a whole conversation.
+const LONGEST_OF_ALL: usize = 64 << 20;
 /// How long a process may go on after the end of its stdin.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the end of a process is waited for whose stdout has ended.
@@ -58,16 +58,16 @@ pub(super) struct Process {
     loads_more: AtomicBool,
     /// The program and its arguments.
     pub words: Vec<OsString>,
-    outbox: mpsc::UnboundedSender<String>,
+    pub outbox: Outbox,
     /// What it is told soon.
-    soon: Mutex<Vec<HostFrame>>,
-    /// Bytes that it has not read.
-    unread: AtomicUsize,
+    soon: Mutex<Vec<Item>>,
     pub calls: Calls,
     /// Its questions.
     pub withdrawn: Withdrawn,
     end: CancellationToken,
     ended: CancellationToken,
+    /// Its stderr has ended.
+    silent: CancellationToken,
     /// Why it was ended, where that was not asked for.
     fault: Mutex<Option<End>>,
     /// What it says for people.
@@ -75,31 +75,32 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts one; it is listened to until it ends.
+    /// Starts one; it is listened to until it ends. Where too much waits for it, it may read nothing for so long as
+    /// `patience` says.
     pub async fn start(
         spawner: &dyn Spawner,
         line: &CommandLine,
         paths: Vec<String>,
+        patience: Duration,
         listener: Arc<dyn Listener>,
     ) -> std::io::Result<Arc<Self>> {
         let Talking { input, output, errors, running } = spawner.talk(line).await?;
-        let (outbox, lines) = mpsc::unbounded_channel();
         let process = Arc::new(Self {
             paths: Mutex::new(paths),
             introduced: AtomicBool::new(false),
             loads_more: AtomicBool::new(false),
             words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
-            outbox,
+            outbox: Outbox::default(),
             soon: Mutex::default(),
-            unread: AtomicUsize::new(0),
             calls: Calls::default(),
             withdrawn: Withdrawn::default(),
             end: CancellationToken::new(),
             ended: CancellationToken::new(),
+            silent: CancellationToken::new(),
             fault: Mutex::default(),
             noise: Noise::default(),
         });
-        tokio::spawn(process.clone().write(input, lines));
+        tokio::spawn(process.clone().write(input, patience));
         tokio::spawn(process.clone().pass_on(errors));
         tokio::spawn(process.clone().live(output, running, listener));
         Ok(process)
@@ -140,16 +141,16 @@ impl Process {
         self.loads_more.store(loads_more, Ordering::Release);
     }
 
-    /// Sends a frame, behind all that it is told. One that nobody reads is dropped with the process.
-    pub fn send(&self, frame: impl Into<HostFrame>) {
+    /// Sends a frame, behind all that it is told; gives its length. One that nobody reads is dropped with the process.
+    pub fn send(&self, frame: impl Into<HostFrame>) -> usize {
         self.tell_now();
-        self.overtake(frame);
+        self.overtake(frame)
     }
 
     /// Sends a frame once the engine lets go of its thread: what it asks before that comes first.
-    pub fn tell(self: &Arc<Self>, frame: impl Into<HostFrame>) {
+    pub fn tell(self: &Arc<Self>, item: Item) {
         let mut soon = self.soon.lock().unwrap_or_else(PoisonError::into_inner);
-        soon.push(frame.into());
+        soon.push(item);
         if soon.len() > 1 {
             return;
         }
@@ -163,21 +164,14 @@ impl Process {
 
     fn tell_now(&self) {
         let told = std::mem::take(&mut *self.soon.lock().unwrap_or_else(PoisonError::into_inner));
-        told.into_iter().for_each(|frame| self.overtake(frame));
+        for item in told {
+            self.outbox.push(item);
+        }
     }
 
-    /// Sends a frame at once.
-    pub fn overtake(&self, frame: impl Into<HostFrame>) {
-        match agentese::wire::encode(&frame.into()) {
-            Ok(line) => {
-                let unread = self.unread.fetch_add(line.len(), Ordering::AcqRel) + line.len();
-                let _ = self.outbox.send(line);
-                if unread > UNREAD {
-                    self.fault(format!("it does not read: {} MiB wait for it", UNREAD >> 20));
-                }
-            }
-            Err(error) => tracing::error!(%error, "a frame for an extension could not be written"),
-        }
+    /// Sends a frame at once; gives its length.
+    pub fn overtake(&self, frame: impl Into<HostFrame>) -> usize {
+        self.outbox.push(Item::Frame(frame.into()))
     }
 
     /// Asks, and waits for the answer at most as long as `limit` says. Where this is dropped, the process
@@ -201,11 +195,8 @@ impl Process {
         let Some((number, answer)) = self.calls.open(asked.clone()) else { return Err(Failed::Gone) };
         let waiting = Waiting { process: self, number };
         let frame = frame(number.to_string());
-        if asked.overtakes {
-            self.overtake(frame);
-        } else {
-            self.send(frame);
-        }
+        let length = if asked.overtakes { self.overtake(frame) } else { self.send(frame) };
+        asked.length.store(length, Ordering::Release);
         let result = tokio::select! {
             biased;
             answer = answer => answer.unwrap_or(Err(Failed::Gone)),
@@ -236,33 +227,28 @@ impl Process {
         self.end.is_cancelled() || self.ended.is_cancelled()
     }
 
-    async fn write(
-        self: Arc<Self>,
-        mut input: Box<dyn AsyncWrite + Send + Unpin>,
-        mut lines: mpsc::UnboundedReceiver<String>,
-    ) {
-        loop {
-            let line = tokio::select! {
-                biased;
-                line = lines.recv() => line,
-                () = self.end.cancelled() => None,
-            };
-            let Some(mut line) = line else { break };
-            let length = line.len();
-            line.push('\n');
-            // An extension that is gone does not read; its end is noticed elsewhere.
-            tokio::select! {
-                result = input.write_all(line.as_bytes()) => if result.is_err() { break },
-                () = self.ended.cancelled() => break,
-            }
-            self.unread.fetch_sub(length, Ordering::AcqRel);
+    async fn write(self: Arc<Self>, mut input: Box<dyn AsyncWrite + Send + Unpin>, patience: Duration) {
+        tokio::select! {
+            biased;
+            broken = self.outbox.write(&mut *input, patience) => match broken {
+                // An extension that is gone does not read; its end is noticed elsewhere.
+                Broken::Closed => {}
+                Broken::Unread => self.fault(format!(
+                    "it does not read: more than {} MiB wait for it, and nothing was read for {} ms",
+                    ROOM >> 20,
+                    patience.as_millis()
+                )),
+            },
+            () = self.end.cancelled() => {}
         }
+        self.outbox.close();
         let _ = input.shutdown().await;
     }
 
     /// What it writes to stderr goes to the agent's.
     async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
         self.noise.pass_on(errors, || self.name()).await;
+        self.silent.cancel();
     }
 
     async fn live(
@@ -271,7 +257,7 @@ impl Process {
         mut running: Box<dyn Running>,
         listener: Arc<dyn Listener>,
     ) {
-        let options = FramerOptions { max_line: LONGEST_LINE, ..FramerOptions::default() };
+        let options = FramerOptions { max_line: LONGEST_OF_ALL, ..FramerOptions::default() };
         let mut frames = FrameReader::with_options(output, options);
         let asked = tokio::select! {
             biased;
@@ -298,6 +284,10 @@ impl Process {
             tokio::time::timeout(AFTER_EOF, running.wait()).await.ok().and_then(Result::ok)
         };
         running.end().await;
+        if !asked {
+            // Its last words may be on their way; who has fled with its stderr keeps nobody.
+            let _ = tokio::time::timeout(GRACE, self.silent.cancelled()).await;
+        }
         self.end.cancel();
         self.ended.cancel();
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -331,18 +321,20 @@ impl Process {
             for incoming in batch.drain(..) {
                 let bytes = match &incoming {
                     Incoming::Frame(frame) => frame.as_str().len(),
+                    Incoming::Fault(FramingError::TooLong { .. }) => usize::MAX,
                     Incoming::Fault(_) => LONGEST_LINE,
                 };
+                let longest = LONGEST_LINE + self.calls.longest();
+                if bytes > longest {
+                    // An endless line would never end, and cost as much as a flood.
+                    return self
+                        .fault(format!("it floods the agent: a line of more than {} MiB", longest >> 20));
+                }
                 if let Err(flooded) = flood.add(bytes) {
                     return self.fault(flooded.to_owned());
                 }
                 match incoming {
                     Incoming::Frame(frame) => self.line(frame.as_str(), listener),
-                    // An endless line would never end, and cost as much as a flood.
-                    Incoming::Fault(FramingError::TooLong { limit, .. }) => {
-                        return self
-                            .fault(format!("it floods the agent: a line of more than {} MiB", limit >> 20));
-                    }
                     Incoming::Fault(fault) => self.noise.complain(&self.name(), &fault.to_string()),
                 }
             }

@@ -13,17 +13,17 @@ use super::calls::{Asked, Failed};
 use super::host::Member;
 use super::process::{End, Process};
 
-/// How many processes are being started again.
-pub(super) struct Restarting(watch::Sender<usize>);
+/// How many are on their way.
+pub(super) struct OnTheirWay(watch::Sender<usize>);
 
-impl Default for Restarting {
+impl Default for OnTheirWay {
     fn default() -> Self {
         Self(watch::Sender::new(0))
     }
 }
 
-/// A process is being started again until this is dropped.
-struct Underway(watch::Sender<usize>);
+/// One is on its way until this is dropped.
+pub(super) struct Underway(watch::Sender<usize>);
 
 impl Drop for Underway {
     fn drop(&mut self) {
@@ -31,10 +31,21 @@ impl Drop for Underway {
     }
 }
 
-impl Restarting {
-    fn begin(&self) -> Underway {
+impl OnTheirWay {
+    /// One more is.
+    pub fn begin(&self) -> Underway {
         self.0.send_modify(|count| *count += 1);
         Underway(self.0.clone())
+    }
+
+    /// Waits until none is.
+    pub async fn over(&self) {
+        self.over_when(|| true).await;
+    }
+
+    /// Waits until none is and something else holds, which is looked at when one has arrived.
+    pub async fn over_when(&self, holds: impl Fn() -> bool) {
+        let _ = self.0.subscribe().wait_for(|count| *count == 0 && holds()).await;
     }
 }
 
@@ -45,23 +56,22 @@ impl Host {
         if self.options.limits.restarts == 0 {
             return true;
         }
-        let mut restarting = self.restarting.0.subscribe();
         // One that has ended, and of which it is not known yet what becomes of it, counts too.
-        let all_there = restarting.wait_for(|count| *count == 0 && !self.is_burying());
+        let all_there = self.restarting.over_when(|| !self.is_burying());
         let waited = tokio::time::timeout(self.options.limits.start, all_there);
         self.before.unless_given_up(waited).await.is_some()
     }
 
-    fn is_burying(&self) -> bool {
+    pub(super) fn is_burying(&self) -> bool {
         let ends = |process: &Arc<Process>| process.has_ended() || process.calls.are_closed();
         !self.is_closing() && self.state().processes.iter().any(ends)
     }
 
     /// A process has ended. By itself: the client is told once, and it is started again as often as the
-    /// settings say; one that never said what it brings is not, for it would not say the next time.
+    /// settings say; one that never said what it brings, nor did before, is not, for it would not say the next time.
     pub(super) fn buried(&self, process: &Arc<Process>, end: Option<End>) {
         let again = end.is_some()
-            && process.was_introduced()
+            && (process.was_introduced() || self.guards.were_there(&process.paths()))
             && !self.is_closing()
             && self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
         // Before the members are gone.
@@ -75,6 +85,7 @@ impl Host {
         };
         self.watch.remove(process);
         let Some(End { by, why }) = end else { return };
+        self.guards.are_gone(&process.paths(), &why);
         let why = match &process.paths()[..] {
             [] | [_] => why,
             all => format!("{why} (it served {})", all.join(", ")),

@@ -17,6 +17,8 @@ pub struct Limits {
     pub dialog: Option<Duration>,
     /// How often a process that ended by itself is started again (`restarts`).
     pub restarts: u32,
+    /// Whether tools run while an extension that guards them is not there (`unguarded`).
+    pub unguarded: bool,
     /// How many agents stand above this one, each started by an extension of the one before.
     pub depth: u32,
     /// At which depth an agent starts no extensions (`maxDepth`), so that agents that start agents come to an end.
@@ -33,6 +35,7 @@ impl Default for Limits {
             start: Duration::from_secs(10),
             dialog: None,
             restarts: 0,
+            unguarded: false,
             depth: 0,
             max_depth: 5,
         }
@@ -52,6 +55,10 @@ impl Limits {
             start: time("startTimeoutMs").unwrap_or(usual.start),
             dialog: time("dialogTimeoutMs"),
             restarts: number("restarts").map_or(usual.restarts, small),
+            unguarded: host
+                .and_then(|host| host.get("unguarded"))
+                .and_then(Value::as_bool)
+                .unwrap_or(usual.unguarded),
             depth: environment.get(DEPTH).and_then(|depth| depth.to_str()?.parse().ok()).unwrap_or(0),
             max_depth: number("maxDepth").map_or(usual.max_depth, small),
         }
@@ -80,6 +87,11 @@ mod tests {
         assert_eq!(of(json!({"extensionHost": {"hookTimeoutMs": "x", "restarts": -1}})), Limits::default());
         let given = of(json!({"extensionHost": {"hookTimeoutMs": 100, "dialogTimeoutMs": 5, "restarts": 2}}));
         assert_eq!((given.hook.as_millis(), given.restarts), (100, 2));
+        for (value, unguarded) in
+            [(json!(true), true), (json!(false), false), (json!("true"), false), (json!(1), false)]
+        {
+            assert_eq!(of(json!({"extensionHost": {"unguarded": value}})).unguarded, unguarded, "{value}");
+        }
         assert_eq!((given.dialog, given.start), (Some(Duration::from_millis(5)), Limits::default().start));
     }
 

@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentese::types::{HostFrame, HostInitialize, HostLoad, HostMode, Initialized, SessionStartHook};
+use agentese::types::{
+    HostFrame, HostInitialize, HostLoad, HostMode, Initialized, OfferedExtension, SessionStartHook,
+    ToolCallHook,
+};
 use futures::future::join_all;
 
 use super::calls::{Asked, Failed};
 use super::host::{Around, Host, Member};
 use super::process::Process;
+use super::restart::Underway;
 use super::settings::DEPTH;
 use super::{Found, Limits, Start, type_of};
 use crate::tools::CommandLine;
@@ -20,11 +24,19 @@ const PROTOCOL: u64 = 1;
 impl Host {
     /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
     pub async fn load(&self, found: &[Found]) {
+        self.expect(found);
+        self.load_expected(found, self.arriving.begin()).await;
+    }
+
+    /// Loads extensions that are expected already.
+    pub(super) async fn load_expected(&self, found: &[Found], arriving: Underway) {
         let loading = self.loading.lock().await;
         let path = |found: &Found| found.path.to_string_lossy().into_owned();
         let Limits { depth, .. } = self.options.limits;
         if self.options.limits.are_too_deep() && !found.is_empty() {
             let count = found.len();
+            let paths: Vec<String> = found.iter().map(path).collect();
+            self.guards.are_gone(&paths, &format!("{depth} agents stand above this one"));
             tracing::error!(
                 "{count} extensions are not loaded: {depth} agents stand above this one, each started by an extension"
             );
@@ -34,6 +46,10 @@ impl Host {
         let programs = found.iter().filter_map(|found| match &found.start {
             Start::Program(words) => Some((words.clone(), vec![path(found)])),
             Start::Node => None,
+            Start::Never(why) => {
+                self.guards.are_gone(&[path(found)], why);
+                None
+            }
         });
         let programs = join_all(programs.map(|(words, paths)| self.start(words, paths)));
         let (started, for_node) = tokio::join!(programs, self.load_for_node(for_node));
@@ -41,8 +57,13 @@ impl Host {
         let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
         members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
         self.state().members.extend(members.iter().cloned());
-        drop(loading);
+        drop((loading, arriving));
         self.welcome(&members).await;
+    }
+
+    /// These are to be loaded: nothing runs before it is known what they guard.
+    pub(super) fn expect(&self, found: &[Found]) {
+        found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
     }
 
     /// The first events of extensions that are there now.
@@ -76,6 +97,7 @@ impl Host {
         match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
             Ok(words) => Some((words, paths)),
             Err(reason) => {
+                self.guards.are_gone(&paths, &reason.to_string());
                 tracing::error!(
                     "{} extensions of pi are not loaded: {reason}: {}",
                     paths.len(),
@@ -99,12 +121,20 @@ impl Host {
             hidden: self.around.hidden.clone(),
         };
         let listener = Arc::new(super::requests::Ears(self.me.clone()));
-        let process = match Process::start(self.around.spawner.as_ref(), &line, paths.clone(), listener).await
+        let process = match Process::start(
+            self.around.spawner.as_ref(),
+            &line,
+            paths.clone(),
+            self.options.limits.hook,
+            listener,
+        )
+        .await
         {
             Ok(process) => process,
             Err(error) => {
-                let program = line.program.to_string_lossy();
-                me.fail(&name_of(&paths), "start", &format!("{program} did not start: {error}"));
+                let error = format!("{} did not start: {error}", line.program.to_string_lossy());
+                me.guards.are_gone(&paths, &error);
+                me.fail(&name_of(&paths), "start", &error);
                 return Vec::new();
             }
         };
@@ -142,7 +172,9 @@ impl Host {
             // What it serves besides goes on.
             Some([_, ..]) => {
                 let paths = process.paths();
-                self.fail(&name_of(&paths[paths.len() - count..]), "start", &wrong);
+                let missing = &paths[paths.len() - count..];
+                self.guards.are_gone(missing, &wrong);
+                self.fail(&name_of(missing), "start", &wrong);
             }
             _ => process.fault(wrong),
         }
@@ -175,8 +207,10 @@ impl Host {
             if !paths.contains(&path) {
                 tracing::warn!("{}: it was not asked for {path}", process.name());
             } else if let Some(error) = &offered.error {
+                self.guards.refuses(&path, error);
                 self.not_loaded(&path, error);
             } else {
+                self.guards.has_started(&path, guards(&offered));
                 let silent = Arc::default();
                 members.push(Member { path, process: process.clone(), offered, silent });
             }
@@ -188,6 +222,11 @@ impl Host {
     fn not_loaded(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
     }
+}
+
+/// Whether an extension that brings this is asked about calls of tools.
+pub(super) fn guards(offered: &OfferedExtension) -> bool {
+    offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
 }
 
 /// How a process is called that serves those.

@@ -9,6 +9,7 @@ use agentese::types::{
     ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd, ToolExecutionStart,
     ToolExecutionUpdate, ToolOutput, TurnEndHook, TurnStartHook,
 };
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Map;
 
@@ -45,22 +46,32 @@ impl Told {
             return;
         }
         let Some(hook) = hook(event, turn, || self.clock.now_ms()) else { return };
-        for member in members {
-            self.host.tell(&member, hook.clone());
-        }
+        let Some(what) = growing(event) else {
+            members.iter().for_each(|member| self.host.tell(member, hook.clone()));
+            return;
+        };
+        let hook = Arc::new(hook);
+        members.iter().for_each(|member| self.host.tell_step(member, what.clone(), hook.clone()));
     }
 }
 
 impl EventSink for Told {
     fn room(&self) -> BoxFuture<'_, ()> {
-        self.sink.room()
+        async {
+            self.sink.room().await;
+            self.host.room().await;
+        }
+        .boxed()
     }
 
     fn push(&self, event: Event<'_>) {
         self.tell(event);
         self.sink.push(event);
         // Not now: the engine's state may be locked.
-        self.host.changed();
+        match growing(event) {
+            None => self.host.changed(),
+            Some(_) => self.host.changes(),
+        }
     }
 }
 
@@ -83,6 +94,15 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::CompactionEnded { .. }
         | Event::ExtensionFailed { .. } => return None,
     })
+}
+
+/// What an event is a step of that grows on; none where each event counts.
+fn growing(event: Event<'_>) -> Option<Arc<str>> {
+    match event {
+        Event::MessageUpdated { .. } => Some("message".into()),
+        Event::ToolUpdated(call, _) => Some(format!("tool {}", call.id).into()),
+        _ => None,
+    }
 }
 
 fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEvent> {

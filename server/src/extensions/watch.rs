@@ -1,6 +1,8 @@
 //! Telling those who want to know of every change: what the agent is, and what is in its session.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use agentese::types::{ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool, Watched};
 use agentese::wire::Maybe;
@@ -16,7 +18,17 @@ use crate::tools::ToolSet;
 #[derive(Default)]
 pub(super) struct Watch {
     watchers: Mutex<Vec<Watcher>>,
+    /// Those who watch will be told.
+    due: AtomicBool,
+    /// When they were told last.
+    told: Mutex<Option<Instant>>,
 }
+
+/// How often those who watch are told while something grows.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How much of a session one frame has, about.
+const PIECE: usize = 4 << 20;
 
 struct Watcher {
     process: Arc<Process>,
@@ -46,6 +58,10 @@ impl Watch {
         self.watchers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
     }
 
+    fn told(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_watched(&self) -> bool {
         !self.watchers().is_empty()
     }
@@ -56,12 +72,22 @@ impl Host {
     /// locked.
     pub(super) fn changed(&self) {
         let Some(me) = self.me.upgrade().filter(|_| self.watch.is_watched()) else { return };
-        if tokio::runtime::Handle::try_current().is_ok() {
+        if tokio::runtime::Handle::try_current().is_ok() && !self.watch.due.swap(true, Ordering::AcqRel) {
             tokio::spawn(async move {
+                me.watch.due.store(false, Ordering::Release);
+                *me.watch.told() = Some(Instant::now());
                 for process in me.processes() {
                     me.refresh(&process);
                 }
             });
+        }
+    }
+
+    /// As [`Host::changed`], many times a second.
+    pub(super) fn changes(&self) {
+        let long_ago = self.watch.told().is_none_or(|told| told.elapsed() >= PAUSE);
+        if long_ago {
+            self.changed();
         }
     }
 
@@ -92,11 +118,39 @@ impl Host {
             *count = if reset { entries.entries.len() } else { *count + entries.entries.len() };
             *session = id;
             leaf.clone_from(&entries.leaf);
-            let mut frame =
-                HostEntries::new(reset, entries.entries.into_iter().map(object).collect(), entries.leaf);
-            frame.header = reset.then(|| object(entries.header));
-            process.overtake(frame);
+            let mut header = reset.then(|| object(entries.header));
+            for piece in pieces(entries.entries) {
+                let entries_ = piece.into_iter().map(object).collect();
+                let mut frame = HostEntries::new(header.is_some(), entries_, leaf.clone());
+                frame.header = header.take();
+                process.overtake(frame);
+            }
         }
+    }
+}
+
+/// Entries in pieces that can be sent one by one; one without any where there are none.
+fn pieces(entries: Vec<Value>) -> Vec<Vec<Value>> {
+    let (mut pieces, mut size) = (vec![Vec::new()], 0);
+    for entry in entries {
+        let more = size_of(&entry);
+        if size > 0 && size + more > PIECE {
+            pieces.push(Vec::new());
+            size = 0;
+        }
+        size += more;
+        pieces.last_mut().expect("there is one").push(entry);
+    }
+    pieces
+}
+
+/// About how long a value is when it is written down.
+fn size_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size_of(item) + 1).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + size_of(value) + 4).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
     }
 }
 
@@ -136,4 +190,23 @@ fn known_tools(active: &ToolSet) -> Vec<KnownTool> {
         KnownTool::new(tool.name(), tool.description(), object(tool.parameters()))
     };
     all.iter().map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_sent_in_pieces_in_its_order() {
+        let entry = |number: usize, bytes: usize| json!({"id": number, "data": "x".repeat(bytes)});
+        let entries =
+            vec![entry(0, 10), entry(1, PIECE / 2), entry(2, PIECE / 2), entry(3, 3 * PIECE), entry(4, 1)];
+        let pieces = pieces(entries.clone());
+        let sizes: Vec<usize> = pieces.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2, 1, 1, 1]);
+        assert_eq!(pieces.concat(), entries);
+        assert_eq!(super::pieces(Vec::new()), [Vec::<Value>::new()]);
+    }
 }

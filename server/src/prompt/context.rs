@@ -32,21 +32,31 @@ pub enum ContextComplaint {
         /// Why.
         source: TextFileError,
     },
+    /// It is a link out of the directory that it stands in.
+    #[error("{path}: it is a link out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
+    LeadsOut {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
     /// Its end is left out.
     #[error("{path}: only the first {kilobytes} KB of it count", path = .0.display(), kilobytes = LIMIT >> 10)]
     TooLong(PathBuf),
 }
 
 /// The context files for a working directory: that of the agent directory first, then those from the
-/// root of the file system down. A file that is met twice counts where it is met first. Never fails.
+/// root of the file system down. A file that is met twice counts where it is met first. Links may not lead out of the
+/// directory that they stand in, for whoever made them may not be who reads what the model is told; in the agent
+/// directory, which is the user's own, they may. Never fails.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
     let mut above: Vec<&Path> = cwd.ancestors().filter(|directory| directory.is_absolute()).collect();
     above.reverse();
     let (mut files, mut complaints) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
     for directory in agent_dir.into_iter().chain(above) {
-        let Some(file) = first_in(directory, &mut complaints) else { continue };
-        let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+        let is_own = agent_dir == Some(directory);
+        let Some((file, real)) = first_in(directory, is_own, &seen, &mut complaints) else { continue };
         if !seen.contains(&real) {
             seen.push(real);
             files.push(file);
@@ -55,20 +65,34 @@ pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>,
     (files, complaints)
 }
 
-fn first_in(directory: &Path, complaints: &mut Vec<ContextComplaint>) -> Option<ContextFile> {
+/// The file of a directory, and where it really is. Links of the user's own directory may lead anywhere; others only to
+/// what is in the directory, and to what was `seen` before.
+fn first_in(
+    directory: &Path,
+    is_own: bool,
+    seen: &[PathBuf],
+    complaints: &mut Vec<ContextComplaint>,
+) -> Option<(ContextFile, PathBuf)> {
+    let inside = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     for name in NAMES {
         let path = directory.join(name);
         // Nothing there, or a directory that happens to have the name.
         if path.is_dir() {
             continue;
         }
-        match read_text(&path, LIMIT) {
+        // What is looked at is what is read, whatever the link becomes meanwhile.
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if !is_own && !real.starts_with(&inside) && !seen.contains(&real) {
+            complaints.push(ContextComplaint::LeadsOut { path, target: real });
+            continue;
+        }
+        match read_text(&real, LIMIT) {
             Ok(file) if file.text.trim().is_empty() => return None,
             Ok(file) => {
                 if file.cut {
                     complaints.push(ContextComplaint::TooLong(path.clone()));
                 }
-                return Some(ContextFile { path, content: file.text });
+                return Some((ContextFile { path, content: file.text }, real));
             }
             Err(error) if error.is_not_found() => {}
             Err(source) => complaints.push(ContextComplaint::Unreadable { path, source }),
@@ -133,6 +157,31 @@ mod tests {
         place.write("root/a/b/CLAUDE.md", "two");
         let expected = ["root/AGENTS.md: one", "root/a/b/CLAUDE.md: two"];
         assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn fm_f113_a_link_out_of_its_directory_is_not_read_and_told() {
+        let link = |place: &Place, from: &str, to: &str| {
+            std::os::unix::fs::symlink(place.path(to), place.path(from)).unwrap();
+        };
+        let place = Place::new();
+        std::fs::create_dir_all(place.path("home/.ssh")).unwrap();
+        place.write("home/.ssh/id", "canary");
+        place.write("root/a/docs.md", "inside");
+        link(&place, "root/a/b/AGENTS.md", "home/.ssh/id");
+        place.write("root/a/b/CLAUDE.md", "instead");
+        link(&place, "root/a/AGENTS.md", "root/a/docs.md");
+        // Through a directory, and out of the project.
+        link(&place, "root/linked", "home/.ssh");
+        link(&place, "root/AGENTS.md", "root/linked/id");
+        // The user's own links are the user's.
+        link(&place, "agent/AGENTS.md", "root/a/b/CLAUDE.md");
+        let (files, complaints) = place.found();
+        assert_eq!(files, ["agent/AGENTS.md: instead", "root/a/AGENTS.md: inside"]);
+        let told = |path: &str| {
+            format!("{path}: it is a link out of its directory, to home/.ssh/id; the file is left out")
+        };
+        assert_eq!(complaints, [told("root/AGENTS.md"), told("root/a/b/AGENTS.md")]);
     }
 
     #[test]

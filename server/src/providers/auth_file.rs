@@ -1,7 +1,7 @@
 //! `auth.json`: the keys that a user has stored.
 
 use std::fs::{DirBuilder, File, Permissions};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
+
+use super::auth_seen::{self, AuthSeen, Problem};
 
 /// How long another process may hold the lock.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
@@ -53,16 +55,41 @@ pub(super) enum Stored {
     },
 }
 
-/// The file of an agent directory. It is read anew for every request, so that several agents share it.
-#[derive(Debug, Clone)]
+impl Stored {
+    /// What an entry says. Fails with what is wrong with it.
+    pub fn of(provider: &str, entry: &Value) -> Result<Self, String> {
+        let member = |name: &str| {
+            let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
+            found.ok_or_else(|| format!("the entry of {provider} has no {name}"))
+        };
+        match entry["type"].as_str() {
+            Some("api_key") => member("key").map(Self::Key),
+            Some("oauth") => {
+                let expires = entry["expires"].as_i64().unwrap_or_default();
+                Ok(Self::Login { token: member("access")?, expires })
+            }
+            _ => Err(format!("the entry of {provider} is of no known type")),
+        }
+    }
+}
+
+/// The file of an agent directory. It is looked at for every request, so that several agents share it.
+#[derive(Clone)]
 pub struct AuthFile {
     path: PathBuf,
+    seen: AuthSeen,
+}
+
+impl std::fmt::Debug for AuthFile {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AuthFile").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl AuthFile {
     /// The file in that directory; neither need exist.
     pub fn in_dir(agent_dir: &Path) -> Self {
-        Self { path: agent_dir.join("auth.json") }
+        Self { path: agent_dir.join("auth.json"), seen: AuthSeen::new() }
     }
 
     /// Checks that the file can be read, where there is one.
@@ -86,41 +113,20 @@ impl AuthFile {
         })
     }
 
-    /// What is stored for a provider; none where it is of a kind that this version does not know.
+    /// What is stored for a provider. Fails for an entry of a kind that this version does not know. Never waits long:
+    /// where the disk does not answer, what it said before counts.
     pub(super) fn stored(&self, provider: &str) -> Result<Option<Stored>, AuthError> {
-        let entries = self.read()?;
-        let Some(entry) = entries.get(provider) else { return Ok(None) };
-        let member = |name: &str| {
-            let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
-            found.ok_or_else(|| self.corrupt(format!("the entry of {provider} has no {name}")))
-        };
-        match entry["type"].as_str() {
-            Some("api_key") => member("key").map(Stored::Key).map(Some),
-            Some("oauth") => {
-                let expires = entry["expires"].as_i64().unwrap_or_default();
-                Ok(Some(Stored::Login { token: member("access")?, expires }))
-            }
-            _ => Err(self.corrupt(format!("the entry of {provider} is of no known type"))),
-        }
+        self.seen.stored(&self.path, provider).map_err(|problem| self.failed(problem))
     }
 
     fn read(&self) -> Result<Map<String, Value>, AuthError> {
-        let text = match std::fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                return Err(self.corrupt("it is not UTF-8".to_owned()));
-            }
-            Err(error) => return Err(self.io(error)),
-        };
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        match serde_json::from_str(text) {
-            Ok(Value::Object(entries)) => Ok(entries),
-            Ok(_) => Err(self.corrupt("it is no object".to_owned())),
-            // serde_json's own words can repeat what is in the file.
-            Err(error) => {
-                Err(self.corrupt(format!("line {}, column {} is no JSON", error.line(), error.column())))
-            }
+        auth_seen::read(&self.path).map_err(|problem| self.failed(problem))
+    }
+
+    fn failed(&self, problem: Problem) -> AuthError {
+        match problem {
+            Problem::Io(kind, text) => self.io(std::io::Error::new(kind, text)),
+            Problem::Corrupt(reason) => self.corrupt(reason),
         }
     }
 

@@ -55,12 +55,7 @@ impl Catalog {
     /// The models that can be asked: those whose provider has a key or needs none. Stored keys are
     /// looked up anew each time.
     pub fn available(&self) -> Vec<&Model> {
-        let ready = |provider: &'_ Arc<dyn Provider>, model: &Model| provider.ready(model).is_ok();
-        let all = self
-            .providers
-            .iter()
-            .flat_map(|provider| provider.models().iter().filter(move |model| ready(provider, model)));
-        all.collect()
+        self.providers.iter().flat_map(|provider| provider.available()).collect()
     }
 
     /// Their names, as `provider/id`, for texts that say what there is.

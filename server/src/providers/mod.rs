@@ -10,7 +10,7 @@
 //! | `history` | what of a conversation a model gets to see |
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
-//! | `keys`, `key`, `auth_file`, `value` | keys: where they come from, and how they stay hidden |
+//! | `keys`, `key`, `auth_file`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
 //! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
 //! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
@@ -18,6 +18,7 @@
 mod apis;
 mod assemble;
 mod auth_file;
+mod auth_seen;
 mod catalog;
 mod definitions;
 mod event;
@@ -68,6 +69,11 @@ pub trait Provider: Send + Sync {
     /// key.
     fn ready(&self, _model: &Model) -> Result<(), NotReady> {
         Ok(())
+    }
+
+    /// Those of its models that can be asked now, as [`Provider::ready`] says of each.
+    fn available(&self) -> Vec<&Model> {
+        self.models().iter().filter(|model| self.ready(model).is_ok()).collect()
     }
 
     /// The thinking levels that a model has, weakest first.

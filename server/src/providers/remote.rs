@@ -133,6 +133,14 @@ impl Provider for Remote {
         self.keys.find(&self.name, self.key.as_ref()).map(drop)
     }
 
+    fn available(&self) -> Vec<&Model> {
+        // All have one key.
+        if self.keys.find(&self.name, self.key.as_ref()).is_err() {
+            return Vec::new();
+        }
+        self.models.iter().filter(|model| apis::named(&model.api).is_some()).collect()
+    }
+
     fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
         match self.known(model).and_then(|(_, details)| details.xhigh) {
             Some(xhigh) => levels_with(model.reasoning, xhigh),

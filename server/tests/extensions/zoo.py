@@ -9,6 +9,8 @@ import time
 ZOO = os.environ.get("ZOO", "")
 # Where answers have to come soon, it hears of nothing but what it shall fail in: a busy machine may take its time.
 EVENTS = os.environ.get("ZOO_EVENTS", "session_start,input,tool_call").split(",")
+# It says that it hears of these, and nothing else.
+UNANSWERED = os.environ.get("ZOO_UNANSWERED", "").split(",")
 
 
 def send(**frame):
@@ -58,13 +60,17 @@ if ZOO == "child":
 if ZOO == "exit-at-start":
     misbehave("exit", {})
 
-if ZOO in ("guard", "old"):
+if ZOO in ("guard", "old", "second-hangs", "second-refuses"):
     with open("starts", "a") as file:
         file.write("started\n")
 if ZOO == "guard" and len(open("starts").readlines()) > 1:
     # A start that takes its time leaves room for what must not happen meanwhile.
     time.sleep(0.5)
+AGAIN = ZOO.startswith("second") and len(open("starts").readlines()) > 1
+if ZOO == "second-hangs" and AGAIN:
+    time.sleep(3600)
 
+entries = pieces = 0
 for line in sys.stdin:
     frame = json.loads(line)
     if frame["type"] == "initialize":
@@ -79,20 +85,36 @@ for line in sys.stdin:
         if ZOO == "old":
             send(type="response", id=frame["id"], result={"protocol": 0, "extensions": []})
             continue
-        if ZOO == "load-error":
+        if ZOO == "load-error" or (ZOO == "second-refuses" and AGAIN):
             offer = {"path": frame["extensions"][0], "error": "load failed"}
         else:
             offer = {"path": frame["extensions"][0], "events": EVENTS, "commands": [{"name": "zoo"}]}
-        send(type="response", id=frame["id"], result={"protocol": 1, "extensions": [offer]})
+        send(
+            type="response",
+            id=frame["id"],
+            result={"protocol": 1, "extensions": [offer], "watch": os.environ.get("ZOO_WATCH", "").split()},
+        )
+    elif frame["type"] == "entries":
+        entries += len(frame["entries"])
+        pieces += 1
+        # One that takes its time, and reads; or does not.
+        time.sleep(3600 if ZOO == "deaf" and entries > 0 else 0.2)
+    elif frame["type"] == "command":
+        send(type="notify", message=f"{entries} entries, {json.dumps(pieces > 4)}")
+        send(type="response", id=frame["id"])
     elif frame["type"] == "event":
         event = frame["event"]
         how = None
+        if event["type"] in UNANSWERED:
+            send(type="notify", message="asked " + event["type"])
+            continue
         if event["type"] == "session_start":
             send(type="notify", message="started")
         elif event["type"] == "input":
             how = event["text"].split(" ")[0]
         elif event["type"] == "tool_call":
-            how = ZOO
+            # The user says so, or what it is.
+            how = "exit" if ZOO.startswith("second") else ZOO
         if not misbehave(how, frame) and "id" in frame:
             send(type="response", id=frame["id"])
     elif frame["type"] == "response" and ZOO == "noise" and "error" in frame:

@@ -1,0 +1,204 @@
+//! Which extensions guard tools, and what keeps one of them from being there.
+//!
+//! An extension guards that wants to hear of `tool_call`. Of one that never said what it brings nobody knows: it
+//! counts as a guard unless its manifest says otherwise. One that itself said, in an answer, that it cannot be loaded
+//! does not; pi goes on without it, too.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use agentese::types::ToolCallHook;
+
+use super::{Host, type_of};
+
+/// What is known of an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It has not said what it brings.
+    Nothing,
+    Guards,
+    GuardsNothing,
+}
+
+#[derive(Debug)]
+struct Guard {
+    /// The extension, as the agent names it.
+    path: String,
+    /// What its manifest says (`guards`).
+    declared: Option<bool>,
+    known: Known,
+    /// Why it is not there, where that is known.
+    why: Option<String>,
+}
+
+impl Guard {
+    fn guards(&self) -> bool {
+        match self.known {
+            Known::Guards => true,
+            Known::Nothing => self.declared != Some(false),
+            Known::GuardsNothing => self.declared == Some(true),
+        }
+    }
+
+    fn is_asked(&mut self, guards: bool) {
+        self.known = if guards { Known::Guards } else { Known::GuardsNothing };
+    }
+}
+
+/// What is known of all extensions.
+#[derive(Debug, Default)]
+pub(super) struct Guards(Mutex<Vec<Guard>>);
+
+impl Guards {
+    fn all(&self) -> MutexGuard<'_, Vec<Guard>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, path: &str, change: impl FnOnce(&mut Guard)) {
+        if let Some(guard) = self.all().iter_mut().find(|guard| guard.path == path) {
+            change(guard);
+        }
+    }
+
+    /// An extension is to be loaded. `declared` is what its manifest says.
+    pub fn expect(&self, path: &str, declared: Option<bool>) {
+        let mut all = self.all();
+        if !all.iter().any(|guard| guard.path == path) {
+            all.push(Guard { path: path.to_owned(), declared, known: Known::Nothing, why: None });
+        }
+    }
+
+    /// It has started, and said what it brings. One that guarded before does so until it says itself that it does
+    /// not: a handler may come later, as it did the first time.
+    pub fn has_started(&self, path: &str, guards: bool) {
+        self.of(path, |guard| {
+            guard.why = None;
+            if guards || guard.known == Known::Nothing {
+                guard.is_asked(guards);
+            }
+        });
+    }
+
+    /// It says anew what it brings, while it is there.
+    pub fn says(&self, path: &str, guards: bool) {
+        self.of(path, |guard| guard.is_asked(guards));
+    }
+
+    /// It has said itself that it cannot be loaded.
+    pub fn refuses(&self, path: &str, why: &str) {
+        self.of(path, |guard| {
+            guard.why = Some(why.to_owned());
+            if guard.known == Known::Nothing {
+                guard.known = Known::GuardsNothing;
+            }
+        });
+    }
+
+    /// They are not there.
+    pub fn are_gone(&self, paths: &[String], why: &str) {
+        for path in paths {
+            self.of(path, |guard| guard.why = Some(why.to_owned()));
+        }
+    }
+
+    /// Whether one of them was there before.
+    pub fn were_there(&self, paths: &[String]) -> bool {
+        self.all().iter().any(|guard| guard.known != Known::Nothing && paths.contains(&guard.path))
+    }
+
+    /// Why nothing may run while a guard is missing; none where all are there.
+    fn missing(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
+        let all = self.all();
+        let missing: Vec<&Guard> =
+            all.iter().filter(|guard| guard.guards() && !is_there(&guard.path)).collect();
+        let first = missing.first()?;
+        let what = match first.known {
+            Known::Nothing => "has not started, and may guard tools",
+            Known::Guards | Known::GuardsNothing => "guards tools and is gone",
+        };
+        let why = first.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let more = match missing.len() - 1 {
+            0 => String::new(),
+            1 => ", and another one is missing".to_owned(),
+            more => format!(", and {more} others are missing"),
+        };
+        Some(format!(
+            "Blocked: the extension {} {what}{why}{more}. Tools run again once it is there, or where the user's \
+             settings say \"extensionHost\": {{\"unguarded\": true}}.",
+            first.path
+        ))
+    }
+}
+
+impl Host {
+    /// Why no tool may run, where a guard is not there. Waits for those that are on their way, at most as long as a
+    /// start may take.
+    pub(super) async fn unguarded(&self) -> Option<String> {
+        let arrived = async {
+            tokio::join!(self.arriving.over(), self.restarting.over_when(|| !self.is_burying()));
+        };
+        let _ = tokio::time::timeout(self.options.limits.start, arrived).await;
+        if self.options.limits.unguarded {
+            return None;
+        }
+        let there: Vec<String> =
+            self.subscribers(type_of::<ToolCallHook>()).into_iter().map(|member| member.path).collect();
+        self.guards.missing(|path| there.iter().any(|known| known == path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocked(guards: &Guards, there: &[&str]) -> bool {
+        guards.missing(|path| there.contains(&path)).is_some()
+    }
+
+    #[test]
+    fn fm_f92_one_that_never_said_what_it_brings_counts_as_a_guard_unless_its_manifest_says_otherwise() {
+        for (declared, expected) in [(None, true), (Some(true), true), (Some(false), false)] {
+            let guards = Guards::default();
+            guards.expect("a", declared);
+            assert_eq!(blocked(&guards, &[]), expected, "{declared:?}");
+            guards.are_gone(&["a".to_owned()], "gone");
+            assert_eq!(blocked(&guards, &[]), expected, "{declared:?}");
+        }
+    }
+
+    #[test]
+    fn fm_f92_what_it_said_counts_more_than_what_is_supposed() {
+        let guards = Guards::default();
+        for (path, declared) in [("none", None), ("asked", Some(false)), ("refused", None)] {
+            guards.expect(path, declared);
+        }
+        guards.has_started("none", false);
+        guards.has_started("asked", true);
+        guards.refuses("refused", "broken");
+        assert!(!blocked(&guards, &["asked"]));
+        let said = guards.missing(|_| false).unwrap();
+        assert!(said.starts_with("Blocked: the extension asked guards tools and is gone. "), "{said}");
+        // It may come back without its handler, which it adds later, and take it away itself.
+        guards.has_started("asked", false);
+        assert!(blocked(&guards, &[]));
+        guards.refuses("asked", "broken this time");
+        assert!(guards.missing(|_| false).unwrap().contains("is gone (broken this time)."));
+        guards.says("asked", false);
+        assert!(!blocked(&guards, &[]));
+        guards.says("none", true);
+        assert!(blocked(&guards, &["asked"]) && !blocked(&guards, &["none"]));
+    }
+
+    #[test]
+    fn fm_f92_a_manifest_can_say_that_nothing_runs_without_it() {
+        let guards = Guards::default();
+        guards.expect("a", Some(true));
+        guards.refuses("a", "no");
+        guards.expect("b", None);
+        let said = guards.missing(|_| false).unwrap();
+        assert!(
+            said.contains("the extension a guards tools and is gone (no), and another one is missing."),
+            "{said}"
+        );
+        assert!(said.contains("\"extensionHost\": {\"unguarded\": true}"), "{said}");
+    }
+}

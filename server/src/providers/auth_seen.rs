@@ -1,0 +1,289 @@
+//! What `auth.json` says, for those who must not wait for a disk.
+//!
+//! A thread of its own looks at the file. Whoever asks waits for its look, and where that takes long goes on with
+//! what was seen last. The file is read again where its time, size or identity has changed.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+
+use super::auth_file::Stored;
+
+/// How long the first look may take: there is nothing else to go by.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// How long others may.
+const LOOK: Duration = Duration::from_millis(100);
+/// A file that was changed so shortly before it was read may have changed again without another time.
+const SETTLED: Duration = Duration::from_secs(1);
+/// Nobody has so many keys.
+const LARGEST: u64 = 16 << 20;
+
+/// Why nothing can be said.
+#[derive(Debug, Clone)]
+pub(super) enum Problem {
+    Io(ErrorKind, String),
+    Corrupt(String),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error.kind(), error.to_string())
+    }
+}
+
+/// The entries by provider; of one that is not as it should be, why.
+type Entries = HashMap<String, Result<Stored, String>>;
+
+/// What a look found.
+#[derive(Clone)]
+struct Seen {
+    stamp: Option<Stamp>,
+    entries: Arc<Result<Entries, Problem>>,
+}
+
+/// Changes where the file does.
+#[derive(Clone, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    size: u64,
+    times: [(i64, i64); 2],
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            times: [(metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec())],
+        }
+    }
+}
+
+#[derive(Default)]
+struct Looking {
+    /// Looks that were asked for, and those that are over.
+    asked: u64,
+    done: u64,
+    seen: Option<Seen>,
+}
+
+type Shared = Arc<(Mutex<Looking>, Condvar)>;
+
+/// Looks at one file.
+#[derive(Clone)]
+pub(super) struct AuthSeen {
+    shared: Shared,
+    work: Arc<Mutex<Option<Sender<u64>>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl AuthSeen {
+    pub fn new() -> Self {
+        Self { shared: Shared::default(), work: Arc::default() }
+    }
+
+    /// What is stored for a provider. Waits a moment for the disk, and only once where it is stuck.
+    pub fn stored(&self, path: &Path, provider: &str) -> Result<Option<Stored>, Problem> {
+        match &*self.look(path).map_err(Problem::from)? {
+            Err(problem) => Err(problem.clone()),
+            Ok(entries) => entries.get(provider).cloned().transpose().map_err(Problem::Corrupt),
+        }
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Arc<Result<Entries, Problem>>> {
+        let (looking, over) = &*self.shared;
+        let mut state = lock(looking);
+        if state.asked == state.done {
+            state.asked += 1;
+            self.ask(path, state.asked)?;
+            let (number, patience) = (state.asked, if state.seen.is_some() { LOOK } else { FIRST_LOOK });
+            let waited = over.wait_timeout_while(state, patience, |state| state.done < number);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let stuck = || io::Error::new(ErrorKind::TimedOut, "the disk does not answer");
+        state.seen.as_ref().map(|seen| seen.entries.clone()).ok_or_else(stuck)
+    }
+
+    fn ask(&self, path: &Path, number: u64) -> io::Result<()> {
+        let mut work = lock(&self.work);
+        if work.as_ref().is_some_and(|work| work.send(number).is_ok()) {
+            return Ok(());
+        }
+        let (sender, numbers) = channel::<u64>();
+        let (shared, path): (_, PathBuf) = (self.shared.clone(), path.to_owned());
+        std::thread::Builder::new().name("auth-file".to_owned()).spawn(move || {
+            let (looking, over) = &*shared;
+            while let Ok(number) = numbers.recv() {
+                let before = lock(looking).seen.clone();
+                let seen = look(&path, before);
+                let mut state = lock(looking);
+                (state.seen, state.done) = (Some(seen), number);
+                over.notify_all();
+            }
+        })?;
+        let _ = sender.send(number);
+        *work = Some(sender);
+        Ok(())
+    }
+}
+
+/// Reads the file where it is another one than before.
+fn look(path: &Path, before: Option<Seen>) -> Seen {
+    let now = SystemTime::now();
+    let stamp = std::fs::metadata(path).map(|metadata| {
+        // A time that lies in the future says nothing.
+        let age = metadata.modified().ok().and_then(|time| now.duration_since(time).ok());
+        (Stamp::of(&metadata), age.is_some_and(|age| age > SETTLED))
+    });
+    if let (Ok((stamp, true)), Some(before)) = (&stamp, before)
+        && before.stamp.as_ref() == Some(stamp)
+    {
+        return before;
+    }
+    // One that may change again within the same moment is read again the next time.
+    let stamp = stamp.ok().filter(|(_, settled)| *settled).map(|(stamp, _)| stamp);
+    Seen { stamp, entries: Arc::new(read(path).map(entries)) }
+}
+
+/// The members of the file; none where there is no file. Never waits for the other end of a pipe.
+pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
+    let corrupt = |reason: &str| Problem::Corrupt(reason.to_owned());
+    // Opening a pipe or a device may do more than reading it.
+    let kind = |metadata: &Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+    };
+    let opened = std::fs::metadata(path).and_then(|metadata| kind(&metadata)).and_then(|()| {
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(flags).open(path)?;
+        kind(&file.metadata()?).map(|()| file)
+    });
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut text = String::new();
+    match file.take(LARGEST + 1).read_to_string(&mut text) {
+        Ok(_) if text.len() as u64 > LARGEST => return Err(corrupt("it is longer than 16 MiB")),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::InvalidData => return Err(corrupt("it is not UTF-8")),
+        Err(error) => return Err(error.into()),
+    }
+    // Wiped from memory when it has been read.
+    let text = SecretString::from(text);
+    let text = text.expose_secret();
+    match serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        Ok(Value::Object(entries)) => Ok(entries),
+        Ok(_) => Err(corrupt("it is no object")),
+        // serde_json's own words can repeat what is in the file.
+        Err(error) => {
+            Err(Problem::Corrupt(format!("line {}, column {} is no JSON", error.line(), error.column())))
+        }
+    }
+}
+
+fn entries(members: Map<String, Value>) -> Entries {
+    let entry = |(provider, entry): (String, Value)| {
+        let stored = Stored::of(&provider, &entry);
+        (provider, stored)
+    };
+    members.into_iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn key(seen: &AuthSeen, path: &Path) -> Result<Option<String>, String> {
+        match seen.stored(path, "p") {
+            Ok(Some(Stored::Key(key))) => Ok(Some(key.expose_secret().to_owned())),
+            Ok(_) => Ok(None),
+            Err(Problem::Io(_, error) | Problem::Corrupt(error)) => Err(error),
+        }
+    }
+
+    fn write(path: &Path, key: &str) {
+        std::fs::write(path, format!(r#"{{"p": {{"type": "api_key", "key": "{key}"}}}}"#)).unwrap();
+    }
+
+    #[test]
+    fn fm_f121_a_pipe_is_no_file_of_keys_and_holds_nothing_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        let seen = AuthSeen::new();
+        write(&path, "one");
+        assert_eq!(key(&seen, &path), Ok(Some("one".to_owned())));
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(key(&seen, &path), Err("it is no regular file".to_owned()));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(key(&seen, &path), Ok(None));
+    }
+
+    #[test]
+    fn each_change_is_seen_also_within_one_tick_and_with_the_same_size() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        let seen = AuthSeen::new();
+        for number in 100..400 {
+            write(&path, &number.to_string());
+            assert_eq!(key(&seen, &path), Ok(Some(number.to_string())));
+        }
+    }
+
+    #[test]
+    fn what_has_not_changed_is_not_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        write(&path, "one");
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        let age = |time| File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        age(long_ago);
+        let first = look(&path, None);
+        let second = look(&path, Some(first.clone()));
+        assert!(Arc::ptr_eq(&first.entries, &second.entries));
+        write(&path, "other");
+        age(long_ago);
+        let third = look(&path, Some(second.clone()));
+        assert!(!Arc::ptr_eq(&second.entries, &third.entries));
+    }
+
+    #[test]
+    fn fm_f121_where_the_disk_is_stuck_what_was_seen_last_counts() {
+        let path = Path::new("auth.json");
+        let seen = AuthSeen::new();
+        // A thread that never comes back.
+        let (sender, numbers) = channel();
+        *lock(&seen.work) = Some(sender);
+        let began = Instant::now();
+        assert_eq!(key(&seen, path), Err("the disk does not answer".to_owned()));
+        assert!(began.elapsed() >= FIRST_LOOK);
+        let entries = serde_json::json!({"p": {"type": "api_key", "key": "old"}});
+        let found = entries.as_object().cloned().map(entries_of).unwrap();
+        lock(&seen.shared.0).seen = Some(found);
+        // Nobody asks a second time, so nobody waits a second time.
+        for _ in 0..100 {
+            assert_eq!(key(&seen, path), Ok(Some("old".to_owned())));
+        }
+        assert_eq!(numbers.try_iter().count(), 1);
+    }
+
+    fn entries_of(members: Map<String, Value>) -> Seen {
+        Seen { stamp: None, entries: Arc::new(Ok(entries(members))) }
+    }
+}

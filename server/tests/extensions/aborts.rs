@@ -1,0 +1,125 @@
+//! An abort reaches every question that an extension does not answer. Their limit is longer than any test.
+
+use serde_json::{Value, json};
+
+use super::host::command;
+use crate::support::process::{Agent, Place};
+
+fn agent(place: &Place, event: &str, script: Value) -> Agent {
+    let host = json!({"hookTimeoutMs": 3_600_000, "startTimeoutMs": 60_000});
+    let all = json!({"extensionHost": host, "compaction": {"reserveTokens": 100_000, "keepRecentTokens": 1}});
+    place.put("home/.pi/agent/settings.json", all.to_string());
+    let mut command = command(place, &["zoo"], script);
+    command.env("ZOO_EVENTS", event).env("ZOO_UNANSWERED", event);
+    Agent::start(command)
+}
+
+/// A model that says something to the first two prompts, then calls a tool.
+fn script() -> Value {
+    let call = json!({"blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": "true"}}}]});
+    json!({"responses": [{"text": "one"}, {"text": "two"}, call], "default": {"text": "ok"}})
+}
+
+/// Sends a command, waits until the extension is asked, aborts; both have their answer then.
+#[track_caller]
+fn aborted(agent: &mut Agent, event: &str, command: &Value) -> Value {
+    agent.send(command.clone());
+    while agent.noticed() != format!("asked {event}") {}
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let mut answers: [Option<Value>; 2] = [None, None];
+    while answers.iter().any(Option::is_none) {
+        let frame = agent.next().expect("both are answered");
+        for (answer, id) in answers.iter_mut().zip(["c", "abort"]) {
+            if frame["id"] == id && frame["type"] == "response" {
+                *answer = Some(frame.clone());
+            }
+        }
+        // A prompt has its answer before.
+        if command["type"] == "prompt" {
+            let seen = agent.seen.iter().rfind(|frame| frame["id"] == "c" && frame["type"] == "response");
+            answers[0] = seen.cloned();
+        }
+    }
+    let [answer, abort] = answers.map(Option::unwrap);
+    assert_eq!(abort["success"], true, "{event}");
+    let state = agent.ask(json!({"type": "get_state"}));
+    assert_eq!(
+        (&state["data"]["isStreaming"], &state["data"]["isCompacting"]),
+        (&json!(false), &json!(false))
+    );
+    answer
+}
+
+#[test]
+fn fm_f49_an_abort_reaches_every_hook() {
+    for (event, talks, command) in [
+        ("session_compact", 2, json!({"type": "compact"})),
+        ("session_before_compact", 2, json!({"type": "compact"})),
+        ("session_switch", 0, json!({"type": "new_session"})),
+        ("session_before_switch", 0, json!({"type": "new_session"})),
+        ("session_fork", 1, json!({"type": "fork"})),
+        ("session_before_fork", 1, json!({"type": "fork"})),
+        ("input", 0, json!({"type": "prompt", "message": "go"})),
+        ("before_agent_start", 0, json!({"type": "prompt", "message": "go"})),
+        ("context", 0, json!({"type": "prompt", "message": "go"})),
+        ("tool_call", 2, json!({"type": "prompt", "message": "go"})),
+        ("tool_result", 2, json!({"type": "prompt", "message": "go"})),
+    ] {
+        let place = Place::new();
+        let mut agent = agent(&place, event, script());
+        for number in 0..talks {
+            agent.prompt(&format!("words {number}"));
+            agent.until_event("agent_end");
+        }
+        let mut command = command;
+        command["id"] = json!("c");
+        if command["type"] == "fork" {
+            let entries = agent.ask(json!({"type": "get_fork_messages"}));
+            command["entryId"] = entries["data"]["messages"][0]["entryId"].clone();
+        }
+        let answer = aborted(&mut agent, event, &command);
+        match event {
+            // It is done; that somebody was not heard of it changes nothing.
+            "session_compact" => assert_eq!(answer["success"], true, "{answer}"),
+            "session_switch" => assert_eq!(answer["data"], json!({"cancelled": false})),
+            "session_fork" => assert_eq!(answer["data"]["cancelled"], false),
+            "session_before_switch" => assert_eq!(answer["data"], json!({"cancelled": true})),
+            "session_before_fork" => assert_eq!(answer["data"]["cancelled"], true),
+            "session_before_compact" => assert_eq!(answer["error"], "Compaction cancelled"),
+            "input" => assert_eq!(answer["error"], "it was aborted before it began"),
+            _ => assert_eq!(answer["success"], true, "{event}: {answer}"),
+        }
+        assert_eq!(agent.failures(), Vec::<&Value>::new(), "{event}");
+        assert_eq!(agent.finish().0.code(), Some(0), "{event}");
+    }
+}
+
+#[test]
+fn fm_f49_an_abort_ends_a_compaction_that_came_by_itself_and_that_somebody_does_not_let_go() {
+    let place = Place::new();
+    let much = json!({"text": "two", "usage": {"input": 150_000, "output": 1}});
+    let script =
+        json!({"responses": [{"text": "one"}, much, {"text": "summary"}], "default": {"text": "ok"}});
+    let mut agent = agent(&place, "session_compact", script);
+    agent.prompt("first");
+    agent.until_event("agent_end");
+    agent.prompt("second");
+    while agent.noticed() != "asked session_compact" {}
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let ended = agent.until_event("auto_compaction_end").pop().unwrap();
+    assert!(ended["result"]["summary"].is_string(), "{ended}");
+    agent.until("the answer", |frame| frame["id"] == "abort" && frame["success"] == true);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f49_an_abort_takes_a_prompt_back_that_waits_for_the_start_of_an_extension() {
+    let place = Place::new();
+    let mut agent = agent(&place, "session_start", script());
+    agent.prompt("words");
+    while agent.noticed() != "asked session_start" {}
+    agent.send(json!({"id": "abort", "type": "abort"}));
+    let frames = agent.until("the answer", |frame| frame["id"] == "words");
+    assert_eq!(frames.last().unwrap()["error"], "it was aborted before it began");
+    assert_eq!(agent.finish().0.code(), Some(0));
+}

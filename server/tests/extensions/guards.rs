@@ -1,0 +1,346 @@
+//! Guards of tools that are not there: nothing runs without them, unless the user says so.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::host::{check_runs, command, file, limited, settings};
+use crate::support::process::{Agent, Place};
+
+/// A model that calls a tool in each of four answers, and then says `done`. Each call leaves a file.
+fn four_calls() -> Value {
+    let call = |number: u8| {
+        let arguments = json!({"command": format!("touch ran-{number}")});
+        json!({"blocks": [{"tool": {"id": format!("call{number}"), "name": "bash", "args": arguments}}]})
+    };
+    json!({"responses": [call(1), call(2), call(3), call(4)], "default": {"text": "done"}})
+}
+
+fn zoo(place: &Place, how: &str, events: &str, host: Value) -> Command {
+    settings(place, host);
+    let mut command = command(place, &["zoo"], four_calls());
+    command.env("ZOO", how).env("ZOO_EVENTS", events);
+    command
+}
+
+/// The calls that were carried out.
+fn ran(place: &Place) -> Vec<u8> {
+    (1..=4).filter(|number| place.work().join(format!("ran-{number}")).exists()).collect()
+}
+
+/// Plays the one run; gives what the model was told of each call.
+#[track_caller]
+fn told(agent: &mut Agent) -> Vec<String> {
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    assert_eq!(ends.len(), 4);
+    check_runs(&agent.seen);
+    ends.iter().map(|end| end["result"]["content"][0]["text"].as_str().unwrap().to_owned()).collect()
+}
+
+/// All calls were blocked, and but for the first of them by the extension of that path, for that reason.
+#[track_caller]
+fn check_blocked(place: &Place, told: &[String], path: &str, why: &str) {
+    assert_eq!(ran(place), [0; 0], "{told:#?}");
+    for text in &told[1..] {
+        assert!(text.starts_with(&format!("Blocked: the extension {path} ")), "{text}");
+        assert!(text.contains(why) && text.contains("\"extensionHost\": {\"unguarded\": true}"), "{text}");
+    }
+}
+
+fn patient() -> Value {
+    json!({"hookTimeoutMs": 60_000})
+}
+
+#[test]
+fn fm_f92_after_the_end_of_a_guard_every_call_is_blocked() {
+    let path = file("zoo").display().to_string();
+    for (how, why) in [
+        ("kill", "guards tools and is gone (signal SIGKILL ended its process)"),
+        ("exit", "guards tools and is gone (its process ended with code 3: last words)"),
+        ("hang", "guards tools and is gone (no answer to tool_call within 200 ms)"),
+        ("flood", "guards tools and is gone (it floods the agent"),
+        ("no-end", "guards tools and is gone (it floods the agent"),
+    ] {
+        let place = Place::new();
+        let host = if how == "hang" { json!({"hookTimeoutMs": 200}) } else { patient() };
+        let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
+        check_blocked(&place, &told(&mut agent), &path, why);
+        agent.until_failures(1);
+        assert_eq!(agent.failures().len(), 1, "{how}");
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+    }
+}
+
+#[test]
+fn fm_f92_after_the_last_restart_every_call_is_blocked() {
+    let place = Place::new();
+    // It ends with each call, three times in all.
+    let mut agent = Agent::start(zoo(&place, "exit", "tool_call", json!({"restarts": 2})));
+    let told = told(&mut agent);
+    assert_eq!(ran(&place), [0; 0], "{told:#?}");
+    assert!(told[3].contains("guards tools and is gone (its process ended with code 3"), "{told:#?}");
+    agent.until_failures(3);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f92_a_guard_whose_second_start_hangs_or_is_refused_blocks() {
+    let path = file("zoo").display().to_string();
+    for (how, why) in [
+        ("second-hangs", "it did not say within 5000 ms what it brings"),
+        ("second-refuses", "guards tools and is gone (load failed)"),
+    ] {
+        let place = Place::new();
+        let mut agent =
+            Agent::start(zoo(&place, how, "tool_call", json!({"restarts": 1, "startTimeoutMs": 5000})));
+        let told = told(&mut agent);
+        check_blocked(&place, &told, &path, "guards tools and is gone");
+        assert!(told[3].contains(why), "{how}: {told:#?}");
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+    }
+}
+
+#[test]
+fn fm_f92_one_that_never_started_may_be_a_guard() {
+    for (how, events, why) in [
+        ("never", "", "it did not say within 300 ms what it brings"),
+        ("exit-at-start", "", "its process ended with code 3: last words"),
+        ("old", "", "it speaks version 0 of the protocol, the agent 1"),
+    ] {
+        let place = Place::new();
+        let limit = if how == "never" { 300 } else { 60_000 };
+        let mut agent = Agent::start(zoo(&place, how, events, json!({"startTimeoutMs": limit})));
+        let told = told(&mut agent);
+        check_blocked(&place, &told, &file("zoo").display().to_string(), why);
+        assert!(told[0].contains("has not started, and may guard tools"), "{told:#?}");
+        assert_eq!(agent.finish().0.code(), Some(0), "{how}");
+    }
+}
+
+#[test]
+fn fm_f92_one_that_cannot_be_started_may_be_a_guard() {
+    let manifest = |entry: &str| json!({"runtime": "no-such-runtime", "entry": entry}).to_string();
+    for (file, text, path, why) in [
+        ("x/extension.json", manifest("main"), "x/main", "no-such-runtime did not start"),
+        ("x/extension.json", manifest("gone"), "x", "there is no file"),
+        ("x/extension.json", "{".to_owned(), "x", "EOF while parsing"),
+        ("script.py", String::new(), "script.py", "it is not executable"),
+        ("", String::new(), "gone.ts", "there is no such file"),
+    ] {
+        let place = Place::new();
+        settings(&place, json!({}));
+        place.put("installed/x/main", "");
+        if !file.is_empty() {
+            place.put(&format!("installed/{file}"), text);
+        }
+        let path = place.work().parent().unwrap().join("installed").join(path);
+        let named = if path.ends_with("main") { path.parent().unwrap() } else { &path };
+        let mut command = command(&place, &[], four_calls());
+        command.arg("-e").arg(named);
+        let mut agent = Agent::start(command);
+        check_blocked(&place, &told(&mut agent), path.to_str().unwrap(), why);
+        assert_eq!(agent.finish().0.code(), Some(0), "{path:?}");
+    }
+}
+
+#[test]
+fn fm_f92_without_node_the_extensions_of_pi_may_be_guards() {
+    let place = Place::new();
+    let path = place.put("installed/guard.ts", "export default () => {};");
+    let mut command = command(&place, &[], four_calls());
+    // Of the programs of the machine the shell alone.
+    let programs = place.work().parent().unwrap().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["sh", "bash", "touch"] {
+        if let Some(real) = ["/bin", "/usr/bin"]
+            .iter()
+            .map(|folder| format!("{folder}/{name}"))
+            .find(|path| std::path::Path::new(path).exists())
+        {
+            std::os::unix::fs::symlink(real, programs.join(name)).unwrap();
+        }
+    }
+    command.arg("-e").arg(&path).env("PATH", &programs);
+    let mut agent = Agent::start(command);
+    check_blocked(&place, &told(&mut agent), path.to_str().unwrap(), "has not started, and may guard tools");
+}
+
+#[test]
+fn fm_f92_the_user_can_have_tools_run_without_their_guard() {
+    for how in ["exit", "never"] {
+        let place = Place::new();
+        let limit = if how == "never" { 300 } else { 60_000 };
+        let host = json!({"unguarded": true, "startTimeoutMs": limit});
+        let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
+        let told = told(&mut agent);
+        // The call that it was asked about is blocked in any case: it had not said that it may run.
+        let expected = if how == "exit" { &[2, 3, 4][..] } else { &[1, 2, 3, 4] };
+        assert_eq!(ran(&place), expected, "{told:#?}");
+        assert_eq!(agent.finish().0.code(), Some(0));
+    }
+}
+
+#[test]
+fn one_that_guards_nothing_may_end() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "", "input", patient()));
+    agent.prompt("exit");
+    agent.until_event("agent_end");
+    agent.until_failures(1);
+    assert_eq!(ran(&place), [1, 2, 3, 4]);
+}
+
+#[test]
+fn one_that_says_itself_that_it_cannot_be_loaded_leaves_tools_as_they_are() {
+    let place = Place::new();
+    let mut agent = Agent::start(zoo(&place, "load-error", "tool_call", patient()));
+    told(&mut agent);
+    assert_eq!((ran(&place), agent.failures()), (vec![1, 2, 3, 4], Vec::new()));
+}
+
+#[test]
+fn fm_f92_the_manifest_says_of_one_that_is_not_there_whether_it_guards() {
+    for (how, guards, expected) in [("exit-at-start", false, &[1, 2, 3, 4][..]), ("load-error", true, &[])] {
+        let place = Place::new();
+        settings(&place, json!({}));
+        let mut command = command(&place, &[], four_calls());
+        let manifest = json!({"runtime": "python3", "entry": file("zoo"), "guards": guards}).to_string();
+        command.arg("-e").arg(place.put("installed/declared/extension.json", manifest)).env("ZOO", how);
+        let mut agent = Agent::start(command);
+        let told = told(&mut agent);
+        assert_eq!(ran(&place), expected, "{how}: {told:#?}");
+    }
+}
+
+#[test]
+fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
+    let place = Place::new();
+    let session = place.put("work/large.jsonl", large_session());
+    settings(&place, json!({}));
+    let guard = place.put("installed/guard.ts", GUARD);
+    let mut command = command(&place, &["zoo"], four_calls());
+    command.arg("-e").arg(&guard);
+    command.env("ZOO", "guard").env("ZOO_EVENTS", "tool_call,context").env("ZOO_WATCH", "state entries");
+    let mut agent = Agent::start(command);
+    let answer = agent.ask(json!({"type": "switch_session", "sessionPath": session}));
+    assert_eq!(answer["data"], json!({"cancelled": false}), "{answer}");
+    let told = told(&mut agent);
+    assert_eq!(told, ["guarded"; 4]);
+    assert_eq!((ran(&place), agent.failures()), (Vec::new(), Vec::new()));
+    // What it was told of came in pieces, and nothing of it is missing.
+    agent.prompt("/zoo");
+    let entries = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].as_array().unwrap().len();
+    assert_eq!(agent.noticed(), format!("{} entries, true", entries));
+    agent.prompt("/seen");
+    assert_eq!(agent.noticed(), format!("{} entries", entries));
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+/// Looks at the conversation, replaces it, and counts what it knows of the session.
+const GUARD: &str = r#"
+export default function (pi: any) {
+  pi.on("tool_call", () => undefined);
+  pi.on("context", (event: any) => ({ messages: event.messages }));
+  pi.registerCommand("seen", {
+    description: "",
+    handler: async (_: string, ctx: any) => ctx.ui.notify(`${ctx.sessionManager.getEntries().length} entries`),
+  });
+}
+"#;
+
+/// Eight images of 4.1 MiB, each with an answer.
+fn large_session() -> String {
+    let header = json!({"type": "session", "version": 3, "id": "11111111-2222-4333-8444-555555555555",
+        "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/"});
+    let mut lines = vec![header.to_string()];
+    let mut parent = Value::Null;
+    for number in 0..16 {
+        let image = json!({"type": "image", "data": "A".repeat(43 << 17), "mimeType": "image/png"});
+        let message = match number % 2 {
+            0 => json!({"role": "user", "content": [image], "timestamp": 1}),
+            _ => json!({"role": "assistant", "content": [{"type": "text", "text": "ok"}], "api": "a",
+                "provider": "p", "model": "m", "stopReason": "stop", "timestamp": 1,
+                "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}}),
+        };
+        let id = format!("{number:08x}");
+        lines.push(
+            json!({"type": "message", "id": id, "parentId": parent,
+                "timestamp": "2026-01-01T00:00:00.000Z", "message": message})
+            .to_string(),
+        );
+        parent = id.into();
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn fm_f92_one_that_stops_reading_holds_nothing_up_for_ever() {
+    let place = Place::new();
+    let session = place.put("work/large.jsonl", large_session());
+    let host = json!({"hookTimeoutMs": 1500});
+    let mut command = {
+        settings(&place, host);
+        command(&place, &["zoo"], four_calls())
+    };
+    command.env("ZOO", "deaf").env("ZOO_EVENTS", "tool_call").env("ZOO_WATCH", "state entries");
+    let mut agent = Agent::start(command);
+    agent.ask(json!({"type": "switch_session", "sessionPath": session}));
+    let told = told(&mut agent);
+    check_blocked(&place, &told, &file("zoo").display().to_string(), "guards tools and is gone");
+    agent.until_failures(1);
+    assert_eq!(agent.failures().len(), 1);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn fm_f92_in_a_shared_process_a_guard_that_is_gone_with_it_blocks() {
+    let place = Place::new();
+    settings(&place, json!({}));
+    let guard =
+        place.put("installed/guard.ts", "export default (pi: any) => pi.on('tool_call', () => undefined);");
+    let faulty = place.put(
+        "installed/faulty.ts",
+        "export default (pi: any) => pi.on('input', (event: any) => { if (event.text === 'exit') process.exit(3); });",
+    );
+    let mut command = command(&place, &[], four_calls());
+    command.arg("-e").arg(&guard).arg("-e").arg(&faulty);
+    let mut agent = Agent::start(command);
+    agent.prompt("exit");
+    let frames = agent.until_event("agent_end");
+    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    for end in ends {
+        let text = end["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.starts_with(&format!("Blocked: the extension {} guards tools", guard.display())),
+            "{text}"
+        );
+    }
+    assert_eq!(ran(&place), [0; 0]);
+}
+
+#[test]
+fn fm_f92_a_directory_that_is_trusted_does_not_take_the_guards_away() {
+    let place = Place::new();
+    place.put("work/.pi/settings.json", json!({"extensionHost": {"unguarded": true}}).to_string());
+    let mut agent = {
+        let mut command = zoo(&place, "exit", "tool_call", patient());
+        command.arg("--trust");
+        Agent::start(command)
+    };
+    let told = told(&mut agent);
+    check_blocked(&place, &told, &file("zoo").display().to_string(), "is gone");
+}
+
+#[test]
+fn a_handler_that_the_extension_takes_away_itself_guards_no_more() {
+    let place = Place::new();
+    let mut agent = limited(&place, &["quits"], four_calls(), patient());
+    agent.prompt("/quit");
+    assert_eq!(agent.noticed(), "quits");
+    agent.until_failures(1);
+    told(&mut agent);
+    assert_eq!(ran(&place), [1, 2, 3, 4]);
+}
