@@ -267,7 +267,7 @@ impl Host {
     /// Tells one of an event; nobody waits.
     pub(super) fn tell(&self, member: &Member, event: HookEvent) {
         if !member.silent.load(Ordering::Acquire) {
-            member.process.tell(Item::Frame(HostEvent::new(&member.path, event).into()));
+            member.process.tell(Item::Frame(Box::new(HostEvent::new(&member.path, event).into())));
         }
     }
 

@@ -20,7 +20,7 @@ const PIECE: usize = 64 << 10;
 
 /// What one is sent.
 pub(super) enum Item {
-    Frame(HostFrame),
+    Frame(Box<HostFrame>),
     /// How something grows; what comes later says all of it.
     Step(Step),
 }
@@ -90,7 +90,7 @@ impl Outbox {
         }
         let mut length = 0;
         match item {
-            Item::Frame(frame) => match agentese::wire::encode(&frame) {
+            Item::Frame(frame) => match agentese::wire::encode(&*frame) {
                 Ok(line) => {
                     length = line.len();
                     self.waiting.send_modify(|waiting| *waiting += length);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn frame(bytes: usize) -> Item {
-        Item::Frame(HostCancel::new("x".repeat(bytes)).into())
+        Item::Frame(Box::new(HostCancel::new("x".repeat(bytes)).into()))
     }
 
     #[tokio::test(start_paused = true)]

@@ -171,7 +171,7 @@ impl Process {
 
     /// Sends a frame at once; gives its length.
     pub fn overtake(&self, frame: impl Into<HostFrame>) -> usize {
-        self.outbox.push(Item::Frame(frame.into()))
+        self.outbox.push(Item::Frame(Box::new(frame.into())))
     }
 
     /// Asks, and waits for the answer at most as long as `limit` says. Where this is dropped, the process
