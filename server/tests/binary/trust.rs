@@ -201,7 +201,8 @@ fn fm_f116_without_anybody_to_ask_the_answer_is_no() {
 fn a_yes_counts_from_that_moment_on() {
     for (choice, remembered) in [("Trust it for now", false), ("Trust it from now on", true)] {
         let hostile = Hostile::new();
-        hostile.settings(json!({"mine": 1}));
+        // What it brings is no extension, but it might be one that guards tools.
+        hostile.settings(json!({"mine": 1, "extensionHost": {"unguarded": true}}));
         let mut agent = hostile.agent(&[]);
         assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
         begin(&mut agent);

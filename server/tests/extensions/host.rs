@@ -45,7 +45,9 @@ pub fn settings(place: &Place, mut host: Value) {
     if host["startTimeoutMs"].is_null() {
         host["startTimeoutMs"] = json!(60_000);
     }
-    place.put(SETTINGS, json!({"extensionHost": host}).to_string());
+    // A short conversation can be compacted, too.
+    let compaction = json!({"keepRecentTokens": 1});
+    place.put(SETTINGS, json!({"extensionHost": host, "compaction": compaction}).to_string());
 }
 
 const SETTINGS: &str = "home/.pi/agent/settings.json";
