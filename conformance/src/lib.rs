@@ -8,12 +8,14 @@
 //! * [`detect`] tells which dialect an agent speaks.
 //! * [`defects`] changes what agents say, to see whether that is noticed.
 //! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
+//! * [`mod@attack`] sees what an agent does where everything goes wrong.
 //! * [`run`] plays and judges many cases, [`report`] tells of it.
 //! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
 
+pub mod attack;
 pub mod client;
 mod decode;
 pub mod defects;

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod attack;
 mod client_agent;
 mod defects;
 mod detect;
@@ -33,6 +34,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Attack(attack::Attack),
     Defects(defects::Defects),
     Run(Box<run::Run>),
     #[command(name = agentese_conformance::client::COMMAND, hide = true)]
@@ -51,6 +53,7 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
+        Command::Attack(attack) => attack.run(&suite).await,
         Command::Defects(defects) => defects.run(&suite).await,
         Command::Run(run) => run.run(&suite).await,
         Command::ClientAgent(agent) => agent.run().await,

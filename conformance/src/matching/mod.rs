@@ -21,7 +21,7 @@ mod order;
 mod pairing;
 mod path;
 mod reading;
-mod rules;
+pub(crate) mod rules;
 mod same;
 mod snapshots;
 mod stream;

@@ -178,7 +178,7 @@ impl Rules {
     }
 
     /// The type of that name.
-    pub(super) fn named(name: &str) -> Option<&'static TypeDef> {
+    pub(crate) fn named(name: &str) -> Option<&'static TypeDef> {
         TYPES.get(name).copied()
     }
 

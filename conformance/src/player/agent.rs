@@ -43,23 +43,11 @@ impl Agent {
         environment: &[(String, String)],
         recorder: Arc<Recorder>,
     ) -> Result<Self, PlayError> {
-        let (program, arguments) =
-            argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
-        let mut options = ChildOptions::new(find_program(program))
-            .args(arguments)
-            .cwd(work)
-            // The grace after the end of stdin is waited for by `finish`, which tells what happened.
-            .graces(Duration::from_millis(100), TERM_GRACE);
-        for (name, value) in environment {
-            options = options.env(name, value);
-        }
-        for (name, _) in std::env::vars_os() {
-            if !environment.iter().any(|(known, _)| OsString::from(known) == name) {
-                options = options.env_remove(name);
-            }
-        }
+        // The grace after the end of stdin is waited for by `finish`, which tells what happened.
+        let options = child_options(argv, work, environment).graces(Duration::from_millis(100), TERM_GRACE);
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
-        let process = child.ok_or_else(|| PlayError::NoCommand { profile: program.to_owned() })?;
+        let program = argv.first().cloned().unwrap_or_default();
+        let process = child.ok_or(PlayError::NoCommand { profile: program })?;
         let held = watch::Sender::new(false);
         let reader = tokio::spawn(read_while(stdout, recorder.clone(), held.subscribe()));
         Ok(Self { process, stdin: Some(stdin), reader, held, recorder })
@@ -154,6 +142,21 @@ impl Agent {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
         }
     }
+}
+
+/// A command line in a work directory, with this environment and nothing else.
+pub(crate) fn child_options(argv: &[String], work: &Path, environment: &[(String, String)]) -> ChildOptions {
+    let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
+    let mut options = ChildOptions::new(find_program(program)).args(arguments).cwd(work);
+    for (name, value) in environment {
+        options = options.env(name, value);
+    }
+    for (name, _) in std::env::vars_os() {
+        if !environment.iter().any(|(known, _)| OsString::from(known) == name) {
+            options = options.env_remove(name);
+        }
+    }
+    options
 }
 
 /// The code; the signal's number, negative, of a process that a signal ended.

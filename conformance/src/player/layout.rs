@@ -13,7 +13,7 @@ use crate::variables::Variables;
 
 /// A fresh directory with `work`, `home` and `tmp` in it. It goes away when it is dropped.
 #[derive(Debug)]
-pub(super) struct RunDirectory {
+pub(crate) struct RunDirectory {
     /// None once it was kept.
     directory: TempDir,
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct RunDirectory {
 }
 
 impl RunDirectory {
-    pub(super) fn create() -> Result<Self, PlayError> {
+    pub(crate) fn create() -> Result<Self, PlayError> {
         let failed = |source| PlayError::File { path: std::env::temp_dir(), source };
         let directory = tempfile::Builder::new().prefix("agentese-run-").tempdir().map_err(failed)?;
         // Agents say paths as the system resolves them.
@@ -32,7 +32,7 @@ impl RunDirectory {
         Ok(Self { work: path.join("work"), path, directory })
     }
 
-    pub(super) fn work(&self) -> &Path {
+    pub(crate) fn work(&self) -> &Path {
         &self.work
     }
 

@@ -27,16 +27,16 @@ use crate::model::{ModelOptions, ScriptedModel};
 use crate::recording::{Recorder, Recording};
 use crate::variables::Variables;
 
-pub(crate) use agent::read_lines;
+pub(crate) use agent::{child_options, read_lines};
 pub use agent::{find_program, relative_argument};
 pub use applies::not_applicable;
 pub use error::PlayError;
+pub(crate) use layout::RunDirectory;
 pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
 
 use agent::Agent;
-use layout::RunDirectory;
 
 /// How long an agent may take to end once its stdin is closed, where neither case nor profile say so.
 const EXIT_GRACE: Duration = Duration::from_secs(3);
@@ -98,39 +98,8 @@ pub struct Played {
 /// pattern is wrong. What the agent does wrong is no error but part of what was [`Played`].
 pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> Result<Played, PlayError> {
     let steps = steps::prepare(case, profile)?;
-    let model = match &case.model {
-        None => None,
-        Some(script) => {
-            let options = ModelOptions { log: options.model_log.clone(), ..ModelOptions::default() };
-            Some(ScriptedModel::start_with(script.clone(), options).await?)
-        }
-    };
-    let directory = RunDirectory::create()?;
-    let mut variables = directory.variables(profile);
-    variables.set("CASE", &case.name);
-    // Without a model, nobody listens where the profile says that it is.
-    let host = model.as_ref().map_or("127.0.0.1:9".to_owned(), |model| model.address().to_string());
-    variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
-    variables.set("MODEL", format!("http://{host}"));
-    variables.set("MODEL_HOST", &host);
-    if let Some(script) = &case.model {
-        variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
-    }
-    let command = options.command.as_deref().or(profile.command.as_deref()).unwrap_or_default();
-    let package = agent::package(command).map(|folder| folder.to_string_lossy().into_owned());
-    variables.set("PACKAGE", package.unwrap_or_default());
-    let redactions = Redactions::of_run(profile, &variables, &directory, &host);
-    directory.lay_out(case, profile, &variables)?;
-
-    let environment = environment(case, profile, &variables);
-    for command in case.setup.iter().flatten() {
-        let command = variables.text(command);
-        let output = shell::run(&command, directory.work(), &environment, shell::LIMIT).await;
-        if let Some(reason) = output.failure {
-            return Err(PlayError::Setup { command, reason });
-        }
-    }
-    let argv = argv(case, profile, options, &variables)?;
+    let Ground { model, directory, variables, redactions, environment, argv } =
+        lay_out(case, profile, options).await?;
     let grace = case.exit_grace_ms.or(profile.exit_grace_ms).map_or(EXIT_GRACE, Duration::from_millis);
     let recorder = Arc::new(Recorder::default());
     let agent = Agent::start(&argv, directory.work(), &environment, recorder.clone())?;
@@ -168,6 +137,59 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         unsent,
         directory: kept,
     })
+}
+
+/// What an agent needs to be started: a directory of its own with the files of profile and case, a model, a command
+/// line and an environment.
+pub(crate) struct Ground {
+    pub(crate) model: Option<ScriptedModel>,
+    pub(crate) directory: RunDirectory,
+    variables: Variables,
+    redactions: Redactions,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) argv: Vec<String>,
+}
+
+/// Prepares everything but the agent itself.
+pub(crate) async fn lay_out(
+    case: &Scenario,
+    profile: &Profile,
+    options: &PlayOptions,
+) -> Result<Ground, PlayError> {
+    let model = match &case.model {
+        None => None,
+        Some(script) => {
+            let options = ModelOptions { log: options.model_log.clone(), ..ModelOptions::default() };
+            Some(ScriptedModel::start_with(script.clone(), options).await?)
+        }
+    };
+    let directory = RunDirectory::create()?;
+    let mut variables = directory.variables(profile);
+    variables.set("CASE", &case.name);
+    // Without a model, nobody listens where the profile says that it is.
+    let host = model.as_ref().map_or("127.0.0.1:9".to_owned(), |model| model.address().to_string());
+    variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
+    variables.set("MODEL", format!("http://{host}"));
+    variables.set("MODEL_HOST", &host);
+    if let Some(script) = &case.model {
+        variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
+    }
+    let command = options.command.as_deref().or(profile.command.as_deref()).unwrap_or_default();
+    let package = agent::package(command).map(|folder| folder.to_string_lossy().into_owned());
+    variables.set("PACKAGE", package.unwrap_or_default());
+    let redactions = Redactions::of_run(profile, &variables, &directory, &host);
+    directory.lay_out(case, profile, &variables)?;
+
+    let environment = environment(case, profile, &variables);
+    for command in case.setup.iter().flatten() {
+        let command = variables.text(command);
+        let output = shell::run(&command, directory.work(), &environment, shell::LIMIT).await;
+        if let Some(reason) = output.failure {
+            return Err(PlayError::Setup { command, reason });
+        }
+    }
+    let argv = argv(case, profile, options, &variables)?;
+    Ok(Ground { model, directory, variables, redactions, environment, argv })
 }
 
 /// When the time is over; never where there is no limit.

@@ -1,0 +1,59 @@
+//! A home on a disk that is full.
+
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::victim::{LONG, Site};
+use super::{Counts, Round, Trouble};
+
+/// Becomes an agent whose home lies on a disk of its own that has room for what was there and 16 KiB more. It needs a
+/// system that lets users mount in a name space of their own.
+const SMALL_HOME: &str = r#"set -e
+copy=$(mktemp -d)
+cp -a "$HOME/." "$copy"
+mount -t tmpfs -o size=1m none "$HOME"
+cp -a "$copy/." "$HOME"
+rm -r "$copy"
+dd if=/dev/zero of="$HOME/.room" bs=1k count=16 2>/dev/null
+dd if=/dev/zero of="$HOME/.filled" bs=1k 2>/dev/null || true
+rm "$HOME/.room"
+exec "$@""#;
+/// How many prompts are sent: their answers do not fit.
+const PROMPTS: u64 = 12;
+
+pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+    let wrapper = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"].map(str::to_owned);
+    let text = "0123456789abcdef".repeat(256);
+    let site = Site::new(round.field, json!({"responses": [], "default": {"text": text}})).await?;
+    if site.home().is_none() {
+        return Err(Trouble::NotHere("the profile says nothing of a HOME".to_owned()));
+    }
+    if !may_mount(&wrapper).await {
+        return Err(Trouble::NotHere("this user may not mount a disk of its own".to_owned()));
+    }
+    let mut victim =
+        site.start_within(&[&wrapper[..], &[SMALL_HOME.to_owned(), "sh".to_owned()]].concat()).await?;
+    for number in 0..PROMPTS {
+        super::abort::run(&mut victim, &format!("p{number}")).await?;
+    }
+    victim.is_well("last").await?;
+    let memory = victim.memory_is_bounded(round.field)?;
+    let (exit, stderr) = victim.finish(LONG).await?;
+    // What it says in its frames is the dialect's affair; somebody has to hear of it.
+    if exit.success() && stderr.trim().is_empty() {
+        return Err(Trouble::found(
+            "its disk was full, and it said nothing: its stderr is empty, its exit code 0",
+        ));
+    }
+    site.nothing_is_left().await?;
+    Ok(vec![("prompts", PROMPTS), ("MiB of memory at most", memory)])
+}
+
+async fn may_mount(wrapper: &[String]) -> bool {
+    let mut command = tokio::process::Command::new(&wrapper[0]);
+    let folder = std::env::temp_dir();
+    command.args(&wrapper[1..]).arg(r#"mount -t tmpfs -o size=64k none "$0""#).arg(folder);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    matches!(tokio::time::timeout(LONG, status).await, Ok(Ok(status)) if status.success())
+}

@@ -1,0 +1,110 @@
+//! SIGKILL at any moment of a run.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::speech::Said;
+use super::victim::{Heard, LONG, Site};
+use super::{Counts, Round, Trouble};
+
+/// The moments lie within this time after the prompt.
+const WITHIN: Duration = Duration::from_millis(500);
+/// The event that says that a message is finished, and the commands that tell where it is kept and open that place.
+const FINISHED: &str = "message_end";
+const STATE: &str = "get_state";
+const OPEN: &str = "switch_session";
+
+/// Turns with a command that leaves a process behind for a minute, and one that lasts.
+fn script(shell: &str) -> Value {
+    let lasting = "(exec sleep 60) & echo started; sleep 0.02";
+    let turn = |number: usize| {
+        json!({"delay_ms": 2, "blocks": [
+            {"text": ["Turn ", &number.to_string(), " begins."]},
+            {"tool": {"name": shell, "args": {"command": lasting}}},
+        ]})
+    };
+    let last = json!({"blocks": [{"tool": {"name": shell, "args": {"command": "exec sleep 60"}}}]});
+    json!({"responses": [turn(1), turn(2), turn(3), last], "default": {"text": "over"}})
+}
+
+pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+    let (mut kills, mut messages) = (0, 0);
+    while kills == 0 || round.goes_on() {
+        let moment = Duration::from_micros(round.rng.u64(..WITHIN.as_micros() as u64));
+        messages += one(round, moment).await?;
+        kills += 1;
+    }
+    Ok(vec![("kills", kills), ("finished messages that were kept", messages)])
+}
+
+async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
+    let speech = super::speech::Speech::of(&round.field.profile.dialect);
+    let shell = speech.as_ref().map_or("bash", |speech| speech.shell());
+    let site = Site::new(round.field, script(shell)).await?;
+    let mut victim = site.start().await?;
+    let kept = place(&mut victim).await?;
+    let prompt = victim.speech.prompt("go", "go");
+    victim.send(prompt);
+    // The moment is what is drawn; what is said meanwhile is read.
+    let mut seen = Vec::new();
+    let end = tokio::time::Instant::now() + moment;
+    while let Ok(heard) = tokio::time::timeout_at(end, victim.next("an event", LONG)).await {
+        match heard? {
+            Some(heard) => note(&heard, &mut seen),
+            None => return Err(Trouble::found("it ended by itself")),
+        }
+    }
+    victim.kill();
+    // What was written before; a last line that was cut off is no frame.
+    while let Ok(Some(heard)) = victim.next("what was said before the kill", LONG).await {
+        note(&heard, &mut seen);
+    }
+    drop(victim);
+    site.nothing_is_left().await?;
+    let Some(file) = kept else { return Ok(0) };
+    if !seen.is_empty() {
+        check(&site, &file, &seen).await?;
+    }
+    Ok(seen.len() as u64)
+}
+
+/// Where the session is kept; none where the dialect has no way to ask that and to look again.
+async fn place(victim: &mut super::victim::Victim) -> Result<Option<String>, Trouble> {
+    if ![STATE, OPEN].iter().all(|wire| victim.speech.has(wire)) {
+        return Ok(None);
+    }
+    let line = victim.speech.line("state", STATE, Map::new());
+    let answer: Value = serde_json::from_slice(&victim.ask("state", line).await?).unwrap_or_default();
+    Ok(answer["data"]["sessionFile"].as_str().map(str::to_owned))
+}
+
+fn note(heard: &Heard, seen: &mut Vec<Value>) {
+    if matches!(&heard.said, Said::Event(name) if name == FINISHED) {
+        let frame = heard.value();
+        let event = frame.get("event").filter(|event| event.is_object()).unwrap_or(&frame);
+        seen.push(event["message"].clone());
+    }
+}
+
+/// What another agent reads has everything that was seen, in order.
+async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
+    let mut reader = site.start().await?;
+    let path = Map::from_iter([("sessionPath".to_owned(), json!(file))]);
+    let opening = reader.speech.line("open-again", OPEN, path);
+    reader.ask("open-again", opening).await?;
+    let Some(question) = reader.speech.history("history") else { return Ok(()) };
+    let answer: Value = serde_json::from_slice(&reader.ask("history", question).await?).unwrap_or_default();
+    let kept = answer["data"]["messages"].as_array().cloned().unwrap_or_default();
+    let mut rest = kept.iter();
+    if let Some(lost) = seen.iter().position(|message| !rest.any(|kept| kept == message)) {
+        return Err(Trouble::found(format!(
+            "message {} of {} that were seen finished is lost; {} are kept in {file}",
+            lost + 1,
+            seen.len(),
+            kept.len()
+        )));
+    }
+    reader.finish(LONG).await?;
+    site.nothing_is_left().await
+}

@@ -1,0 +1,69 @@
+//! Lines that are no frames, or hardly.
+
+use serde_json::json;
+
+use super::victim::{LONG, Site};
+use super::{Counts, Round, Trouble};
+
+/// The longest line, in bytes: more than any agent has to take.
+const GIANT: usize = 96 << 20;
+/// How deep the deepest one nests.
+const DEEP: usize = 200_000;
+
+pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+    let site = Site::new(round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
+    let mut victim = site.start().await?;
+    let mut count: u64 = 0;
+    let mut memory = 0;
+    while count < 24 || round.goes_on() {
+        let bytes = if count == 7 { giant() } else { hostile(round, count) };
+        victim.send(bytes);
+        // What is answered to it has no id that anybody waits for. The next command has.
+        let id = format!("after-{count}");
+        victim.is_well(&id).await?;
+        victim.each_is_answered_once([(id, false)].into_iter())?;
+        memory = victim.memory_is_bounded(round.field)?;
+        count += 1;
+    }
+    victim.finish(LONG).await?;
+    site.nothing_is_left().await?;
+    Ok(vec![("hostile lines", count), ("MiB of memory at most", memory)])
+}
+
+fn giant() -> Vec<u8> {
+    let mut line = b"{\"type\":\"".to_vec();
+    line.resize(GIANT, b'x');
+    line.push(b'\n');
+    line
+}
+
+fn hostile(round: &mut Round<'_>, number: u64) -> Vec<u8> {
+    let rng = &mut round.rng;
+    let whole = b"{\"id\":\"h\",\"type\":\"nobody_knows\",\"jsonrpc\":\"2.0\",\"method\":\"nobody/knows\",\"text\":\"\xc3\xbc\"}";
+    let mut line = match number % 12 {
+        0 => whole[..rng.usize(1..whole.len())].to_vec(),
+        1 => {
+            let mut bytes = whole.to_vec();
+            for _ in 0..rng.usize(1..6) {
+                let at = rng.usize(..bytes.len());
+                bytes[at] = rng.u8(..);
+            }
+            bytes
+        }
+        2 => (0..rng.usize(1..5000)).map(|_| rng.u8(..)).collect(),
+        3 => "[".repeat(DEEP).into_bytes(),
+        4 => "{\"a\":".repeat(DEEP).into_bytes(),
+        5 => b"\xef\xbb\xbf{}".to_vec(),
+        6 => b"\r".to_vec(),
+        7 => "\u{2028}\u{2029}\u{85}".into(),
+        8 => b"{\"id\":\"d\",\"id\":\"e\",\"type\":\"nobody_knows\",\"type\":\"nobody\"}".to_vec(),
+        9 => b"{\"type\":1e400,\"id\":-0,\"method\":[],\"params\":9007199254740993}".to_vec(),
+        10 => b"{\"id\":\"s\",\"type\":\"\\ud800\",\"method\":\"\\udfff\",\"jsonrpc\":\"2.0\"}".to_vec(),
+        _ => ["null", "true", "\"text\"", "17", "[]", "{}", "[{\"type\":\"get_state\"}]"][rng.usize(..7)]
+            .into(),
+    };
+    // A line feed within would make two lines of it.
+    line.retain(|byte| *byte != b'\n');
+    line.push(b'\n');
+    line
+}

@@ -1,0 +1,138 @@
+//! Commands at random, out of the declaration: mostly as declared, sometimes of a wrong kind.
+
+use fastrand::Rng;
+use serde_json::{Map, Value, json};
+
+use super::speech::{Speech, fields};
+use crate::matching::rules::Rules;
+use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
+
+/// Texts that are harmless wherever they stand: as a message, a name, a path, a command of the shell.
+const TEXTS: [&str; 12] = [
+    "",
+    "alpha",
+    "notes.txt",
+    "ü 🙂 \u{2028} \u{7f}",
+    "true",
+    "-",
+    "a b",
+    "../nowhere",
+    "0",
+    "/dev/null/x.jsonl",
+    "\u{0}",
+    "fake-anthropic",
+];
+
+/// How many in a hundred values are of a wrong kind.
+const WRONG: u8 = 15;
+/// How deep lists and records go.
+const DEEPEST: usize = 4;
+
+/// The fields of a declared record by its name.
+pub(super) fn record(name: &str) -> Option<&'static [Field]> {
+    fields(&Rules::named(name)?.shape)
+}
+
+/// A command, and the line that says it.
+pub(super) fn command(speech: &Speech, rng: &mut Rng, id: &str) -> (&'static Command, String) {
+    let all = speech.commands();
+    let command = &all[rng.usize(..all.len())];
+    let params = command.params.and_then(record).map(|fields| members(fields, rng, 0)).unwrap_or_default();
+    (command, speech.line(id, command.wire, params))
+}
+
+fn members(fields: &'static [Field], rng: &mut Rng, depth: usize) -> Map<String, Value> {
+    let mut members = Map::new();
+    for field in fields {
+        // A required one may be missing, too; then the command is refused, which is an answer as well.
+        let there = if field.required { rng.u8(..100) >= WRONG / 3 } else { rng.bool() };
+        if there {
+            let null = field.nullable && rng.u8(..4) == 0;
+            members
+                .insert(field.name.to_owned(), if null { Value::Null } else { value(&field.ty, rng, depth) });
+        }
+    }
+    members
+}
+
+fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
+    if rng.u8(..100) < WRONG || depth > DEEPEST {
+        return wrong(rng);
+    }
+    match ty {
+        Ty::String => json!(TEXTS[rng.usize(..TEXTS.len())]),
+        Ty::Boolean => json!(rng.bool()),
+        Ty::Integer => {
+            [json!(0), json!(-1), json!(i64::MAX), json!(rng.i64(-1000..1000))][rng.usize(..4)].clone()
+        }
+        Ty::Count => [json!(0), json!(1), json!(u64::MAX), json!(rng.u64(..1000))][rng.usize(..4)].clone(),
+        Ty::Number => [json!(0), json!(-0.5), json!(1e300), json!(rng.f64())][rng.usize(..4)].clone(),
+        Ty::Any => wrong(rng),
+        Ty::Object => json!({"a": 1}),
+        Ty::List(item) => (0..rng.usize(..3)).map(|_| value(item, rng, depth + 1)).collect(),
+        Ty::Map(item) => json!({ "a": value(item, rng, depth + 1) }),
+        Ty::Named(name) => match Rules::named(name).map(|def| &def.shape) {
+            Some(Shape::Record { fields, constants }) => {
+                let mut object = members(fields, rng, depth + 1);
+                for (name, constant) in *constants {
+                    let constant = match constant {
+                        Constant::String(text) => json!(text),
+                        Constant::Boolean(is) => json!(is),
+                    };
+                    object.insert((*name).to_owned(), constant);
+                }
+                Value::Object(object)
+            }
+            Some(Shape::Strings { values, .. }) => json!(values[rng.usize(..values.len())]),
+            Some(Shape::Choice { alternatives }) => {
+                value(&alternatives[rng.usize(..alternatives.len())], rng, depth + 1)
+            }
+            Some(Shape::Union { variants, .. }) => {
+                let fields = record(variants[rng.usize(..variants.len())]).unwrap_or_default();
+                Value::Object(members(fields, rng, depth + 1))
+            }
+            None => wrong(rng),
+        },
+    }
+}
+
+/// Something that fits nowhere in particular.
+fn wrong(rng: &mut Rng) -> Value {
+    let all = [
+        json!(null),
+        json!(true),
+        json!(-7),
+        json!(1.5),
+        json!("x".repeat(rng.usize(..2000))),
+        json!([[], {}]),
+        json!({"": {"": []}}),
+    ];
+    all[rng.usize(..all.len())].clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same_commands_of_every_kind() {
+        for tables in crate::generated::DIALECTS {
+            let speech = Speech::of(tables.name).unwrap();
+            let draw = |seed| {
+                let mut rng = Rng::with_seed(seed);
+                (0..400)
+                    .map(|_| command(&speech, &mut rng, "x"))
+                    .map(|(known, line)| (known.wire, line))
+                    .collect()
+            };
+            let lines: Vec<(&str, String)> = draw(3);
+            assert_eq!(lines, draw(3));
+            assert_ne!(lines, draw(4));
+            for (_, line) in &lines {
+                assert!(line.ends_with('\n') && serde_json::from_str::<Value>(line).is_ok(), "{line}");
+            }
+            let drawn: std::collections::BTreeSet<&str> = lines.iter().map(|(wire, _)| *wire).collect();
+            assert_eq!(drawn.len(), tables.commands.len(), "{}", tables.name);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What is said to an agent, and what it says, in the frames of its dialect.
+
+use agentese::spec::{Framing, RunEffect, RunRole, Spec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::generated::DIALECTS;
+use crate::matching::tables::{Command, Shape, Tables, Ty};
+
+/// Questions for the whole history, in the dialects that have one.
+const HISTORIES: [&str; 2] = ["get_messages", "session/history"];
+/// The command that opens a session, in the dialects where nothing can be said without one.
+const OPENS: &str = "session/start";
+/// What commands of the shell are called where they are no `bash`.
+const SHELL: &str = "shell";
+
+/// A dialect, and the session that is spoken of where a connection has several.
+#[derive(Debug, Clone)]
+pub(super) struct Speech {
+    pub spec: &'static Spec,
+    tables: &'static Tables,
+    session: Option<Value>,
+}
+
+/// What stands at the head of a line of an agent. What is in it is looked at by those who ask for it.
+#[derive(Debug, Deserialize)]
+struct Head<'a> {
+    #[serde(rename = "type", default)]
+    kind: Option<Value>,
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    success: Option<bool>,
+    #[serde(borrow, default)]
+    event: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// What a line of an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    /// An answer: the command's id where it has one, and whether it is a success.
+    Answer(Option<String>, bool),
+    /// An event by its name.
+    Event(String),
+    /// Something else of the dialect: a dialog, say.
+    Other,
+    /// No JSON object.
+    Broken,
+}
+
+impl Speech {
+    /// The words of a dialect (`NAME@REVISION`); none where it is not known.
+    pub(super) fn of(dialect: &str) -> Option<Self> {
+        let spec = agentese::dynamic::spec(dialect).ok()?;
+        let tables = DIALECTS.iter().find(|tables| tables.name == spec.name)?;
+        Some(Self { spec, tables, session: None })
+    }
+
+    /// The commands that are drawn at random: all but those that would end what is to be asked.
+    pub(super) fn commands(&self) -> &'static [Command] {
+        self.tables.commands
+    }
+
+    pub(super) fn has(&self, wire: &str) -> bool {
+        self.spec.command(wire).is_some()
+    }
+
+    /// A line with a command.
+    pub(super) fn line(&self, id: &str, wire: &str, params: Map<String, Value>) -> String {
+        let mut line = match self.spec.framing {
+            Framing::JsonRpc { .. } => {
+                json!({"jsonrpc": "2.0", "id": id, "method": wire, "params": self.in_session(wire, params)})
+            }
+            _ => {
+                let mut frame =
+                    Map::from_iter([("type".to_owned(), json!(wire)), ("id".to_owned(), json!(id))]);
+                frame.extend(params.into_iter().filter(|(name, _)| name != "type" && name != "id"));
+                Value::Object(frame)
+            }
+        }
+        .to_string();
+        line.push('\n');
+        line
+    }
+
+    fn in_session(&self, wire: &str, mut params: Map<String, Value>) -> Map<String, Value> {
+        if let (Some(member), Some(session)) = (self.spec.session_member, &self.session)
+            && self.takes(wire, member)
+        {
+            params.insert(member.to_owned(), session.clone());
+        }
+        params
+    }
+
+    fn takes(&self, wire: &str, member: &str) -> bool {
+        let command = self.tables.commands.iter().find(|command| command.wire == wire);
+        let params = command.and_then(|command| command.params).and_then(super::random::record);
+        params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
+    }
+
+    /// The command to be answered before anything else can be said; none where there is no such thing.
+    pub(super) fn opening(&self, id: &str) -> Option<String> {
+        self.spec.session_member.filter(|_| self.has(OPENS))?;
+        Some(self.line(id, OPENS, Map::new()))
+    }
+
+    /// Takes the session from the answer to the opening.
+    pub(super) fn opened(&mut self, answer: &[u8]) {
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let member = self.spec.session_member.unwrap_or_default();
+        self.session = answer.get("result").and_then(|result| result.get(member)).cloned();
+    }
+
+    /// A prompt: the command that starts a run, with its one text.
+    pub(super) fn prompt(&self, id: &str, text: &str) -> String {
+        let command = self.role(RunRole::Starts);
+        let tables = self.tables.commands.iter().find(|known| known.wire == command);
+        let fields = tables.and_then(|command| command.params).and_then(super::random::record);
+        let own = |name: &str| Some(name) == self.spec.session_member;
+        let text_field = fields
+            .unwrap_or_default()
+            .iter()
+            .find(|field| field.required && field.ty == Ty::String && !own(field.name));
+        let name = text_field.map_or("message", |field| field.name);
+        self.line(id, command, Map::from_iter([(name.to_owned(), json!(text))]))
+    }
+
+    /// The command that stops a run.
+    pub(super) fn stop(&self, id: &str) -> String {
+        self.line(id, self.role(RunRole::Stops), Map::new())
+    }
+
+    /// What a stranger may ask first, which changes nothing.
+    pub(super) fn question(&self, id: &str) -> String {
+        self.line(id, self.tables.first_question, Map::new())
+    }
+
+    /// The question for the whole history.
+    pub(super) fn history(&self, id: &str) -> Option<String> {
+        let wire = HISTORIES.into_iter().find(|wire| self.has(wire))?;
+        Some(self.line(id, wire, Map::new()))
+    }
+
+    fn role(&self, role: RunRole) -> &'static str {
+        let found = self.spec.commands.iter().find(|command| command.run == role);
+        found.map_or("", |command| command.wire)
+    }
+
+    /// The tool that runs commands of the shell.
+    pub(super) fn shell(&self) -> &'static str {
+        if matches!(self.spec.framing, Framing::JsonRpc { .. }) { SHELL } else { "bash" }
+    }
+
+    /// Whether an event may be the last one of a run.
+    pub(super) fn may_end(&self, event: &str) -> bool {
+        let effect = self.spec.event(event).map(|event| event.run);
+        matches!(
+            effect,
+            Some(RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::HoldsIf(_) | RunEffect::Ends)
+        )
+    }
+
+    /// What a line is.
+    pub(super) fn read(&self, line: &[u8]) -> Said {
+        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Said::Broken };
+        let text = |id: Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        let within = |raw: Option<&RawValue>| {
+            let inner: Head<'_> = serde_json::from_str(raw?.get()).ok()?;
+            inner.kind.and_then(|kind| kind.as_str().map(str::to_owned))
+        };
+        match self.spec.framing {
+            Framing::JsonRpc { notification } => match (head.method, head.id) {
+                (None, id) => Said::Answer(id.filter(|id| !id.is_null()).map(text), head.error.is_none()),
+                (Some(method), None) if method == notification => {
+                    within(head.params).map_or(Said::Other, Said::Event)
+                }
+                _ => Said::Other,
+            },
+            framing => match head.kind.as_ref().and_then(Value::as_str) {
+                Some("response") => {
+                    Said::Answer(head.id.filter(|id| !id.is_null()).map(text), head.success == Some(true))
+                }
+                Some("event") if framing == Framing::Enveloped => {
+                    within(head.event).map_or(Said::Other, Said::Event)
+                }
+                Some(kind) if self.spec.event(kind).is_some() => Said::Event(kind.to_owned()),
+                Some(_) => Said::Other,
+                None => Said::Broken,
+            },
+        }
+    }
+}
+
+/// The fields of a declared record.
+pub(super) fn fields(shape: &'static Shape) -> Option<&'static [crate::matching::tables::Field]> {
+    match shape {
+        Shape::Record { fields, .. } => Some(fields),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dialect_has_a_prompt_and_a_stop_and_its_answers_are_told_apart() {
+        for tables in DIALECTS {
+            let speech = Speech::of(tables.name).unwrap();
+            let prompt: Value = serde_json::from_str(&speech.prompt("p", "hello")).unwrap();
+            assert!(prompt.to_string().contains("\"hello\""), "{prompt}");
+            assert!(!speech.role(RunRole::Stops).is_empty(), "{}", tables.name);
+            assert!(speech.history("h").is_some(), "{}", tables.name);
+            assert!(tables.events.iter().any(|(event, _)| speech.may_end(event)), "{}", tables.name);
+        }
+        let pi = Speech::of("pi").unwrap();
+        let said = |line: &str| pi.read(line.as_bytes());
+        assert_eq!(
+            said(r#"{"type":"response","id":"a","success":true}"#),
+            Said::Answer(Some("a".into()), true)
+        );
+        assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), Said::Event("agent_end".into()));
+        assert_eq!(said("[]"), Said::Broken);
+        let opal = Speech::of("opal").unwrap();
+        let said = |line: &str| opal.read(line.as_bytes());
+        assert_eq!(said(r#"{"jsonrpc":"2.0","id":7,"result":null}"#), Said::Answer(Some("7".into()), true));
+        assert_eq!(
+            said(r#"{"jsonrpc":"2.0","method":"agent/event","params":{"type":"agent_end"}}"#),
+            Said::Event("agent_end".into())
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! An agent under attack: what it says, how much memory it takes, what it leaves behind.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Exit, Transport};
+use agentese::types::{ModelScript, Profile, Scenario};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+
+use super::Trouble;
+use super::speech::{Said, Speech};
+use crate::player::{Ground, PlayError, PlayOptions, child_options, lay_out};
+
+/// How long an agent may take to say something that has to come.
+pub(super) const LONG: Duration = Duration::from_secs(60);
+/// How long what it started may take to be gone.
+const GONE: Duration = Duration::from_secs(5);
+/// The variable by which an agent's processes are known, wherever they went.
+const MARK: &str = "AGENTESE_ATTACKED";
+
+/// How agents are started.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub profile: Profile,
+    pub command: Option<Vec<String>>,
+    /// The most memory that an agent may take, in MiB.
+    pub memory: u64,
+}
+
+/// A directory with files and a model in which agents are started, one after the other or side by side.
+pub(super) struct Site {
+    ground: Ground,
+    speech: Speech,
+    mark: String,
+}
+
+impl Site {
+    /// Lays out files and starts a model that plays a script.
+    pub(super) async fn new(field: &Field, script: Value) -> Result<Self, Trouble> {
+        let mut case = Scenario::new(1, "attack", &field.profile.dialect, "an attack", Vec::new());
+        case.model =
+            Some(serde_json::from_value::<ModelScript>(script).expect("scripts of attacks are valid"));
+        let options = PlayOptions { command: field.command.clone(), ..PlayOptions::default() };
+        let mut ground = lay_out(&case, &field.profile, &options).await?;
+        let mark = ground.directory.work().to_string_lossy().into_owned();
+        ground.environment.push((MARK.to_owned(), mark.clone()));
+        let speech = Speech::of(&field.profile.dialect)
+            .ok_or_else(|| Trouble::Ground(format!("{} is not known", field.profile.dialect)))?;
+        Ok(Self { ground, speech, mark })
+    }
+
+    /// The agent's home directory.
+    pub(super) fn home(&self) -> Option<&str> {
+        let mut all = self.ground.environment.iter();
+        all.find(|(name, _)| name == "HOME").map(|(_, value)| value.as_str())
+    }
+
+    /// Starts an agent and asks it its first question.
+    pub(super) async fn start(&self) -> Result<Victim, Trouble> {
+        self.start_within(&[]).await
+    }
+
+    /// Starts an agent by a program that becomes it.
+    pub(super) async fn start_within(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
+        let mut victim = self.spawn(wrapper)?;
+        if let Some(line) = victim.speech.opening("open") {
+            let answer = victim.ask("open", line).await?;
+            victim.speech.opened(&answer);
+        }
+        let question = victim.speech.question("first");
+        victim.ask("first", question).await?;
+        Ok(victim)
+    }
+
+    fn spawn(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
+        let argv: Vec<String> = wrapper.iter().chain(&self.ground.argv).cloned().collect();
+        let options = child_options(&argv, self.ground.directory.work(), &self.ground.environment)
+            .graces(Duration::from_secs(5), Duration::from_secs(3));
+        let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
+        let process = process.ok_or_else(|| Trouble::Ground("there is no agent to start".to_owned()))?;
+        // As narrow as a pipe: who does not read from here does not read from the agent.
+        let (lines, heard) = mpsc::channel(1);
+        tokio::spawn(read(stdout, lines));
+        let (writes, written) = mpsc::unbounded_channel();
+        tokio::spawn(write(stdin, written));
+        Ok(Victim {
+            process,
+            writes: Some(writes),
+            heard,
+            speech: self.speech.clone(),
+            answers: BTreeMap::new(),
+        })
+    }
+
+    /// Waits until nothing that was started here lives any more; names what does.
+    pub(super) async fn nothing_is_left(&self) -> Result<(), Trouble> {
+        let begun = Instant::now();
+        loop {
+            let left = marked(&self.mark);
+            if left.is_empty() {
+                return Ok(());
+            }
+            if begun.elapsed() > GONE {
+                for (pid, _) in &left {
+                    let _ = kill_process(*pid, Signal::KILL);
+                }
+                let names: Vec<&str> = left.iter().map(|(_, name)| name.as_str()).collect();
+                return Err(Trouble::found(format!("processes live on: {}", names.join(", "))));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// Living processes with this mark in their environment. There are none where the system does not show them.
+fn marked(mark: &str) -> Vec<(Pid, String)> {
+    let wanted = format!("{MARK}={mark}");
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    all.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let pid = Pid::from_raw(path.file_name()?.to_str()?.parse().ok()?)?;
+        // One that has ended and was not waited for has no environment.
+        let environment = std::fs::read(path.join("environ")).ok()?;
+        let has = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        let name = || std::fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
+        has.then(|| (pid, name()))
+    })
+    .collect()
+}
+
+/// A line of an agent.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub bytes: Vec<u8>,
+    pub said: Said,
+}
+
+impl Heard {
+    pub(super) fn value(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
+
+    pub(super) fn answers(&self, id: &str) -> bool {
+        matches!(&self.said, Said::Answer(Some(own), _) if own == id)
+    }
+}
+
+/// A running agent. It is killed when it is dropped.
+pub(super) struct Victim {
+    process: ChildProcess,
+    /// None once stdin is closed.
+    writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    heard: mpsc::Receiver<Vec<u8>>,
+    pub speech: Speech,
+    /// How many answers each command has, by its id: successes and failures.
+    pub answers: BTreeMap<String, [u32; 2]>,
+}
+
+impl Victim {
+    /// Writes as the agent reads, and does not wait for it.
+    pub(super) fn send(&self, bytes: impl Into<Vec<u8>>) {
+        if let Some(writes) = &self.writes {
+            let _ = writes.send(bytes.into());
+        }
+    }
+
+    /// The next line; none once there is none any more.
+    pub(super) async fn next(&mut self, what: &str, limit: Duration) -> Result<Option<Heard>, Trouble> {
+        let line = match tokio::time::timeout(limit, self.heard.recv()).await {
+            Ok(line) => line,
+            Err(_) => return Err(self.silent(what, limit)),
+        };
+        let Some(bytes) = line else { return Ok(None) };
+        let said = self.speech.read(&bytes);
+        match &said {
+            Said::Broken => {
+                let shown: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
+                return Err(Trouble::found(format!("it said what is no frame: {shown}")));
+            }
+            Said::Answer(Some(id), success) => {
+                self.answers.entry(id.clone()).or_default()[usize::from(!success)] += 1;
+            }
+            _ => {}
+        }
+        Ok(Some(Heard { bytes, said }))
+    }
+
+    fn silent(&self, what: &str, limit: Duration) -> Trouble {
+        let end = self.process.exited().map_or("it lives".to_owned(), |exit| format!("it ended: {exit}"));
+        Trouble::found(format!("{what}: nothing within {} s; {end}{}", limit.as_secs(), self.last_words()))
+    }
+
+    fn last_words(&self) -> String {
+        let stderr = self.process.stderr_tail();
+        let last = stderr.trim().lines().last().unwrap_or_default();
+        if last.is_empty() { String::new() } else { format!("; last on its stderr: {last}") }
+    }
+
+    /// The lines until one is as wanted, each of them seen by `found`.
+    pub(super) async fn until(
+        &mut self,
+        what: &str,
+        mut found: impl FnMut(&Speech, &Heard) -> bool,
+    ) -> Result<Heard, Trouble> {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let limit = deadline.saturating_duration_since(Instant::now());
+            let Some(heard) = self.next(what, limit).await? else {
+                let exit = self.process.exit().await;
+                return Err(Trouble::found(format!("{what}: it ended ({exit}){}", self.last_words())));
+            };
+            if found(&self.speech, &heard) {
+                return Ok(heard);
+            }
+        }
+    }
+
+    /// Says something and waits for its answer.
+    pub(super) async fn ask(&mut self, id: &str, line: String) -> Result<Vec<u8>, Trouble> {
+        self.send(line);
+        Ok(self.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?.bytes)
+    }
+
+    /// Asks what changes nothing: it has to be answered.
+    pub(super) async fn is_well(&mut self, id: &str) -> Result<(), Trouble> {
+        let line = self.speech.question(id);
+        self.ask(id, line).await.map(drop)
+    }
+
+    /// Every id was answered once, or as often as its command may be.
+    pub(super) fn each_is_answered_once(
+        &self,
+        ids: impl Iterator<Item = (String, bool)>,
+    ) -> Result<u64, Trouble> {
+        let mut count = 0;
+        for (id, may_fail_later) in ids {
+            count += 1;
+            match (self.answers.get(&id).copied().unwrap_or_default(), may_fail_later) {
+                ([1, 0] | [0, 1], _) | ([1, 1], true) => {}
+                ([done, failed], _) => {
+                    return Err(Trouble::found(format!("{id} was answered {} times", done + failed)));
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// The most memory that it took so far, in MiB; none where the system does not say.
+    pub(super) fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib >> 10)
+    }
+
+    /// It took no more memory than it may.
+    pub(super) fn memory_is_bounded(&self, field: &Field) -> Result<u64, Trouble> {
+        match self.memory() {
+            Some(taken) if taken > field.memory => {
+                Err(Trouble::found(format!("it took {taken} MiB of memory; {} are allowed", field.memory)))
+            }
+            taken => Ok(taken.unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn kill(&self) {
+        if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw)
+            && self.process.exited().is_none()
+        {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Closes stdin and waits for the end; reads what is still said.
+    pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), Trouble> {
+        self.writes = None;
+        self.process.close_stdin();
+        let drained = async { while self.heard.recv().await.is_some() {} };
+        let exit = async { tokio::join!(drained, self.process.exit()).1 };
+        let Ok(exit) = tokio::time::timeout(grace, exit).await else {
+            return Err(Trouble::found(format!("it does not end {} s after its stdin", grace.as_secs())));
+        };
+        Ok((exit, self.process.stderr_tail()))
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.process.kill();
+    }
+}
+
+/// Hands on lines, without their end, as they are taken.
+async fn read(mut stdout: BoxReader, lines: mpsc::Sender<Vec<u8>>) {
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut searched = 0;
+    loop {
+        while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
+            let rest = buffer.split_off(searched + end + 1);
+            let mut line = std::mem::replace(&mut buffer, rest);
+            line.pop();
+            searched = 0;
+            if lines.send(line).await.is_err() {
+                return;
+            }
+        }
+        searched = buffer.len();
+        buffer.reserve(64 << 10);
+        match stdout.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+async fn write(mut stdin: BoxWriter, mut written: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(bytes) = written.recv().await {
+        // An agent that does not read any more is noticed by what it does not answer.
+        if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
+            return;
+        }
+    }
+}

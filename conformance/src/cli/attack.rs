@@ -1,0 +1,111 @@
+//! `attack`: what an agent does where everything goes wrong.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentese_conformance::Suite;
+use agentese_conformance::attack::{Attack as Kind, Plan, attack, exit_code, json};
+use agentese_conformance::run::profile_for;
+use agentese_conformance::words::instead;
+use anyhow::{Context as _, bail, ensure};
+use clap::Args;
+
+/// Attacks an agent: kills it, floods it, aborts at each event, and looks at what it must never do.
+///
+/// Each attack starts agents of its own, with a fresh home and work directory, the environment of the profile and
+/// nothing else, and a scripted model on loopback. All chance comes from the seed.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:
+  0  the agent held; attacks that are not possible on this machine are skipped, and said to be
+  1  something was found
+  2  an attack could not be carried out: a wrong command line, an agent that does not start
+
+docs/attack.md says what each attack does and what has to hold.")]
+pub(super) struct Attack {
+    /// The dialect, as in `pi` or `pi@0.55`.
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["profile", "list"])]
+    dialect: Option<String>,
+    /// How the agent is started: a name, as `list --profiles` has it, or a file that ends in .json. By
+    /// default the one for this program and dialect, else that of the dialect itself.
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Plays the same attacks again; by default another one each time. It is printed.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long all attacks may take together, about.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// The most memory that an agent may take, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    memory: u64,
+    /// The most agents that are started at once.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    starts: usize,
+    /// Only these attacks; --list has their names.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    only: Vec<String>,
+    /// Writes the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Lists the attacks and ends.
+    #[arg(long)]
+    list: bool,
+    /// The agent, in place of the profile's command.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Attack {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        if self.list {
+            let all = Kind::ALL.map(|attack| format!("{:12} {}\n", attack.name(), attack.says()));
+            super::print(&all.concat())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let profile = match (&self.profile, &self.dialect) {
+            (Some(name), _) => suite.profile(name)?,
+            (None, Some(dialect)) => {
+                agentese::dynamic::spec(dialect)?;
+                profile_for(suite, dialect, &self.command)?
+            }
+            (None, None) => bail!("give a --dialect or a --profile"),
+        };
+        if let Some(dialect) = &self.dialect {
+            let wanted = agentese::dynamic::spec(dialect)?.id();
+            ensure!(wanted == profile.dialect, "the profile is of {}, not {wanted}", profile.dialect);
+        }
+        let plan = Plan {
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000)),
+            time: Duration::from_secs(self.seconds),
+            memory: self.memory,
+            starts: self.starts,
+            command: (!self.command.is_empty()).then(|| self.command.clone()),
+            attacks: chosen(&self.only)?,
+        };
+        let (dialect, seed) = (&profile.dialect, plan.seed);
+        super::print(&format!(
+            "attacks on {} in {dialect}, --seed {seed} plays them again\n",
+            profile.agent
+        ))?;
+        let all = attack(&profile, &plan, |carried| {
+            // A reader that goes away does not end the attacks: the exit code is still to come.
+            let _ = super::print(&carried.text());
+        })
+        .await;
+        if let Some(path) = &self.json {
+            let text = format!("{:#}\n", json(&profile, &plan, &all));
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(ExitCode::from(exit_code(&all)))
+    }
+}
+
+fn chosen(only: &[String]) -> anyhow::Result<Vec<Kind>> {
+    let known: Vec<String> = Kind::ALL.iter().map(|attack| attack.name().to_owned()).collect();
+    for name in only {
+        ensure!(known.contains(name), "there is no attack `{name}`; {}", instead(name, &known, ""));
+    }
+    let wanted = |attack: &Kind| only.is_empty() || only.iter().any(|name| name == attack.name());
+    Ok(Kind::ALL.into_iter().filter(wanted).collect())
+}
