@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack soak test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -14,7 +14,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
 # `make test` runs its parts side by side: most of them wait more than they compute. .ci/part keeps what a part says together.
-PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts docs release-check
+PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts test-attack docs release-check
 JOBS ?= 3
 PART = $(and $(SIDE_BY_SIDE),.ci/part $@)
 ifdef SIDE_BY_SIDE
@@ -36,6 +36,21 @@ test-rust: build test-providers-setup test-pages-setup ## Rust: unit, integratio
 
 test-conformance: build ## The conformance suite's pi set against the reference agent; see docs/conformance.md.
 	$(PART) $(BUILT)/agentese-conformance run --dialect pi --jobs 2 -- $(BUILT)/agentese --mode rpc
+
+test-attack: build ## A short part of `make attack`.
+	$(PART) $(BUILT)/agentese-conformance attack --dialect pi --seconds 16 --starts 30 -- $(BUILT)/agentese --mode rpc
+
+SECONDS ?= 120
+SEED ?=
+
+attack: build ## Attacks on the reference agent, for SECONDS, from SEED; see docs/attack.md.
+	$(BUILT)/agentese-conformance attack --dialect pi --seconds $(SECONDS) $(and $(SEED),--seed $(SEED)) -- $(BUILT)/agentese --mode rpc
+
+soak: build ## What takes long and is drawn at random; `make test` has a part of each. Half an hour.
+	$(BUILT)/agentese-conformance attack --dialect pi --seconds 600 -- $(BUILT)/agentese --mode rpc
+	AGENTESE_KILLS=4000 $(CARGO) test --workspace --test kills -- --nocapture
+	AGENTESE_CYCLES=10000 $(CARGO) test --workspace --test transport_cycles -- --nocapture
+	$(BUILT)/agentese-conformance defects --dialect pi
 
 conformance-real: ## The same set against the real pi. Needs the npm registry.
 	./conformance/real

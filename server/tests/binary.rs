@@ -10,6 +10,8 @@ mod life;
 mod printed;
 #[path = "binary/prompt.rs"]
 mod prompt;
+#[path = "binary/reach.rs"]
+mod reach;
 #[path = "binary/resources.rs"]
 mod resources;
 #[path = "binary/settings.rs"]

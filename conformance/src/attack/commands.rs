@@ -22,8 +22,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
 /// Two thousand commands, or as many as the time allows, to one agent.
 async fn one(round: &mut Round<'_>) -> Result<u64, Trouble> {
     let site =
-        Site::new(round.field, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}}))
-            .await?;
+        Site::new(round.field, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}})).await?;
     let mut victim = site.start().await?;
     let mut sent: Vec<(String, bool)> = Vec::new();
     while sent.len() < 2000 && (sent.len() < AT_ONCE || round.goes_on()) {
