@@ -29,6 +29,8 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
     if site.home().is_none() {
         return Err(Trouble::NotHere("the profile says nothing of a HOME".to_owned()));
     }
+    // One that does not start at all is no finding.
+    site.start().await?.finish(LONG).await?;
     if !may_mount(&wrapper).await {
         return Err(Trouble::NotHere("this user may not mount a disk of its own".to_owned()));
     }

@@ -277,8 +277,20 @@ impl Victim {
     pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), Trouble> {
         self.writes = None;
         self.process.close_stdin();
-        let drained = async { while self.heard.recv().await.is_some() {} };
-        let exit = async { tokio::join!(drained, self.process.exit()).1 };
+        let heard = &mut self.heard;
+        let drained = async {
+            while heard.recv().await.is_some() {}
+            // The end of stdout is not the end of the agent.
+            std::future::pending::<()>().await;
+        };
+        // Nor is the end of the agent that of stdout: what it left behind may hold it open.
+        let exit = self.process.exit();
+        let exit = async {
+            tokio::select! {
+                exit = exit => exit,
+                () = drained => Exit::default(),
+            }
+        };
         let Ok(exit) = tokio::time::timeout(grace, exit).await else {
             return Err(Trouble::found(format!("it does not end {} s after its stdin", grace.as_secs())));
         };
