@@ -32,7 +32,8 @@ type Step =
   | { events_of: string; n: number }
   | { event: string; raw: string }
   | { unknown: string; raw: string }
-  | { ended: string; by: string; events: string[] }
+  | { ended: string; by: string; events: string[]; confirmed?: boolean }
+  | { dropped: number }
   | { heard: object }
   | { let_go: true }
   | { gone: true }
@@ -54,6 +55,9 @@ interface Failure {
   kind: string;
   reason?: string;
   attributed?: boolean;
+  failure?: string | null;
+  retryable?: boolean;
+  closed_by_us?: boolean;
   exit_code?: number;
   signal?: string;
   stderr?: string;
@@ -63,14 +67,14 @@ interface Case {
   name: string;
   row: string;
   dialect: string;
-  options?: { max_line?: number; tap?: "fails"; dialogs?: "fails" | "never" | "held"; eof_grace_ms?: number; term_grace_ms?: number };
+  options?: { max_line?: number; queue_bytes?: number; overflow?: string; tap?: "fails"; dialogs?: "fails" | "never" | "held"; eof_grace_ms?: number; term_grace_ms?: number };
   spawn?: string[];
   spawn_fails?: string;
   repeat?: number;
   steps: Step[];
 }
 
-const cases = JSON.parse(readText("conformance", "vectors", "client.json")) as Case[];
+const cases = ["client.json", "client_ends.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
 
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
@@ -89,6 +93,8 @@ function optionsOf({ options }: Case, told: string[], held: Held[]): object {
     tap: options?.tap === "fails" ? { frame: fail } : { diagnostic },
     dialogs: options?.dialogs === undefined ? undefined : { confirm },
     maxLine: options?.max_line,
+    queueBytes: options?.queue_bytes,
+    overflow: options?.overflow,
     eofGrace: options?.eof_grace_ms,
     termGrace: options?.term_grace_ms,
   };
@@ -198,16 +204,21 @@ class Stage {
       const event = value?.event as { type: string } | UnknownEvent;
       if ("event" in step) assert.equal(event.type, step.event);
       else assert.ok(event.type === UNKNOWN && "name" in event && event.name === step.unknown);
-      assert.equal(value?.raw, step.raw);
+      assert.equal(withoutEnvelope(value?.raw ?? ""), step.raw);
     } else if ("ended" in step) {
       const run = await soon(this.#runs.get(step.ended) ?? Promise.reject(new Error("no such run")));
       const types: string[] = [];
       const reading = (async () => {
         for await (const event of run) types.push((event as { type: string }).type);
       })();
-      await soon(reading);
+      // The end of a run may wait for the declared limit.
+      await soon(reading, 15_000);
       assert.deepEqual(types, step.events);
-      assert.equal((await soon(run.result())).endedBy, step.by);
+      const result = await soon(run.result());
+      assert.equal(result.endedBy, step.by);
+      if (step.confirmed !== undefined) assert.equal(result.confirmed, step.confirmed);
+    } else if ("dropped" in step) {
+      assert.equal(this.client.droppedEvents, step.dropped);
     } else if ("heard" in step) {
       assert.deepEqual(await soon(this.agent.hear()), step.heard);
     } else if ("again" in step) {
@@ -239,6 +250,11 @@ class Stage {
   }
 }
 
+/** The text of an event's own object, where an envelope is around it. */
+function withoutEnvelope(line: string): string {
+  return line.match(/^\{"jsonrpc":"2\.0","method":"agent\/event","params":(.*)\}$/)?.[1] ?? line;
+}
+
 async function eventually(holds: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 5000;
   while (!holds()) {
@@ -254,6 +270,9 @@ function check(error: unknown, expected: Failure): void {
   assert.equal(error instanceof RefusedError ? "refused" : error.kind, expected.kind);
   if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.message === expected.reason);
   if (expected.attributed !== undefined) assert.ok(error instanceof RefusedError && error.attributed === expected.attributed);
+  if (expected.failure !== undefined) assert.ok(error instanceof RefusedError && (error.failure ?? null) === expected.failure);
+  if (expected.retryable !== undefined) assert.equal(error.isRetryable, expected.retryable);
+  if (expected.closed_by_us !== undefined) assert.ok(error instanceof Termination && error.isClosedByUs === expected.closed_by_us);
   if (expected.exit_code === undefined && expected.signal === undefined && expected.stderr === undefined) return;
   assert.ok(error instanceof Termination);
   if (expected.exit_code !== undefined) assert.equal(error.exit?.code, expected.exit_code);

@@ -218,15 +218,9 @@ export class Connection {
       const after = this.timeout(command, options.timeout);
       timer = later(after, () => {
         const Kind = this.isBlocked ? StalledError : TimedOutError;
-        giveUp(new Kind(command, after, this.#canRepeat(command)));
+        giveUp(new Kind(command, after, row(this.spec.commands, command)?.reads === true));
       });
     });
-  }
-
-  /** Whether the agent may carry out the command twice without doing more than once would. */
-  #canRepeat(command: string): boolean {
-    const declared = row(this.spec.commands, command);
-    return declared !== undefined && declared.run === undefined && declared.timeout !== 0;
   }
 
   /** How long a command is waited for, in milliseconds; 0 is without a limit. */

@@ -161,6 +161,7 @@ test("what timed out is worth another try only where it does nothing twice", asy
     [client.bash({ command: "x" }, { timeout: 5 }), false],
     [client.steer({ message: "x" }), false],
     [client.newSession(), false],
+    [client.cycleModel(), false],
     [client.getState(), true],
   ] as const) {
     const error = await failure(call);
