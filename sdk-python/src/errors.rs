@@ -65,6 +65,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     details.set_item("stderr_tail", end.stderr_tail())?;
     details.set_item("last_frames", end.last_frames().iter().map(FrameText::as_str).collect::<Vec<_>>())?;
     details.set_item("pending", end.pending())?;
+    details.set_item("closed_by_us", end.is_closed_by_us())?;
     details.set_item("text", end.to_string())?;
     class(py, "Termination")?.call((), Some(&details))
 }
@@ -82,6 +83,15 @@ fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
 
 /// A failure of the connection core.
 pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
+    let raised = of_kind(py, error);
+    if error.is_retryable() {
+        // A failure to say so must not hide the failure.
+        let _ = raised.value(py).setattr("is_retryable", true);
+    }
+    raised
+}
+
+fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::Spawn(spawn) => raise(
@@ -114,9 +124,12 @@ pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
             |details| details.set_item("termination", termination(py, end)?),
             &text,
         ),
+        Error::NotSent { command, .. } => {
+            raise(py, "StalledError", |details| details.set_item("command", command), &text)
+        }
         Error::TimedOut { command, after, .. } | Error::Stalled { command, after, .. } => raise(
             py,
-            if matches!(error, Error::Stalled { .. }) { "StalledError" } else { "TimedOutError" },
+            if matches!(error, Error::TimedOut { .. }) { "TimedOutError" } else { "StalledError" },
             |details| {
                 details.set_item("command", command)?;
                 details.set_item("after", after.as_secs_f64())

@@ -69,7 +69,6 @@ impl Tap for ConnectionTap {
             Diagnostic::DialogMalformed { method, reason } => {
                 ("dialog_malformed", format!("`{method}`: {reason}"))
             }
-            Diagnostic::EventDropped { kind } => ("event_dropped", kind.clone()),
             other => ("other", format!("{other:?}")),
         };
         if let Some(frames) = self.frames.as_ref().filter(|_| self.wants.diagnostics) {

@@ -23,8 +23,8 @@ use crate::wait::{Bell, deadline};
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
-/// What ended a run, and its last event.
-type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>);
+/// What ended a run, its last event, and whether it is certain that nothing follows.
+type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool);
 
 /// The class of each event, and that of all others.
 #[pyclass(frozen)]
@@ -291,7 +291,7 @@ impl Stream {
         }
     }
 
-    /// What ended the run and its last event; raises how it failed. Nothing before the end.
+    /// What ended the run, its last event, and whether it is certain that nothing follows; raises how it failed. Nothing before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
         let over = shared.inner().stream.over().cloned();
@@ -304,7 +304,8 @@ impl Stream {
                     EndedBy::Handled => "handled",
                     _ => "event",
                 };
-                Ok(Some((by, self.last(py, shared)?)))
+                let confirmed = shared.inner().stream.confirmed();
+                Ok(Some((by, self.last(py, shared)?, confirmed)))
             }
         }
     }

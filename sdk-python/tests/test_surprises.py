@@ -190,3 +190,39 @@ class TestOptions:
 
                 assert client.run(step()) == ["agent_start", "turn_start", "agent_end"]
                 assert client.run(anext(run, None)) is None
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+def test_a_dialog_whose_own_time_is_up_is_withdrawn(kind):
+    ended = threading.Event()
+
+    class Threads(pi.Dialogs):
+        def confirm(self, dialog):
+            from agentese import withdrawn
+
+            if withdrawn(10):
+                ended.set()
+            return True
+
+    class Loop(pi.AsyncDialogs):
+        async def confirm(self, dialog):
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                ended.set()
+                raise
+
+    def script(peer):
+        peer.say({
+            "type": "extension_ui_request", "id": "u", "method": "confirm", "title": "?", "message": "", "timeout": 50
+        })
+        peer.rest()
+
+    handler = Threads() if kind.name == "threads" else Loop()
+    with playing(script) as end, kind().connect(pi, end, dialogs=handler) as client:
+        if kind.name == "threads":
+            assert ended.wait(8)
+        else:
+            client.run(asyncio.to_thread(ended.wait, 8))
+            assert ended.is_set()
+        assert client.client.termination is None

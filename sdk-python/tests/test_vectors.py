@@ -8,7 +8,8 @@ import pytest
 from conftest import ROOT
 from support.stage import Loop, Stage, Threads, held
 
-CASES = json.loads((ROOT / "conformance/vectors/client.json").read_text())
+FILES = ["client.json", "client_ends.json"]
+CASES = [case for name in FILES for case in json.loads((ROOT / "conformance/vectors" / name).read_text())]
 IDS = [f"fm_{case['row']} {case['name']}" for case in CASES]
 
 

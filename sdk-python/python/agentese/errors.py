@@ -24,6 +24,8 @@ class Termination:
     """The ids of the calls that had no answer."""
     text: str
     """All of it in one line."""
+    closed_by_us: bool = False
+    """Whether this side asked for the end: by `close`, by the end of a `with` block, by letting go of the client."""
 
     def __str__(self) -> str:
         return self.text
@@ -35,6 +37,10 @@ def _restore(kind: "type[AgenteseError]", args: tuple[Any, ...], fields: dict[st
 
 class AgenteseError(Exception):
     """The base of all failures. All of them can be pickled and copied."""
+
+    is_retryable: bool = False
+    """Whether the same call may be made again on the same connection without doing anything twice: it was not sent, or
+    its command changes nothing."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
     """What the constructor takes by keyword."""
@@ -135,7 +141,7 @@ class TimedOutError(AgenteseError, TimeoutError):
 
 
 class StalledError(TimedOutError):
-    """No answer came in time because the reader waits for a subscriber that does not read."""
+    """No answer came in time because a subscriber does not read, or because the agent does not read its stdin."""
 
 
 class DecodeError(AgenteseError, ValueError):

@@ -25,6 +25,9 @@ class RunResult(Generic[E]):
     no run for it."""
     last: E | None
     """The last event that could be the end, as `agent_end` in the pi family."""
+    confirmed: bool = True
+    """Whether it is certain that nothing follows. In the pi family the client asks for the state to be certain; an agent
+    that refuses to answer, or has not answered after 5 seconds, leaves this false."""
 
 
 class SyncRun(Generic[E, C]):

@@ -21,7 +21,7 @@ from agentese.unknown import UnknownEvent
 
 LIMIT = 15.0
 KINDS = {RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn"}
-OPTIONS = {"max_line": ("max_line", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
+OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
 
 
 class Held:
@@ -180,6 +180,8 @@ class Stage:
             options = {OPTIONS[name][0]: value / OPTIONS[name][1] if OPTIONS[name][1] > 1 else value
                        for name, value in self.case.get("options", {}).items() if name in OPTIONS}
             options |= self.odd_options()
+            if "overflow" in self.case.get("options", {}):
+                options["overflow"] = self.case["options"]["overflow"]
             if "spawn" in self.case:
                 if "spawn_fails" in self.case:
                     error = raised(lambda: self.driver.make(self.dialect, "spawn", self.case["spawn"], options))
@@ -275,6 +277,8 @@ class Stage:
         run = self.runs[name].result(LIMIT)
         assert [event.type for event in self.driver.all(run).result(LIMIT)] == step["events"]
         assert self.driver.start(run.result).result(LIMIT).ended_by == step["by"]
+        if "confirmed" in step:
+            assert self.driver.start(run.result).result(LIMIT).confirmed == step["confirmed"]
 
     def do_again(self, _: Any, step: dict[str, Any]) -> None:
         self.earlier.append(self.client)
@@ -303,6 +307,9 @@ class Stage:
     def do_over(self, code: int, step: dict[str, Any]) -> None:
         eventually(lambda: self.client.termination is not None, "the end")
         assert self.client.termination.exit_code == code
+
+    def do_dropped(self, count: int, step: dict[str, Any]) -> None:
+        assert self.client.dropped_events == count
 
     def do_diagnostics(self, kinds: list[str], step: dict[str, Any]) -> None:
         self.round_trip()
@@ -398,12 +405,15 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
     """Whether a failure is the one that a case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
+    assert error.is_retryable == expected.get("retryable", error.is_retryable)
     if isinstance(error, RefusedError):
+        assert error.kind == expected.get("failure", error.kind)
         assert error.message == expected.get("reason", error.message)
         assert error.attributed == expected.get("attributed", error.attributed)
     if isinstance(error, TerminatedError):
         end = error.termination
         assert end.exit_code == expected.get("exit_code", end.exit_code)
+        assert end.closed_by_us == expected.get("closed_by_us", end.closed_by_us)
         assert end.signal_name == expected.get("signal", end.signal_name)
         if "stderr" in expected:
             assert end.stderr_tail.rstrip().rsplit("\n", 1)[-1] == expected["stderr"]
