@@ -40,7 +40,7 @@ trait AnyCall: Send + Sync {
 }
 
 struct Typed<D: Dialect> {
-    call: serve::Call<D>,
+    call: serve::Call<D, D::Reply>,
     command: &'static str,
 }
 
@@ -65,14 +65,14 @@ impl<D: Dialect> AnyCall for Typed<D> {
             .map_err(|error| error.to_string())?;
         let emitter = self.call.emitter().clone();
         Ok(async move {
-            let members = emitter.ask(&dialog, timeout).await?;
+            let members = emitter.ask_any(&dialog, timeout).await?;
             Some(serde_json::Value::Object(members).to_string())
         }
         .boxed())
     }
 
     fn answer(&self, data: Option<&str>) -> Result<(), String> {
-        self.call.answer(&reply::<D>(self.command, data)?);
+        self.call.answer(reply::<D>(self.command, data)?);
         Ok(())
     }
 }
@@ -117,7 +117,7 @@ impl<D: Dialect> Dispatch<D> for Bridge {
     fn dispatch(
         self: Arc<Self>,
         command: D::Command,
-        call: serve::Call<D>,
+        call: serve::Call<D, D::Reply>,
     ) -> BoxFuture<'static, Result<D::Reply, Refusal>> {
         let name = command.name();
         let params = serde_json::to_string(&Params(&command)).unwrap_or_default();

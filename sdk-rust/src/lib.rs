@@ -18,41 +18,24 @@
 //! ```
 
 pub mod client;
-mod connection;
-pub mod correlate;
-pub mod dialog;
-pub mod dynamic;
-pub mod error;
-mod failure;
-pub mod frame;
-pub mod framing;
+mod core;
 #[rustfmt::skip]
 pub mod generated;
-pub mod queue;
-pub mod redact;
-pub mod route;
-pub mod run;
-pub mod run_tracker;
-pub mod scan;
-pub mod schema;
-pub mod script;
 pub mod serve;
-pub mod spec;
-pub mod tap;
-pub mod termination;
-pub mod transport;
-pub mod wire;
 
-pub use client::{Builder, RpcClient};
+pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
+pub use crate::client::{dialog, dynamic, error, run, tap, termination};
+pub(crate) use crate::core::{connection, failure};
+pub use crate::core::{
+    correlate, frame, framing, queue, redact, route, run_tracker, scan, schema, script, spec, transport, wire,
+};
 pub use error::{Error, ErrorKind, Refused};
 pub use generated::{omp, opal, operator, pi, pisces, types};
 pub use redact::redact;
-pub use run::{Events, RawEvent, Run, RunResult};
 pub use run_tracker::EndedBy;
 pub use serve::serve;
 pub use termination::Termination;
-pub use transport::ChildOptions;
-pub use transport::Transport;
+pub use transport::{ChildOptions, Transport};
 
 /// The examples of the project's README, which compile with the rest.
 #[cfg(doctest)]

@@ -72,11 +72,20 @@ fn errors(out: &mut String, command: &Command) {
         let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
         let _ = writeln!(out, "    /// `{}`{code}: {}.", error.text.replace('`', "'"), error.when);
     }
-    let limit = match command.timeout {
-        Timeout::Milliseconds(milliseconds) => format!("no answer within {} s", milliseconds / 1000),
-        Timeout::Never => "waits without a limit unless one is set".to_owned(),
-    };
-    let _ = writeln!(out, "    /// Also where the agent refuses, ends, or gives {limit}.");
+    match command.timeout {
+        Timeout::Milliseconds(milliseconds) => {
+            let _ = writeln!(
+                out,
+                "    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within {} s.",
+                milliseconds / 1000
+            );
+        }
+        Timeout::Never => {
+            out.push_str(
+                "    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.\n",
+            );
+        }
+    }
 }
 
 fn helper(out: &mut String, index: &Index, command: &Command) {

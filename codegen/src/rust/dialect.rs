@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder};
-use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout, Ty};
+use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout};
 
 use super::types::rust_type;
 use super::{banner, client, dialogs, docs, failures, lineage, serving};
@@ -17,7 +17,9 @@ pub fn file(index: &Index) -> String {
         "The {} dialect, revision {}.\n//!\n//! {} Source: {}.",
         dialect.name, dialect.revision, dialect.doc, dialect.document
     ));
-    out.push_str("use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, replies, tagged};\n\n");
+    out.push_str(
+        "use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, tagged};\n\n",
+    );
     let names: Vec<&str> = index.types.keys().copied().collect();
     let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
     let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, dialect.revision);
@@ -232,22 +234,55 @@ fn unions(out: &mut String, index: &Index) {
         let _ =
             writeln!(out, "        {}({}) = {:?},", pascal(command.name), params_type(command), command.wire);
     }
-    out.push_str("    }\n}\n\nreplies! {\n    /// The data of a command's answer.\n    pub enum Reply {\n");
-    for command in &index.commands {
-        let _ = writeln!(out, "        /// Of `{}`.", command.wire);
-        let data = match command.result {
-            None => "empty".to_owned(),
-            Some(Ty::Named(name)) if command.result_nullable => format!("nullable({name})"),
-            Some(ty) => format!("data({})", rust_type(&ty)),
-        };
-        let _ = writeln!(out, "        {} {data} = {:?},", pascal(command.name), command.wire);
-    }
-    out.push_str("    }\n}\n\nnamed! {\n    /// A question or notice for the person behind the client.\n    pub enum Dialog {\n");
+    out.push_str("    }\n}\n\n");
+    replies(out, index);
+    out.push_str(
+        "named! {\n    /// A question or notice for the person behind the client.\n    pub enum Dialog {\n",
+    );
     for dialog in &index.dialogs {
         docs(out, "        ", dialog.doc);
         let _ = writeln!(out, "        {}({}) = {:?},", pascal(dialog.name), dialog.params.name, dialog.wire);
     }
     out.push_str("    }\n}\n\n");
+}
+
+/// The data of answers, with its codec.
+fn replies(out: &mut String, index: &Index) {
+    out.push_str(
+        "/// The data of a command's answer.\n#[derive(Debug, Clone, PartialEq)]\n#[non_exhaustive]\npub enum Reply {\n",
+    );
+    let (mut names, mut decode, mut encode) = (String::new(), String::new(), String::new());
+    for command in &index.commands {
+        let (variant, wire) = (pascal(command.name), command.wire);
+        let _ = writeln!(out, "    /// Of `{wire}`.");
+        let pattern = match command.result {
+            None => {
+                let _ = writeln!(out, "    {variant},");
+                let _ = writeln!(decode, "            {wire:?} => Ok(Reply::{variant}),");
+                let _ = writeln!(encode, "            Reply::{variant} => return Ok(None),");
+                ""
+            }
+            Some(_) => {
+                let data = result_type(command);
+                let _ = writeln!(out, "    {variant}({data}),");
+                let _ = writeln!(
+                    decode,
+                    "            {wire:?} => crate::wire::decode::<{data}>(data).map(Reply::{variant}),"
+                );
+                let _ =
+                    writeln!(encode, "            Reply::{variant}(data) => serde_json::to_string(data),");
+                "(_)"
+            }
+        };
+        let _ = writeln!(names, "            Reply::{variant}{pattern} => {wire:?},");
+    }
+    let _ = writeln!(
+        out,
+        "}}\n\nimpl crate::wire::Answered for Reply {{\n    fn command(&self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
+         fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {{\n        \
+         let data = data.unwrap_or(\"null\");\n        Some(match command {{\n{decode}            _ => return None,\n        }})\n    }}\n\n    \
+         fn encode(&self) -> Result<Option<String>, serde_json::Error> {{\n        let text = match self {{\n{encode}        }};\n        text.map(Some)\n    }}\n}}\n"
+    );
 }
 
 /// The module that holds the schemas as text.

@@ -11,7 +11,6 @@ use crate::names::pascal;
 
 pub fn handler(out: &mut String, index: &Index, marker: &str) {
     if index.dialogs.is_empty() {
-        let _ = writeln!(out, "impl crate::dialog::Fallback for {marker} {{}}\n");
         return;
     }
     out.push_str(
@@ -77,12 +76,18 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
         }
     }
     out.push_str("            }\n        })\n    }\n}\n\n");
-    let _ = writeln!(out, "impl crate::dialog::Fallback for {marker} {{}}\n");
     for dialog in &index.dialogs {
         let (variant, params) = (pascal(dialog.name), dialog.params.name);
         let _ = writeln!(
             out,
             "impl From<{params}> for Dialog {{\n    fn from(params: {params}) -> Self {{\n        Dialog::{variant}(params)\n    }}\n}}\n"
+        );
+        let Some(member) = reply(index, dialog).filter(|_| dialog.withdraws.is_none()) else { continue };
+        let _ = writeln!(
+            out,
+            "impl crate::serve::Ask<{marker}> for {params} {{\n    type Answer = {};\n    const MEMBER: &'static str = {:?};\n}}\n",
+            rust_type(&member.ty),
+            member.name
         );
     }
 }

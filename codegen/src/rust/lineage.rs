@@ -8,6 +8,7 @@ use agentese_protocol::dialect::Dialect;
 use agentese_protocol::model::Command;
 
 use super::dialect::{params_type, result_type};
+use super::serving::answered_with;
 
 /// How the commands of a dialect are shared out over the traits of its family.
 struct Lineage {
@@ -136,10 +137,11 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
 
 fn signature(command: &Command, dialect: &str) -> String {
     format!(
-        "fn {}(&self, params: {}, call: crate::serve::Call<{dialect}>) -> \
+        "fn {}(&self, params: {}, call: crate::serve::Call<{dialect}{}>) -> \
          impl Future<Output = Result<{}, crate::serve::Refusal>> + Send",
         command.name,
         params_type(command),
+        answered_with(command),
         result_type(command)
     )
 }

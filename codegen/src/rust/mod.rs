@@ -32,6 +32,18 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(Artefact::new(format!("{FOLDER}/{}.rs", index.dialect.name), dialect::file(index)));
     }
     modules.push_str("pub mod schema;\npub mod secrets;\npub mod types;\n");
+    modules.push_str(
+        "\nuse crate::spec::Spec;\n\n/// The tables of all dialects.\npub const SPECS: &[&Spec] = &[\n",
+    );
+    for index in &dialects {
+        let _ = writeln!(modules, "    &{}::SPEC,", index.dialect.name);
+    }
+    let names: Vec<&str> = dialects.iter().map(|index| index.dialect.name).collect();
+    let _ = writeln!(
+        modules,
+        "];\n\n/// The names of all dialects, as errors list them.\npub const NAMES: &str = {:?};",
+        names.join(", ")
+    );
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&dialects)));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::Answer;
+use agentese_protocol::model::{Answer, Command};
 
 use super::dialect::{params_type, result_type};
 use super::docs;
@@ -30,10 +30,11 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         let _ = writeln!(out, "    ///\n    /// {when}");
         let _ = writeln!(
             out,
-            "    fn {}(&self, params: {}, call: crate::serve::Call<{marker}>) -> impl Future<Output = Result<{}, crate::serve::Refusal>> + Send {{\n        \
+            "    fn {}(&self, params: {}, call: crate::serve::Call<{marker}{}>) -> impl Future<Output = Result<{}, crate::serve::Refusal>> + Send {{\n        \
              let _ = (params, call);\n        async {{ Err(crate::serve::Refusal::not_available({:?})) }}\n    }}",
             command.name,
             params_type(command),
+            answered_with(command),
             result_type(command),
             command.wire
         );
@@ -47,7 +48,7 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     );
     let _ = writeln!(
         out,
-        "impl<T: Service> crate::serve::Dispatch<{marker}> for T {{\n    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<{marker}>) -> \
+        "impl<T: Service> crate::serve::Dispatch<{marker}> for T {{\n    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<{marker}, Reply>) -> \
          futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {{\n        match command {{"
     );
     for command in &index.commands {
@@ -57,9 +58,13 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         } else {
             format!(".map(Reply::{variant})")
         };
+        let typed = match command.result {
+            None => format!("|()| Reply::{variant}"),
+            Some(_) => format!("Reply::{variant}"),
+        };
         let _ = writeln!(
             out,
-            "            Command::{variant}(params) => Box::pin(async move {{ self.{}(params, call).await{wrap} }}),",
+            "            Command::{variant}(params) => Box::pin(async move {{ self.{}(params, call.typed({typed})).await{wrap} }}),",
             command.name
         );
     }
@@ -69,4 +74,12 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
          fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
          Box::pin(async move { Service::settle(&*self).await })\n    }\n}\n",
     );
+}
+
+/// What the call of a command is answered with, as the second argument of its type; the default where there is no data.
+pub fn answered_with(command: &Command) -> String {
+    match command.result {
+        None => String::new(),
+        Some(_) => format!(", {}", result_type(command)),
+    }
 }

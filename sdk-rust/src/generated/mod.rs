@@ -11,3 +11,17 @@ pub mod opal;
 pub mod schema;
 pub mod secrets;
 pub mod types;
+
+use crate::spec::Spec;
+
+/// The tables of all dialects.
+pub const SPECS: &[&Spec] = &[
+    &pi::SPEC,
+    &omp::SPEC,
+    &pisces::SPEC,
+    &operator::SPEC,
+    &opal::SPEC,
+];
+
+/// The names of all dialects, as errors list them.
+pub const NAMES: &str = "pi, omp, pisces, operator, opal";

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::spec;
-use crate::wire::{NoParams, named, replies, tagged};
+use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AskUserResult, AuthPollParams,
@@ -249,55 +249,144 @@ named! {
     }
 }
 
-replies! {
-    /// The data of a command's answer.
-    pub enum Reply {
-        /// Of `session/start`.
-        SessionStart data(SessionStarted) = "session/start",
-        /// Of `agent/prompt`.
-        AgentPrompt data(PromptQueued) = "agent/prompt",
-        /// Of `agent/abort`.
-        AgentAbort empty = "agent/abort",
-        /// Of `agent/state`.
-        AgentState data(AgentState) = "agent/state",
-        /// Of `session/list`.
-        SessionList data(SessionList) = "session/list",
-        /// Of `session/branch`.
-        SessionBranch empty = "session/branch",
-        /// Of `session/compact`.
-        SessionCompact empty = "session/compact",
-        /// Of `session/history`.
-        SessionHistory data(SessionHistory) = "session/history",
-        /// Of `session/delete`.
-        SessionDelete data(OpalDone) = "session/delete",
-        /// Of `models/list`.
-        ModelsList data(OpalModels) = "models/list",
-        /// Of `model/set`.
-        ModelSet data(ModelSet) = "model/set",
-        /// Of `thinking/set`.
-        ThinkingSet data(ThinkingSet) = "thinking/set",
-        /// Of `auth/status`.
-        AuthStatus data(AuthStatusResult) = "auth/status",
-        /// Of `auth/login`.
-        AuthLogin data(DeviceCode) = "auth/login",
-        /// Of `auth/poll`.
-        AuthPoll data(Authenticated) = "auth/poll",
-        /// Of `auth/set_key`.
-        AuthSetKey data(OpalDone) = "auth/set_key",
-        /// Of `tasks/list`.
-        TasksList data(OpalTasks) = "tasks/list",
-        /// Of `settings/get`.
-        SettingsGet data(OpalSettings) = "settings/get",
-        /// Of `settings/save`.
-        SettingsSave data(OpalSettings) = "settings/save",
-        /// Of `opal/config/get`.
-        OpalConfigGet data(OpalConfig) = "opal/config/get",
-        /// Of `opal/config/set`.
-        OpalConfigSet data(OpalConfig) = "opal/config/set",
-        /// Of `opal/ping`.
-        OpalPing empty = "opal/ping",
-        /// Of `opal/version`.
-        OpalVersion data(OpalVersion) = "opal/version",
+/// The data of a command's answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// Of `session/start`.
+    SessionStart(SessionStarted),
+    /// Of `agent/prompt`.
+    AgentPrompt(PromptQueued),
+    /// Of `agent/abort`.
+    AgentAbort,
+    /// Of `agent/state`.
+    AgentState(AgentState),
+    /// Of `session/list`.
+    SessionList(SessionList),
+    /// Of `session/branch`.
+    SessionBranch,
+    /// Of `session/compact`.
+    SessionCompact,
+    /// Of `session/history`.
+    SessionHistory(SessionHistory),
+    /// Of `session/delete`.
+    SessionDelete(OpalDone),
+    /// Of `models/list`.
+    ModelsList(OpalModels),
+    /// Of `model/set`.
+    ModelSet(ModelSet),
+    /// Of `thinking/set`.
+    ThinkingSet(ThinkingSet),
+    /// Of `auth/status`.
+    AuthStatus(AuthStatusResult),
+    /// Of `auth/login`.
+    AuthLogin(DeviceCode),
+    /// Of `auth/poll`.
+    AuthPoll(Authenticated),
+    /// Of `auth/set_key`.
+    AuthSetKey(OpalDone),
+    /// Of `tasks/list`.
+    TasksList(OpalTasks),
+    /// Of `settings/get`.
+    SettingsGet(OpalSettings),
+    /// Of `settings/save`.
+    SettingsSave(OpalSettings),
+    /// Of `opal/config/get`.
+    OpalConfigGet(OpalConfig),
+    /// Of `opal/config/set`.
+    OpalConfigSet(OpalConfig),
+    /// Of `opal/ping`.
+    OpalPing,
+    /// Of `opal/version`.
+    OpalVersion(OpalVersion),
+}
+
+impl crate::wire::Answered for Reply {
+    fn command(&self) -> &'static str {
+        match self {
+            Reply::SessionStart(_) => "session/start",
+            Reply::AgentPrompt(_) => "agent/prompt",
+            Reply::AgentAbort => "agent/abort",
+            Reply::AgentState(_) => "agent/state",
+            Reply::SessionList(_) => "session/list",
+            Reply::SessionBranch => "session/branch",
+            Reply::SessionCompact => "session/compact",
+            Reply::SessionHistory(_) => "session/history",
+            Reply::SessionDelete(_) => "session/delete",
+            Reply::ModelsList(_) => "models/list",
+            Reply::ModelSet(_) => "model/set",
+            Reply::ThinkingSet(_) => "thinking/set",
+            Reply::AuthStatus(_) => "auth/status",
+            Reply::AuthLogin(_) => "auth/login",
+            Reply::AuthPoll(_) => "auth/poll",
+            Reply::AuthSetKey(_) => "auth/set_key",
+            Reply::TasksList(_) => "tasks/list",
+            Reply::SettingsGet(_) => "settings/get",
+            Reply::SettingsSave(_) => "settings/save",
+            Reply::OpalConfigGet(_) => "opal/config/get",
+            Reply::OpalConfigSet(_) => "opal/config/set",
+            Reply::OpalPing => "opal/ping",
+            Reply::OpalVersion(_) => "opal/version",
+        }
+    }
+
+    fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
+        let data = data.unwrap_or("null");
+        Some(match command {
+            "session/start" => crate::wire::decode::<SessionStarted>(data).map(Reply::SessionStart),
+            "agent/prompt" => crate::wire::decode::<PromptQueued>(data).map(Reply::AgentPrompt),
+            "agent/abort" => Ok(Reply::AgentAbort),
+            "agent/state" => crate::wire::decode::<AgentState>(data).map(Reply::AgentState),
+            "session/list" => crate::wire::decode::<SessionList>(data).map(Reply::SessionList),
+            "session/branch" => Ok(Reply::SessionBranch),
+            "session/compact" => Ok(Reply::SessionCompact),
+            "session/history" => crate::wire::decode::<SessionHistory>(data).map(Reply::SessionHistory),
+            "session/delete" => crate::wire::decode::<OpalDone>(data).map(Reply::SessionDelete),
+            "models/list" => crate::wire::decode::<OpalModels>(data).map(Reply::ModelsList),
+            "model/set" => crate::wire::decode::<ModelSet>(data).map(Reply::ModelSet),
+            "thinking/set" => crate::wire::decode::<ThinkingSet>(data).map(Reply::ThinkingSet),
+            "auth/status" => crate::wire::decode::<AuthStatusResult>(data).map(Reply::AuthStatus),
+            "auth/login" => crate::wire::decode::<DeviceCode>(data).map(Reply::AuthLogin),
+            "auth/poll" => crate::wire::decode::<Authenticated>(data).map(Reply::AuthPoll),
+            "auth/set_key" => crate::wire::decode::<OpalDone>(data).map(Reply::AuthSetKey),
+            "tasks/list" => crate::wire::decode::<OpalTasks>(data).map(Reply::TasksList),
+            "settings/get" => crate::wire::decode::<OpalSettings>(data).map(Reply::SettingsGet),
+            "settings/save" => crate::wire::decode::<OpalSettings>(data).map(Reply::SettingsSave),
+            "opal/config/get" => crate::wire::decode::<OpalConfig>(data).map(Reply::OpalConfigGet),
+            "opal/config/set" => crate::wire::decode::<OpalConfig>(data).map(Reply::OpalConfigSet),
+            "opal/ping" => Ok(Reply::OpalPing),
+            "opal/version" => crate::wire::decode::<OpalVersion>(data).map(Reply::OpalVersion),
+            _ => return None,
+        })
+    }
+
+    fn encode(&self) -> Result<Option<String>, serde_json::Error> {
+        let text = match self {
+            Reply::SessionStart(data) => serde_json::to_string(data),
+            Reply::AgentPrompt(data) => serde_json::to_string(data),
+            Reply::AgentAbort => return Ok(None),
+            Reply::AgentState(data) => serde_json::to_string(data),
+            Reply::SessionList(data) => serde_json::to_string(data),
+            Reply::SessionBranch => return Ok(None),
+            Reply::SessionCompact => return Ok(None),
+            Reply::SessionHistory(data) => serde_json::to_string(data),
+            Reply::SessionDelete(data) => serde_json::to_string(data),
+            Reply::ModelsList(data) => serde_json::to_string(data),
+            Reply::ModelSet(data) => serde_json::to_string(data),
+            Reply::ThinkingSet(data) => serde_json::to_string(data),
+            Reply::AuthStatus(data) => serde_json::to_string(data),
+            Reply::AuthLogin(data) => serde_json::to_string(data),
+            Reply::AuthPoll(data) => serde_json::to_string(data),
+            Reply::AuthSetKey(data) => serde_json::to_string(data),
+            Reply::TasksList(data) => serde_json::to_string(data),
+            Reply::SettingsGet(data) => serde_json::to_string(data),
+            Reply::SettingsSave(data) => serde_json::to_string(data),
+            Reply::OpalConfigGet(data) => serde_json::to_string(data),
+            Reply::OpalConfigSet(data) => serde_json::to_string(data),
+            Reply::OpalPing => return Ok(None),
+            Reply::OpalVersion(data) => serde_json::to_string(data),
+        };
+        text.map(Some)
     }
 }
 
@@ -394,7 +483,7 @@ impl crate::RpcClient<Opal> {
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Failed to start session` (-32603): anything else.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_start(&self) -> Result<SessionStarted, crate::Error> {
         self.session_start_with(SessionStartParams::new()).await
     }
@@ -408,7 +497,7 @@ impl crate::RpcClient<Opal> {
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Failed to start session` (-32603): anything else.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStarted, crate::Error> {
         self.call("session/start", &params).await
     }
@@ -420,7 +509,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Missing required params: session_id, text` (-32602): a parameter is missing.
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn agent_prompt(&self, session_id: impl Into<String>, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.start("agent/prompt", &AgentPromptParams::new(session_id, text)).await
     }
@@ -429,7 +518,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn agent_abort(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("agent/abort", &AgentAbortParams::new(session_id)).await
     }
@@ -438,7 +527,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn agent_state(&self, session_id: impl Into<String>) -> Result<AgentState, crate::Error> {
         self.call("agent/state", &AgentStateParams::new(session_id)).await
     }
@@ -446,7 +535,7 @@ impl crate::RpcClient<Opal> {
     /// Lists the sessions that are kept.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_list(&self) -> Result<SessionList, crate::Error> {
         self.call("session/list", &NoParams::default()).await
     }
@@ -456,7 +545,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Branch failed` (-32603): there is no such message.
     /// `Session not found` (-32602): no kept session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_branch(&self, session_id: impl Into<String>, entry_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("session/branch", &SessionBranchParams::new(session_id, entry_id)).await
     }
@@ -465,7 +554,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn session_compact(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
         self.session_compact_with(SessionCompactParams::new(session_id)).await
     }
@@ -474,7 +563,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn session_compact_with(&self, params: SessionCompactParams) -> Result<(), crate::Error> {
         self.call_empty("session/compact", &params).await
     }
@@ -483,7 +572,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_history(&self, session_id: impl Into<String>) -> Result<SessionHistory, crate::Error> {
         self.call("session/history", &SessionHistoryParams::new(session_id)).await
     }
@@ -493,7 +582,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Session not found` (-32602): no kept session has that id.
     /// `Delete failed` (-32603): its file could not be removed.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn session_delete(&self, session_id: impl Into<String>) -> Result<OpalDone, crate::Error> {
         self.call("session/delete", &SessionDeleteParams::new(session_id)).await
     }
@@ -502,7 +591,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown provider in providers list` (-32602): a provider is not known.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn models_list(&self) -> Result<OpalModels, crate::Error> {
         self.models_list_with(ModelsListParams::new()).await
     }
@@ -511,7 +600,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown provider in providers list` (-32602): a provider is not known.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn models_list_with(&self, params: ModelsListParams) -> Result<OpalModels, crate::Error> {
         self.call("models/list", &params).await
     }
@@ -520,7 +609,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn model_set(&self, session_id: impl Into<String>, model_id: impl Into<String>) -> Result<ModelSet, crate::Error> {
         self.model_set_with(ModelSetParams::new(session_id, model_id)).await
     }
@@ -529,7 +618,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn model_set_with(&self, params: ModelSetParams) -> Result<ModelSet, crate::Error> {
         self.call("model/set", &params).await
     }
@@ -538,7 +627,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn thinking_set(&self, session_id: impl Into<String>, level: impl Into<String>) -> Result<ThinkingSet, crate::Error> {
         self.call("thinking/set", &ThinkingSetParams::new(session_id, level)).await
     }
@@ -546,7 +635,7 @@ impl crate::RpcClient<Opal> {
     /// Looks for credentials in all places.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn auth_status(&self) -> Result<AuthStatusResult, crate::Error> {
         self.call("auth/status", &NoParams::default()).await
     }
@@ -555,7 +644,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Login flow failed` (-32603): the login server cannot be reached.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn auth_login(&self) -> Result<DeviceCode, crate::Error> {
         self.call("auth/login", &NoParams::default()).await
     }
@@ -565,7 +654,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Auth polling failed` (-32603): the code expired or the user refused.
     /// `Missing required params: device_code, interval` (-32602): a parameter is missing.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn auth_poll(&self, device_code: impl Into<String>, interval: u64) -> Result<Authenticated, crate::Error> {
         self.call("auth/poll", &AuthPollParams::new(device_code, interval)).await
     }
@@ -574,7 +663,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn auth_set_key(&self, provider: impl Into<String>, api_key: impl Into<String>) -> Result<OpalDone, crate::Error> {
         self.call("auth/set_key", &AuthSetKeyParams::new(provider, api_key)).await
     }
@@ -583,7 +672,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn tasks_list(&self, session_id: impl Into<String>) -> Result<OpalTasks, crate::Error> {
         self.call("tasks/list", &TasksListParams::new(session_id)).await
     }
@@ -591,7 +680,7 @@ impl crate::RpcClient<Opal> {
     /// Gives the user's settings.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn settings_get(&self) -> Result<OpalSettings, crate::Error> {
         self.call("settings/get", &NoParams::default()).await
     }
@@ -600,7 +689,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Missing required param: settings` (-32602): `settings` is missing or no object.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn settings_save(&self, settings: serde_json::Map<String, serde_json::Value>) -> Result<OpalSettings, crate::Error> {
         self.call("settings/save", &SettingsSaveParams::new(settings)).await
     }
@@ -609,7 +698,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn opal_config_get(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
         self.call("opal/config/get", &OpalConfigGetParams::new(session_id)).await
     }
@@ -619,7 +708,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn opal_config_set(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
         self.opal_config_set_with(OpalConfigSetParams::new(session_id)).await
     }
@@ -629,7 +718,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn opal_config_set_with(&self, params: OpalConfigSetParams) -> Result<OpalConfig, crate::Error> {
         self.call("opal/config/set", &params).await
     }
@@ -637,7 +726,7 @@ impl crate::RpcClient<Opal> {
     /// Shows that the server is alive.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 5 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 5 s.
     pub async fn opal_ping(&self) -> Result<(), crate::Error> {
         self.call_empty("opal/ping", &NoParams::default()).await
     }
@@ -645,7 +734,7 @@ impl crate::RpcClient<Opal> {
     /// Tells which server it is.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn opal_version(&self) -> Result<OpalVersion, crate::Error> {
         self.call("opal/version", &NoParams::default()).await
     }
@@ -657,7 +746,7 @@ impl crate::Run<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().agent_abort(self.session().to_owned()).await
     }
@@ -705,12 +794,15 @@ impl<T: Dialogs> crate::dialog::DialogSink<Opal> for T {
     }
 }
 
-impl crate::dialog::Fallback for Opal {}
-
 impl From<OpalConfirm> for Dialog {
     fn from(params: OpalConfirm) -> Self {
         Dialog::Confirm(params)
     }
+}
+
+impl crate::serve::Ask<Opal> for OpalConfirm {
+    type Answer = String;
+    const MEMBER: &'static str = "action";
 }
 
 impl From<OpalInput> for Dialog {
@@ -719,10 +811,20 @@ impl From<OpalInput> for Dialog {
     }
 }
 
+impl crate::serve::Ask<Opal> for OpalInput {
+    type Answer = String;
+    const MEMBER: &'static str = "text";
+}
+
 impl From<OpalAskUser> for Dialog {
     fn from(params: OpalAskUser) -> Self {
         Dialog::AskUser(params)
     }
+}
+
+impl crate::serve::Ask<Opal> for OpalAskUser {
+    type Answer = String;
+    const MEMBER: &'static str = "answer";
 }
 
 /// What a server of this dialect does, command by command. A command that is left out answers
@@ -731,7 +833,7 @@ pub trait Service: Send + Sync + 'static {
     /// Starts a session (or loads one that is kept) and subscribes to its events.
     ///
     /// Answered when the future is ready.
-    fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<SessionStarted, crate::serve::Refusal>> + Send {
+    fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal, SessionStarted>) -> impl Future<Output = Result<SessionStarted, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/start")) }
     }
@@ -739,7 +841,7 @@ pub trait Service: Send + Sync + 'static {
     /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
     ///
     /// Answered when the future is ready: once the work can start, not when it is over.
-    fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<PromptQueued, crate::serve::Refusal>> + Send {
+    fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal, PromptQueued>) -> impl Future<Output = Result<PromptQueued, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("agent/prompt")) }
     }
@@ -755,7 +857,7 @@ pub trait Service: Send + Sync + 'static {
     /// Tells what an agent is and does right now.
     ///
     /// Answered when the future is ready.
-    fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<AgentState, crate::serve::Refusal>> + Send {
+    fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal, AgentState>) -> impl Future<Output = Result<AgentState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("agent/state")) }
     }
@@ -763,7 +865,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the sessions that are kept.
     ///
     /// Answered when the future is ready.
-    fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<SessionList, crate::serve::Refusal>> + Send {
+    fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal, SessionList>) -> impl Future<Output = Result<SessionList, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/list")) }
     }
@@ -787,7 +889,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives the messages of a session that is running.
     ///
     /// Answered when the future is ready.
-    fn session_history(&self, params: SessionHistoryParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<SessionHistory, crate::serve::Refusal>> + Send {
+    fn session_history(&self, params: SessionHistoryParams, call: crate::serve::Call<Opal, SessionHistory>) -> impl Future<Output = Result<SessionHistory, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/history")) }
     }
@@ -795,7 +897,7 @@ pub trait Service: Send + Sync + 'static {
     /// Deletes a session that is kept.
     ///
     /// Answered when the future is ready.
-    fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
+    fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/delete")) }
     }
@@ -803,7 +905,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the models that can be chosen.
     ///
     /// Answered when the future is ready.
-    fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalModels, crate::serve::Refusal>> + Send {
+    fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal, OpalModels>) -> impl Future<Output = Result<OpalModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("models/list")) }
     }
@@ -811,7 +913,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches the model of a session, from its next request on.
     ///
     /// Answered when the future is ready.
-    fn model_set(&self, params: ModelSetParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<ModelSet, crate::serve::Refusal>> + Send {
+    fn model_set(&self, params: ModelSetParams, call: crate::serve::Call<Opal, ModelSet>) -> impl Future<Output = Result<ModelSet, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("model/set")) }
     }
@@ -819,7 +921,7 @@ pub trait Service: Send + Sync + 'static {
     /// Sets how hard a session's model thinks.
     ///
     /// Answered when the future is ready.
-    fn thinking_set(&self, params: ThinkingSetParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<ThinkingSet, crate::serve::Refusal>> + Send {
+    fn thinking_set(&self, params: ThinkingSetParams, call: crate::serve::Call<Opal, ThinkingSet>) -> impl Future<Output = Result<ThinkingSet, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("thinking/set")) }
     }
@@ -827,7 +929,7 @@ pub trait Service: Send + Sync + 'static {
     /// Looks for credentials in all places.
     ///
     /// Answered when the future is ready.
-    fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::Refusal>> + Send {
+    fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal, AuthStatusResult>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/status")) }
     }
@@ -835,7 +937,7 @@ pub trait Service: Send + Sync + 'static {
     /// Starts the device-code login.
     ///
     /// Answered when the future is ready.
-    fn auth_login(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<DeviceCode, crate::serve::Refusal>> + Send {
+    fn auth_login(&self, params: NoParams, call: crate::serve::Call<Opal, DeviceCode>) -> impl Future<Output = Result<DeviceCode, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/login")) }
     }
@@ -843,7 +945,7 @@ pub trait Service: Send + Sync + 'static {
     /// Waits until the user has logged in.
     ///
     /// Answered when the future is ready.
-    fn auth_poll(&self, params: AuthPollParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<Authenticated, crate::serve::Refusal>> + Send {
+    fn auth_poll(&self, params: AuthPollParams, call: crate::serve::Call<Opal, Authenticated>) -> impl Future<Output = Result<Authenticated, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/poll")) }
     }
@@ -851,7 +953,7 @@ pub trait Service: Send + Sync + 'static {
     /// Keeps an API key.
     ///
     /// Answered when the future is ready.
-    fn auth_set_key(&self, params: AuthSetKeyParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
+    fn auth_set_key(&self, params: AuthSetKeyParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/set_key")) }
     }
@@ -859,7 +961,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the tasks of a session that are not done.
     ///
     /// Answered when the future is ready.
-    fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalTasks, crate::serve::Refusal>> + Send {
+    fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal, OpalTasks>) -> impl Future<Output = Result<OpalTasks, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("tasks/list")) }
     }
@@ -867,7 +969,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives the user's settings.
     ///
     /// Answered when the future is ready.
-    fn settings_get(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
+    fn settings_get(&self, params: NoParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("settings/get")) }
     }
@@ -875,7 +977,7 @@ pub trait Service: Send + Sync + 'static {
     /// Merges settings into the user's and gives all of them.
     ///
     /// Answered when the future is ready.
-    fn settings_save(&self, params: SettingsSaveParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
+    fn settings_save(&self, params: SettingsSaveParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("settings/save")) }
     }
@@ -883,7 +985,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives the configuration of a session.
     ///
     /// Answered when the future is ready.
-    fn opal_config_get(&self, params: OpalConfigGetParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
+    fn opal_config_get(&self, params: OpalConfigGetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/config/get")) }
     }
@@ -891,7 +993,7 @@ pub trait Service: Send + Sync + 'static {
     /// Changes the configuration of a session.
     ///
     /// Answered when the future is ready.
-    fn opal_config_set(&self, params: OpalConfigSetParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
+    fn opal_config_set(&self, params: OpalConfigSetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/config/set")) }
     }
@@ -907,7 +1009,7 @@ pub trait Service: Send + Sync + 'static {
     /// Tells which server it is.
     ///
     /// Answered when the future is ready.
-    fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<OpalVersion, crate::serve::Refusal>> + Send {
+    fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal, OpalVersion>) -> impl Future<Output = Result<OpalVersion, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/version")) }
     }
@@ -924,31 +1026,31 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Opal> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Opal>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Opal, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
         match command {
-            Command::SessionStart(params) => Box::pin(async move { self.session_start(params, call).await.map(Reply::SessionStart) }),
-            Command::AgentPrompt(params) => Box::pin(async move { self.agent_prompt(params, call).await.map(Reply::AgentPrompt) }),
-            Command::AgentAbort(params) => Box::pin(async move { self.agent_abort(params, call).await.map(|()| Reply::AgentAbort) }),
-            Command::AgentState(params) => Box::pin(async move { self.agent_state(params, call).await.map(Reply::AgentState) }),
-            Command::SessionList(params) => Box::pin(async move { self.session_list(params, call).await.map(Reply::SessionList) }),
-            Command::SessionBranch(params) => Box::pin(async move { self.session_branch(params, call).await.map(|()| Reply::SessionBranch) }),
-            Command::SessionCompact(params) => Box::pin(async move { self.session_compact(params, call).await.map(|()| Reply::SessionCompact) }),
-            Command::SessionHistory(params) => Box::pin(async move { self.session_history(params, call).await.map(Reply::SessionHistory) }),
-            Command::SessionDelete(params) => Box::pin(async move { self.session_delete(params, call).await.map(Reply::SessionDelete) }),
-            Command::ModelsList(params) => Box::pin(async move { self.models_list(params, call).await.map(Reply::ModelsList) }),
-            Command::ModelSet(params) => Box::pin(async move { self.model_set(params, call).await.map(Reply::ModelSet) }),
-            Command::ThinkingSet(params) => Box::pin(async move { self.thinking_set(params, call).await.map(Reply::ThinkingSet) }),
-            Command::AuthStatus(params) => Box::pin(async move { self.auth_status(params, call).await.map(Reply::AuthStatus) }),
-            Command::AuthLogin(params) => Box::pin(async move { self.auth_login(params, call).await.map(Reply::AuthLogin) }),
-            Command::AuthPoll(params) => Box::pin(async move { self.auth_poll(params, call).await.map(Reply::AuthPoll) }),
-            Command::AuthSetKey(params) => Box::pin(async move { self.auth_set_key(params, call).await.map(Reply::AuthSetKey) }),
-            Command::TasksList(params) => Box::pin(async move { self.tasks_list(params, call).await.map(Reply::TasksList) }),
-            Command::SettingsGet(params) => Box::pin(async move { self.settings_get(params, call).await.map(Reply::SettingsGet) }),
-            Command::SettingsSave(params) => Box::pin(async move { self.settings_save(params, call).await.map(Reply::SettingsSave) }),
-            Command::OpalConfigGet(params) => Box::pin(async move { self.opal_config_get(params, call).await.map(Reply::OpalConfigGet) }),
-            Command::OpalConfigSet(params) => Box::pin(async move { self.opal_config_set(params, call).await.map(Reply::OpalConfigSet) }),
-            Command::OpalPing(params) => Box::pin(async move { self.opal_ping(params, call).await.map(|()| Reply::OpalPing) }),
-            Command::OpalVersion(params) => Box::pin(async move { self.opal_version(params, call).await.map(Reply::OpalVersion) }),
+            Command::SessionStart(params) => Box::pin(async move { self.session_start(params, call.typed(Reply::SessionStart)).await.map(Reply::SessionStart) }),
+            Command::AgentPrompt(params) => Box::pin(async move { self.agent_prompt(params, call.typed(Reply::AgentPrompt)).await.map(Reply::AgentPrompt) }),
+            Command::AgentAbort(params) => Box::pin(async move { self.agent_abort(params, call.typed(|()| Reply::AgentAbort)).await.map(|()| Reply::AgentAbort) }),
+            Command::AgentState(params) => Box::pin(async move { self.agent_state(params, call.typed(Reply::AgentState)).await.map(Reply::AgentState) }),
+            Command::SessionList(params) => Box::pin(async move { self.session_list(params, call.typed(Reply::SessionList)).await.map(Reply::SessionList) }),
+            Command::SessionBranch(params) => Box::pin(async move { self.session_branch(params, call.typed(|()| Reply::SessionBranch)).await.map(|()| Reply::SessionBranch) }),
+            Command::SessionCompact(params) => Box::pin(async move { self.session_compact(params, call.typed(|()| Reply::SessionCompact)).await.map(|()| Reply::SessionCompact) }),
+            Command::SessionHistory(params) => Box::pin(async move { self.session_history(params, call.typed(Reply::SessionHistory)).await.map(Reply::SessionHistory) }),
+            Command::SessionDelete(params) => Box::pin(async move { self.session_delete(params, call.typed(Reply::SessionDelete)).await.map(Reply::SessionDelete) }),
+            Command::ModelsList(params) => Box::pin(async move { self.models_list(params, call.typed(Reply::ModelsList)).await.map(Reply::ModelsList) }),
+            Command::ModelSet(params) => Box::pin(async move { self.model_set(params, call.typed(Reply::ModelSet)).await.map(Reply::ModelSet) }),
+            Command::ThinkingSet(params) => Box::pin(async move { self.thinking_set(params, call.typed(Reply::ThinkingSet)).await.map(Reply::ThinkingSet) }),
+            Command::AuthStatus(params) => Box::pin(async move { self.auth_status(params, call.typed(Reply::AuthStatus)).await.map(Reply::AuthStatus) }),
+            Command::AuthLogin(params) => Box::pin(async move { self.auth_login(params, call.typed(Reply::AuthLogin)).await.map(Reply::AuthLogin) }),
+            Command::AuthPoll(params) => Box::pin(async move { self.auth_poll(params, call.typed(Reply::AuthPoll)).await.map(Reply::AuthPoll) }),
+            Command::AuthSetKey(params) => Box::pin(async move { self.auth_set_key(params, call.typed(Reply::AuthSetKey)).await.map(Reply::AuthSetKey) }),
+            Command::TasksList(params) => Box::pin(async move { self.tasks_list(params, call.typed(Reply::TasksList)).await.map(Reply::TasksList) }),
+            Command::SettingsGet(params) => Box::pin(async move { self.settings_get(params, call.typed(Reply::SettingsGet)).await.map(Reply::SettingsGet) }),
+            Command::SettingsSave(params) => Box::pin(async move { self.settings_save(params, call.typed(Reply::SettingsSave)).await.map(Reply::SettingsSave) }),
+            Command::OpalConfigGet(params) => Box::pin(async move { self.opal_config_get(params, call.typed(Reply::OpalConfigGet)).await.map(Reply::OpalConfigGet) }),
+            Command::OpalConfigSet(params) => Box::pin(async move { self.opal_config_set(params, call.typed(Reply::OpalConfigSet)).await.map(Reply::OpalConfigSet) }),
+            Command::OpalPing(params) => Box::pin(async move { self.opal_ping(params, call.typed(|()| Reply::OpalPing)).await.map(|()| Reply::OpalPing) }),
+            Command::OpalVersion(params) => Box::pin(async move { self.opal_version(params, call.typed(Reply::OpalVersion)).await.map(Reply::OpalVersion) }),
         }
     }
 

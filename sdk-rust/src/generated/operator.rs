@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::spec;
-use crate::wire::{NoParams, named, replies, tagged};
+use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     OperatorAgentEnd, OperatorAgentStart, OperatorCompactParams, OperatorContent, OperatorForkParams,
@@ -139,23 +139,64 @@ named! {
     }
 }
 
-replies! {
-    /// The data of a command's answer.
-    pub enum Reply {
-        /// Of `prompt`.
-        Prompt empty = "prompt",
-        /// Of `compact`.
-        Compact empty = "compact",
-        /// Of `abort`.
-        Abort empty = "abort",
-        /// Of `new_session`.
-        NewSession empty = "new_session",
-        /// Of `fork`.
-        Fork empty = "fork",
-        /// Of `switch_session`.
-        SwitchSession empty = "switch_session",
-        /// Of `get_state`.
-        GetState data(OperatorState) = "get_state",
+/// The data of a command's answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// Of `prompt`.
+    Prompt,
+    /// Of `compact`.
+    Compact,
+    /// Of `abort`.
+    Abort,
+    /// Of `new_session`.
+    NewSession,
+    /// Of `fork`.
+    Fork,
+    /// Of `switch_session`.
+    SwitchSession,
+    /// Of `get_state`.
+    GetState(OperatorState),
+}
+
+impl crate::wire::Answered for Reply {
+    fn command(&self) -> &'static str {
+        match self {
+            Reply::Prompt => "prompt",
+            Reply::Compact => "compact",
+            Reply::Abort => "abort",
+            Reply::NewSession => "new_session",
+            Reply::Fork => "fork",
+            Reply::SwitchSession => "switch_session",
+            Reply::GetState(_) => "get_state",
+        }
+    }
+
+    fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
+        let data = data.unwrap_or("null");
+        Some(match command {
+            "prompt" => Ok(Reply::Prompt),
+            "compact" => Ok(Reply::Compact),
+            "abort" => Ok(Reply::Abort),
+            "new_session" => Ok(Reply::NewSession),
+            "fork" => Ok(Reply::Fork),
+            "switch_session" => Ok(Reply::SwitchSession),
+            "get_state" => crate::wire::decode::<OperatorState>(data).map(Reply::GetState),
+            _ => return None,
+        })
+    }
+
+    fn encode(&self) -> Result<Option<String>, serde_json::Error> {
+        let text = match self {
+            Reply::Prompt => return Ok(None),
+            Reply::Compact => return Ok(None),
+            Reply::Abort => return Ok(None),
+            Reply::NewSession => return Ok(None),
+            Reply::Fork => return Ok(None),
+            Reply::SwitchSession => return Ok(None),
+            Reply::GetState(data) => serde_json::to_string(data),
+        };
+        text.map(Some)
     }
 }
 
@@ -204,7 +245,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(OperatorPromptParams::new(text)).await
     }
@@ -213,7 +254,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt_with(&self, params: OperatorPromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -222,7 +263,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact(&self) -> Result<(), crate::Error> {
         self.compact_with(OperatorCompactParams::new()).await
     }
@@ -231,7 +272,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact_with(&self, params: OperatorCompactParams) -> Result<(), crate::Error> {
         self.call_empty("compact", &params).await
     }
@@ -239,7 +280,7 @@ impl crate::RpcClient<Operator> {
     /// Stops the turn that is going on.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
@@ -247,7 +288,7 @@ impl crate::RpcClient<Operator> {
     /// Starts a new session.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<(), crate::Error> {
         self.call_empty("new_session", &NoParams::default()).await
     }
@@ -256,7 +297,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `"Entry '{entry_id}' not found in session."`: there is no such entry.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn fork(&self, entry_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("fork", &OperatorForkParams::new(entry_id)).await
     }
@@ -265,7 +306,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `session file not found: {session_file}`: there is no such file.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_file: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("switch_session", &OperatorSwitchSessionParams::new(session_file)).await
     }
@@ -273,7 +314,7 @@ impl crate::RpcClient<Operator> {
     /// Tells what the agent is and does right now.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<OperatorState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
@@ -284,13 +325,11 @@ impl crate::Run<Operator> {
     /// Stops the turn that is going on.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
 }
-
-impl crate::dialog::Fallback for Operator {}
 
 /// What a server of this dialect does, command by command. A command that is left out answers
 /// that it is not available.
@@ -346,7 +385,7 @@ pub trait Service: Send + Sync + 'static {
     /// Tells what the agent is and does right now.
     ///
     /// Answered when the future is ready.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<OperatorState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorState>) -> impl Future<Output = Result<OperatorState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
@@ -363,15 +402,15 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Operator> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Operator>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Operator, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
         match command {
-            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call).await.map(|()| Reply::Prompt) }),
-            Command::Compact(params) => Box::pin(async move { self.compact(params, call).await.map(|()| Reply::Compact) }),
-            Command::Abort(params) => Box::pin(async move { self.abort(params, call).await.map(|()| Reply::Abort) }),
-            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call).await.map(|()| Reply::NewSession) }),
-            Command::Fork(params) => Box::pin(async move { self.fork(params, call).await.map(|()| Reply::Fork) }),
-            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call).await.map(|()| Reply::SwitchSession) }),
-            Command::GetState(params) => Box::pin(async move { self.get_state(params, call).await.map(Reply::GetState) }),
+            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
+            Command::Compact(params) => Box::pin(async move { self.compact(params, call.typed(|()| Reply::Compact)).await.map(|()| Reply::Compact) }),
+            Command::Abort(params) => Box::pin(async move { self.abort(params, call.typed(|()| Reply::Abort)).await.map(|()| Reply::Abort) }),
+            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call.typed(|()| Reply::NewSession)).await.map(|()| Reply::NewSession) }),
+            Command::Fork(params) => Box::pin(async move { self.fork(params, call.typed(|()| Reply::Fork)).await.map(|()| Reply::Fork) }),
+            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call.typed(|()| Reply::SwitchSession)).await.map(|()| Reply::SwitchSession) }),
+            Command::GetState(params) => Box::pin(async move { self.get_state(params, call.typed(Reply::GetState)).await.map(Reply::GetState) }),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::spec;
-use crate::wire::{NoParams, named, replies, tagged};
+use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent,
@@ -257,65 +257,169 @@ named! {
     }
 }
 
-replies! {
-    /// The data of a command's answer.
-    pub enum Reply {
-        /// Of `prompt`.
-        Prompt empty = "prompt",
-        /// Of `steer`.
-        Steer empty = "steer",
-        /// Of `follow_up`.
-        FollowUp empty = "follow_up",
-        /// Of `abort`.
-        Abort empty = "abort",
-        /// Of `new_session`.
-        NewSession data(Cancellation) = "new_session",
-        /// Of `get_state`.
-        GetState data(SessionState) = "get_state",
-        /// Of `get_messages`.
-        GetMessages data(Messages) = "get_messages",
-        /// Of `set_model`.
-        SetModel data(Model) = "set_model",
-        /// Of `cycle_model`.
-        CycleModel nullable(CycledModel) = "cycle_model",
-        /// Of `get_available_models`.
-        GetAvailableModels data(AvailableModels) = "get_available_models",
-        /// Of `set_thinking_level`.
-        SetThinkingLevel empty = "set_thinking_level",
-        /// Of `cycle_thinking_level`.
-        CycleThinkingLevel nullable(CycledThinkingLevel) = "cycle_thinking_level",
-        /// Of `set_steering_mode`.
-        SetSteeringMode empty = "set_steering_mode",
-        /// Of `set_follow_up_mode`.
-        SetFollowUpMode empty = "set_follow_up_mode",
-        /// Of `compact`.
-        Compact data(CompactionResult) = "compact",
-        /// Of `set_auto_compaction`.
-        SetAutoCompaction empty = "set_auto_compaction",
-        /// Of `set_auto_retry`.
-        SetAutoRetry empty = "set_auto_retry",
-        /// Of `abort_retry`.
-        AbortRetry empty = "abort_retry",
-        /// Of `bash`.
-        Bash data(BashResult) = "bash",
-        /// Of `abort_bash`.
-        AbortBash empty = "abort_bash",
-        /// Of `get_session_stats`.
-        GetSessionStats data(SessionStats) = "get_session_stats",
-        /// Of `export_html`.
-        ExportHtml data(WrittenFile) = "export_html",
-        /// Of `switch_session`.
-        SwitchSession data(Cancellation) = "switch_session",
-        /// Of `fork`.
-        Fork data(ForkResult) = "fork",
-        /// Of `get_fork_messages`.
-        GetForkMessages data(ForkPoints) = "get_fork_messages",
-        /// Of `get_last_assistant_text`.
-        GetLastAssistantText data(LastAssistantText) = "get_last_assistant_text",
-        /// Of `set_session_name`.
-        SetSessionName empty = "set_session_name",
-        /// Of `get_commands`.
-        GetCommands data(Commands) = "get_commands",
+/// The data of a command's answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// Of `prompt`.
+    Prompt,
+    /// Of `steer`.
+    Steer,
+    /// Of `follow_up`.
+    FollowUp,
+    /// Of `abort`.
+    Abort,
+    /// Of `new_session`.
+    NewSession(Cancellation),
+    /// Of `get_state`.
+    GetState(SessionState),
+    /// Of `get_messages`.
+    GetMessages(Messages),
+    /// Of `set_model`.
+    SetModel(Model),
+    /// Of `cycle_model`.
+    CycleModel(Option<CycledModel>),
+    /// Of `get_available_models`.
+    GetAvailableModels(AvailableModels),
+    /// Of `set_thinking_level`.
+    SetThinkingLevel,
+    /// Of `cycle_thinking_level`.
+    CycleThinkingLevel(Option<CycledThinkingLevel>),
+    /// Of `set_steering_mode`.
+    SetSteeringMode,
+    /// Of `set_follow_up_mode`.
+    SetFollowUpMode,
+    /// Of `compact`.
+    Compact(CompactionResult),
+    /// Of `set_auto_compaction`.
+    SetAutoCompaction,
+    /// Of `set_auto_retry`.
+    SetAutoRetry,
+    /// Of `abort_retry`.
+    AbortRetry,
+    /// Of `bash`.
+    Bash(BashResult),
+    /// Of `abort_bash`.
+    AbortBash,
+    /// Of `get_session_stats`.
+    GetSessionStats(SessionStats),
+    /// Of `export_html`.
+    ExportHtml(WrittenFile),
+    /// Of `switch_session`.
+    SwitchSession(Cancellation),
+    /// Of `fork`.
+    Fork(ForkResult),
+    /// Of `get_fork_messages`.
+    GetForkMessages(ForkPoints),
+    /// Of `get_last_assistant_text`.
+    GetLastAssistantText(LastAssistantText),
+    /// Of `set_session_name`.
+    SetSessionName,
+    /// Of `get_commands`.
+    GetCommands(Commands),
+}
+
+impl crate::wire::Answered for Reply {
+    fn command(&self) -> &'static str {
+        match self {
+            Reply::Prompt => "prompt",
+            Reply::Steer => "steer",
+            Reply::FollowUp => "follow_up",
+            Reply::Abort => "abort",
+            Reply::NewSession(_) => "new_session",
+            Reply::GetState(_) => "get_state",
+            Reply::GetMessages(_) => "get_messages",
+            Reply::SetModel(_) => "set_model",
+            Reply::CycleModel(_) => "cycle_model",
+            Reply::GetAvailableModels(_) => "get_available_models",
+            Reply::SetThinkingLevel => "set_thinking_level",
+            Reply::CycleThinkingLevel(_) => "cycle_thinking_level",
+            Reply::SetSteeringMode => "set_steering_mode",
+            Reply::SetFollowUpMode => "set_follow_up_mode",
+            Reply::Compact(_) => "compact",
+            Reply::SetAutoCompaction => "set_auto_compaction",
+            Reply::SetAutoRetry => "set_auto_retry",
+            Reply::AbortRetry => "abort_retry",
+            Reply::Bash(_) => "bash",
+            Reply::AbortBash => "abort_bash",
+            Reply::GetSessionStats(_) => "get_session_stats",
+            Reply::ExportHtml(_) => "export_html",
+            Reply::SwitchSession(_) => "switch_session",
+            Reply::Fork(_) => "fork",
+            Reply::GetForkMessages(_) => "get_fork_messages",
+            Reply::GetLastAssistantText(_) => "get_last_assistant_text",
+            Reply::SetSessionName => "set_session_name",
+            Reply::GetCommands(_) => "get_commands",
+        }
+    }
+
+    fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
+        let data = data.unwrap_or("null");
+        Some(match command {
+            "prompt" => Ok(Reply::Prompt),
+            "steer" => Ok(Reply::Steer),
+            "follow_up" => Ok(Reply::FollowUp),
+            "abort" => Ok(Reply::Abort),
+            "new_session" => crate::wire::decode::<Cancellation>(data).map(Reply::NewSession),
+            "get_state" => crate::wire::decode::<SessionState>(data).map(Reply::GetState),
+            "get_messages" => crate::wire::decode::<Messages>(data).map(Reply::GetMessages),
+            "set_model" => crate::wire::decode::<Model>(data).map(Reply::SetModel),
+            "cycle_model" => crate::wire::decode::<Option<CycledModel>>(data).map(Reply::CycleModel),
+            "get_available_models" => crate::wire::decode::<AvailableModels>(data).map(Reply::GetAvailableModels),
+            "set_thinking_level" => Ok(Reply::SetThinkingLevel),
+            "cycle_thinking_level" => crate::wire::decode::<Option<CycledThinkingLevel>>(data).map(Reply::CycleThinkingLevel),
+            "set_steering_mode" => Ok(Reply::SetSteeringMode),
+            "set_follow_up_mode" => Ok(Reply::SetFollowUpMode),
+            "compact" => crate::wire::decode::<CompactionResult>(data).map(Reply::Compact),
+            "set_auto_compaction" => Ok(Reply::SetAutoCompaction),
+            "set_auto_retry" => Ok(Reply::SetAutoRetry),
+            "abort_retry" => Ok(Reply::AbortRetry),
+            "bash" => crate::wire::decode::<BashResult>(data).map(Reply::Bash),
+            "abort_bash" => Ok(Reply::AbortBash),
+            "get_session_stats" => crate::wire::decode::<SessionStats>(data).map(Reply::GetSessionStats),
+            "export_html" => crate::wire::decode::<WrittenFile>(data).map(Reply::ExportHtml),
+            "switch_session" => crate::wire::decode::<Cancellation>(data).map(Reply::SwitchSession),
+            "fork" => crate::wire::decode::<ForkResult>(data).map(Reply::Fork),
+            "get_fork_messages" => crate::wire::decode::<ForkPoints>(data).map(Reply::GetForkMessages),
+            "get_last_assistant_text" => crate::wire::decode::<LastAssistantText>(data).map(Reply::GetLastAssistantText),
+            "set_session_name" => Ok(Reply::SetSessionName),
+            "get_commands" => crate::wire::decode::<Commands>(data).map(Reply::GetCommands),
+            _ => return None,
+        })
+    }
+
+    fn encode(&self) -> Result<Option<String>, serde_json::Error> {
+        let text = match self {
+            Reply::Prompt => return Ok(None),
+            Reply::Steer => return Ok(None),
+            Reply::FollowUp => return Ok(None),
+            Reply::Abort => return Ok(None),
+            Reply::NewSession(data) => serde_json::to_string(data),
+            Reply::GetState(data) => serde_json::to_string(data),
+            Reply::GetMessages(data) => serde_json::to_string(data),
+            Reply::SetModel(data) => serde_json::to_string(data),
+            Reply::CycleModel(data) => serde_json::to_string(data),
+            Reply::GetAvailableModels(data) => serde_json::to_string(data),
+            Reply::SetThinkingLevel => return Ok(None),
+            Reply::CycleThinkingLevel(data) => serde_json::to_string(data),
+            Reply::SetSteeringMode => return Ok(None),
+            Reply::SetFollowUpMode => return Ok(None),
+            Reply::Compact(data) => serde_json::to_string(data),
+            Reply::SetAutoCompaction => return Ok(None),
+            Reply::SetAutoRetry => return Ok(None),
+            Reply::AbortRetry => return Ok(None),
+            Reply::Bash(data) => serde_json::to_string(data),
+            Reply::AbortBash => return Ok(None),
+            Reply::GetSessionStats(data) => serde_json::to_string(data),
+            Reply::ExportHtml(data) => serde_json::to_string(data),
+            Reply::SwitchSession(data) => serde_json::to_string(data),
+            Reply::Fork(data) => serde_json::to_string(data),
+            Reply::GetForkMessages(data) => serde_json::to_string(data),
+            Reply::GetLastAssistantText(data) => serde_json::to_string(data),
+            Reply::SetSessionName => return Ok(None),
+            Reply::GetCommands(data) => serde_json::to_string(data),
+        };
+        text.map(Some)
     }
 }
 
@@ -408,7 +512,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
     /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
     }
@@ -418,7 +522,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
     /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -428,7 +532,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.steer_with(SteerParams::new(message)).await
     }
@@ -437,7 +541,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer_with(&self, params: SteerParams) -> Result<(), crate::Error> {
         self.call_empty("steer", &params).await
     }
@@ -447,7 +551,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.follow_up_with(FollowUpParams::new(message)).await
     }
@@ -456,7 +560,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<(), crate::Error> {
         self.call_empty("follow_up", &params).await
     }
@@ -465,7 +569,7 @@ impl crate::RpcClient<Pi> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
@@ -473,7 +577,7 @@ impl crate::RpcClient<Pi> {
     /// Starts a fresh session. An extension can stop it.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<Cancellation, crate::Error> {
         self.new_session_with(NewSessionParams::new()).await
     }
@@ -481,7 +585,7 @@ impl crate::RpcClient<Pi> {
     /// As [`Self::new_session`], with all parameters.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn new_session_with(&self, params: NewSessionParams) -> Result<Cancellation, crate::Error> {
         self.call("new_session", &params).await
     }
@@ -489,7 +593,7 @@ impl crate::RpcClient<Pi> {
     /// Tells what the agent is and does right now.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<SessionState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
@@ -497,7 +601,7 @@ impl crate::RpcClient<Pi> {
     /// Gives all messages of the conversation.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_messages(&self) -> Result<Messages, crate::Error> {
         self.call("get_messages", &NoParams::default()).await
     }
@@ -506,7 +610,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Model not found: {provider}/{modelId}`: no such model is configured.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_model(&self, provider: impl Into<String>, model_id: impl Into<String>) -> Result<Model, crate::Error> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
@@ -514,7 +618,7 @@ impl crate::RpcClient<Pi> {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn cycle_model(&self) -> Result<Option<CycledModel>, crate::Error> {
         self.call("cycle_model", &NoParams::default()).await
     }
@@ -522,7 +626,7 @@ impl crate::RpcClient<Pi> {
     /// Lists the models that are configured.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_available_models(&self) -> Result<AvailableModels, crate::Error> {
         self.call("get_available_models", &NoParams::default()).await
     }
@@ -531,7 +635,7 @@ impl crate::RpcClient<Pi> {
     /// one that it has.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), crate::Error> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
@@ -539,7 +643,7 @@ impl crate::RpcClient<Pi> {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn cycle_thinking_level(&self) -> Result<Option<CycledThinkingLevel>, crate::Error> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
@@ -547,7 +651,7 @@ impl crate::RpcClient<Pi> {
     /// Sets how steering messages are delivered.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_steering_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
@@ -555,7 +659,7 @@ impl crate::RpcClient<Pi> {
     /// Sets how follow-up messages are delivered.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_follow_up_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
@@ -566,7 +670,7 @@ impl crate::RpcClient<Pi> {
     /// `Already compacted`: nothing was said since the last compaction.
     /// `Compaction cancelled`: an extension or an abort stopped it.
     /// `Summarization failed: {reason}`: the model refused or failed.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
         self.compact_with(CompactParams::new()).await
     }
@@ -577,7 +681,7 @@ impl crate::RpcClient<Pi> {
     /// `Already compacted`: nothing was said since the last compaction.
     /// `Compaction cancelled`: an extension or an abort stopped it.
     /// `Summarization failed: {reason}`: the model refused or failed.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
         self.call("compact", &params).await
     }
@@ -585,7 +689,7 @@ impl crate::RpcClient<Pi> {
     /// Switches automatic compaction on or off.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_compaction", &SetAutoCompactionParams::new(enabled)).await
     }
@@ -593,7 +697,7 @@ impl crate::RpcClient<Pi> {
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_retry", &SetAutoRetryParams::new(enabled)).await
     }
@@ -601,7 +705,7 @@ impl crate::RpcClient<Pi> {
     /// Gives up the retry that is being waited for.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort_retry(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
@@ -610,7 +714,7 @@ impl crate::RpcClient<Pi> {
     /// once. No event is sent for the message that it leaves.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn bash(&self, command: impl Into<String>) -> Result<BashResult, crate::Error> {
         self.call("bash", &BashParams::new(command)).await
     }
@@ -618,7 +722,7 @@ impl crate::RpcClient<Pi> {
     /// Stops all running `bash` commands.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort_bash(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
@@ -626,7 +730,7 @@ impl crate::RpcClient<Pi> {
     /// Gives token and cost numbers of the session.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_session_stats(&self) -> Result<SessionStats, crate::Error> {
         self.call("get_session_stats", &NoParams::default()).await
     }
@@ -636,7 +740,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Nothing to export yet - start a conversation first`: the session has no messages.
     /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
     }
@@ -646,7 +750,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Nothing to export yet - start a conversation first`: the session has no messages.
     /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await
     }
@@ -654,7 +758,7 @@ impl crate::RpcClient<Pi> {
     /// Opens another session. An extension can stop it.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_path: impl Into<String>) -> Result<Cancellation, crate::Error> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
@@ -664,7 +768,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Invalid entry ID for forking`: there is no such message of the user.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn fork(&self, entry_id: impl Into<String>) -> Result<ForkResult, crate::Error> {
         self.call("fork", &ForkParams::new(entry_id)).await
     }
@@ -672,7 +776,7 @@ impl crate::RpcClient<Pi> {
     /// Lists the user's messages from which a fork can be made.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_fork_messages(&self) -> Result<ForkPoints, crate::Error> {
         self.call("get_fork_messages", &NoParams::default()).await
     }
@@ -680,7 +784,7 @@ impl crate::RpcClient<Pi> {
     /// Gives the text of the model's last answer.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_last_assistant_text(&self) -> Result<LastAssistantText, crate::Error> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
@@ -689,7 +793,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_session_name(&self, name: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
@@ -697,7 +801,7 @@ impl crate::RpcClient<Pi> {
     /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_commands(&self) -> Result<Commands, crate::Error> {
         self.call("get_commands", &NoParams::default()).await
     }
@@ -710,7 +814,7 @@ impl crate::Run<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().steer(message.into()).await
     }
@@ -720,7 +824,7 @@ impl crate::Run<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().follow_up(message.into()).await
     }
@@ -729,7 +833,7 @@ impl crate::Run<Pi> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
@@ -831,12 +935,15 @@ impl<T: Dialogs> crate::dialog::DialogSink<Pi> for T {
     }
 }
 
-impl crate::dialog::Fallback for Pi {}
-
 impl From<SelectDialog> for Dialog {
     fn from(params: SelectDialog) -> Self {
         Dialog::Select(params)
     }
+}
+
+impl crate::serve::Ask<Pi> for SelectDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
 }
 
 impl From<ConfirmDialog> for Dialog {
@@ -845,16 +952,31 @@ impl From<ConfirmDialog> for Dialog {
     }
 }
 
+impl crate::serve::Ask<Pi> for ConfirmDialog {
+    type Answer = bool;
+    const MEMBER: &'static str = "confirmed";
+}
+
 impl From<InputDialog> for Dialog {
     fn from(params: InputDialog) -> Self {
         Dialog::Input(params)
     }
 }
 
+impl crate::serve::Ask<Pi> for InputDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
+}
+
 impl From<EditorDialog> for Dialog {
     fn from(params: EditorDialog) -> Self {
         Dialog::Editor(params)
     }
+}
+
+impl crate::serve::Ask<Pi> for EditorDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
 }
 
 impl From<NotifyNotice> for Dialog {
@@ -929,7 +1051,7 @@ pub trait Service: Send + Sync + 'static {
     /// Starts a fresh session. An extension can stop it.
     ///
     /// Answered when the future is ready.
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
@@ -937,7 +1059,7 @@ pub trait Service: Send + Sync + 'static {
     /// Tells what the agent is and does right now.
     ///
     /// Answered when the future is ready.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
@@ -945,7 +1067,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives all messages of the conversation.
     ///
     /// Answered when the future is ready.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_messages")) }
     }
@@ -953,7 +1075,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to a model.
     ///
     /// Answered when the future is ready.
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_model")) }
     }
@@ -961,7 +1083,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// Answered when the future is ready.
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
     }
@@ -969,7 +1091,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the models that are configured.
     ///
     /// Answered when the future is ready.
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
@@ -986,7 +1108,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// Answered when the future is ready.
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
     }
@@ -1010,7 +1132,7 @@ pub trait Service: Send + Sync + 'static {
     /// Compacts the conversation now: a summary takes the place of its older part.
     ///
     /// Answered when the future is ready.
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("compact")) }
     }
@@ -1043,7 +1165,7 @@ pub trait Service: Send + Sync + 'static {
     /// once. No event is sent for the message that it leaves.
     ///
     /// Answered when the future is ready.
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("bash")) }
     }
@@ -1059,7 +1181,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives token and cost numbers of the session.
     ///
     /// Answered when the future is ready.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
     }
@@ -1067,7 +1189,7 @@ pub trait Service: Send + Sync + 'static {
     /// Writes the session as an HTML page.
     ///
     /// Answered when the future is ready.
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("export_html")) }
     }
@@ -1075,7 +1197,7 @@ pub trait Service: Send + Sync + 'static {
     /// Opens another session. An extension can stop it.
     ///
     /// Answered when the future is ready.
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
@@ -1084,7 +1206,7 @@ pub trait Service: Send + Sync + 'static {
     /// stop it.
     ///
     /// Answered when the future is ready.
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("fork")) }
     }
@@ -1092,7 +1214,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the user's messages from which a fork can be made.
     ///
     /// Answered when the future is ready.
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_fork_messages")) }
     }
@@ -1100,7 +1222,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives the text of the model's last answer.
     ///
     /// Answered when the future is ready.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
@@ -1116,7 +1238,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// Answered when the future is ready.
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_commands")) }
     }
@@ -1133,36 +1255,36 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Pi> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pi>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pi, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
         match command {
-            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call).await.map(|()| Reply::Prompt) }),
-            Command::Steer(params) => Box::pin(async move { self.steer(params, call).await.map(|()| Reply::Steer) }),
-            Command::FollowUp(params) => Box::pin(async move { self.follow_up(params, call).await.map(|()| Reply::FollowUp) }),
-            Command::Abort(params) => Box::pin(async move { self.abort(params, call).await.map(|()| Reply::Abort) }),
-            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call).await.map(Reply::NewSession) }),
-            Command::GetState(params) => Box::pin(async move { self.get_state(params, call).await.map(Reply::GetState) }),
-            Command::GetMessages(params) => Box::pin(async move { self.get_messages(params, call).await.map(Reply::GetMessages) }),
-            Command::SetModel(params) => Box::pin(async move { self.set_model(params, call).await.map(Reply::SetModel) }),
-            Command::CycleModel(params) => Box::pin(async move { self.cycle_model(params, call).await.map(Reply::CycleModel) }),
-            Command::GetAvailableModels(params) => Box::pin(async move { self.get_available_models(params, call).await.map(Reply::GetAvailableModels) }),
-            Command::SetThinkingLevel(params) => Box::pin(async move { self.set_thinking_level(params, call).await.map(|()| Reply::SetThinkingLevel) }),
-            Command::CycleThinkingLevel(params) => Box::pin(async move { self.cycle_thinking_level(params, call).await.map(Reply::CycleThinkingLevel) }),
-            Command::SetSteeringMode(params) => Box::pin(async move { self.set_steering_mode(params, call).await.map(|()| Reply::SetSteeringMode) }),
-            Command::SetFollowUpMode(params) => Box::pin(async move { self.set_follow_up_mode(params, call).await.map(|()| Reply::SetFollowUpMode) }),
-            Command::Compact(params) => Box::pin(async move { self.compact(params, call).await.map(Reply::Compact) }),
-            Command::SetAutoCompaction(params) => Box::pin(async move { self.set_auto_compaction(params, call).await.map(|()| Reply::SetAutoCompaction) }),
-            Command::SetAutoRetry(params) => Box::pin(async move { self.set_auto_retry(params, call).await.map(|()| Reply::SetAutoRetry) }),
-            Command::AbortRetry(params) => Box::pin(async move { self.abort_retry(params, call).await.map(|()| Reply::AbortRetry) }),
-            Command::Bash(params) => Box::pin(async move { self.bash(params, call).await.map(Reply::Bash) }),
-            Command::AbortBash(params) => Box::pin(async move { self.abort_bash(params, call).await.map(|()| Reply::AbortBash) }),
-            Command::GetSessionStats(params) => Box::pin(async move { self.get_session_stats(params, call).await.map(Reply::GetSessionStats) }),
-            Command::ExportHtml(params) => Box::pin(async move { self.export_html(params, call).await.map(Reply::ExportHtml) }),
-            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call).await.map(Reply::SwitchSession) }),
-            Command::Fork(params) => Box::pin(async move { self.fork(params, call).await.map(Reply::Fork) }),
-            Command::GetForkMessages(params) => Box::pin(async move { self.get_fork_messages(params, call).await.map(Reply::GetForkMessages) }),
-            Command::GetLastAssistantText(params) => Box::pin(async move { self.get_last_assistant_text(params, call).await.map(Reply::GetLastAssistantText) }),
-            Command::SetSessionName(params) => Box::pin(async move { self.set_session_name(params, call).await.map(|()| Reply::SetSessionName) }),
-            Command::GetCommands(params) => Box::pin(async move { self.get_commands(params, call).await.map(Reply::GetCommands) }),
+            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
+            Command::Steer(params) => Box::pin(async move { self.steer(params, call.typed(|()| Reply::Steer)).await.map(|()| Reply::Steer) }),
+            Command::FollowUp(params) => Box::pin(async move { self.follow_up(params, call.typed(|()| Reply::FollowUp)).await.map(|()| Reply::FollowUp) }),
+            Command::Abort(params) => Box::pin(async move { self.abort(params, call.typed(|()| Reply::Abort)).await.map(|()| Reply::Abort) }),
+            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call.typed(Reply::NewSession)).await.map(Reply::NewSession) }),
+            Command::GetState(params) => Box::pin(async move { self.get_state(params, call.typed(Reply::GetState)).await.map(Reply::GetState) }),
+            Command::GetMessages(params) => Box::pin(async move { self.get_messages(params, call.typed(Reply::GetMessages)).await.map(Reply::GetMessages) }),
+            Command::SetModel(params) => Box::pin(async move { self.set_model(params, call.typed(Reply::SetModel)).await.map(Reply::SetModel) }),
+            Command::CycleModel(params) => Box::pin(async move { self.cycle_model(params, call.typed(Reply::CycleModel)).await.map(Reply::CycleModel) }),
+            Command::GetAvailableModels(params) => Box::pin(async move { self.get_available_models(params, call.typed(Reply::GetAvailableModels)).await.map(Reply::GetAvailableModels) }),
+            Command::SetThinkingLevel(params) => Box::pin(async move { self.set_thinking_level(params, call.typed(|()| Reply::SetThinkingLevel)).await.map(|()| Reply::SetThinkingLevel) }),
+            Command::CycleThinkingLevel(params) => Box::pin(async move { self.cycle_thinking_level(params, call.typed(Reply::CycleThinkingLevel)).await.map(Reply::CycleThinkingLevel) }),
+            Command::SetSteeringMode(params) => Box::pin(async move { self.set_steering_mode(params, call.typed(|()| Reply::SetSteeringMode)).await.map(|()| Reply::SetSteeringMode) }),
+            Command::SetFollowUpMode(params) => Box::pin(async move { self.set_follow_up_mode(params, call.typed(|()| Reply::SetFollowUpMode)).await.map(|()| Reply::SetFollowUpMode) }),
+            Command::Compact(params) => Box::pin(async move { self.compact(params, call.typed(Reply::Compact)).await.map(Reply::Compact) }),
+            Command::SetAutoCompaction(params) => Box::pin(async move { self.set_auto_compaction(params, call.typed(|()| Reply::SetAutoCompaction)).await.map(|()| Reply::SetAutoCompaction) }),
+            Command::SetAutoRetry(params) => Box::pin(async move { self.set_auto_retry(params, call.typed(|()| Reply::SetAutoRetry)).await.map(|()| Reply::SetAutoRetry) }),
+            Command::AbortRetry(params) => Box::pin(async move { self.abort_retry(params, call.typed(|()| Reply::AbortRetry)).await.map(|()| Reply::AbortRetry) }),
+            Command::Bash(params) => Box::pin(async move { self.bash(params, call.typed(Reply::Bash)).await.map(Reply::Bash) }),
+            Command::AbortBash(params) => Box::pin(async move { self.abort_bash(params, call.typed(|()| Reply::AbortBash)).await.map(|()| Reply::AbortBash) }),
+            Command::GetSessionStats(params) => Box::pin(async move { self.get_session_stats(params, call.typed(Reply::GetSessionStats)).await.map(Reply::GetSessionStats) }),
+            Command::ExportHtml(params) => Box::pin(async move { self.export_html(params, call.typed(Reply::ExportHtml)).await.map(Reply::ExportHtml) }),
+            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call.typed(Reply::SwitchSession)).await.map(Reply::SwitchSession) }),
+            Command::Fork(params) => Box::pin(async move { self.fork(params, call.typed(Reply::Fork)).await.map(Reply::Fork) }),
+            Command::GetForkMessages(params) => Box::pin(async move { self.get_fork_messages(params, call.typed(Reply::GetForkMessages)).await.map(Reply::GetForkMessages) }),
+            Command::GetLastAssistantText(params) => Box::pin(async move { self.get_last_assistant_text(params, call.typed(Reply::GetLastAssistantText)).await.map(Reply::GetLastAssistantText) }),
+            Command::SetSessionName(params) => Box::pin(async move { self.set_session_name(params, call.typed(|()| Reply::SetSessionName)).await.map(|()| Reply::SetSessionName) }),
+            Command::GetCommands(params) => Box::pin(async move { self.get_commands(params, call.typed(Reply::GetCommands)).await.map(Reply::GetCommands) }),
         }
     }
 
@@ -1183,25 +1305,25 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
     fn steer(&self, params: SteerParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn abort(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send;
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send;
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send;
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send;
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<D, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send;
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<D, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send;
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send;
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<D, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send;
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send;
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send;
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send;
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<D, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send;
     fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn abort_retry(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn bash(&self, params: BashParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send;
+    fn bash(&self, params: BashParams, call: crate::serve::Call<D, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send;
     fn abort_bash(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send;
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send;
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send;
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<D, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send;
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<D, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send;
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<D, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send;
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
 
     /// Stops all running work.
@@ -1213,10 +1335,10 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
 
 /// The commands of this dialect that no other of its family has in the same form.
 pub trait Own: Send + Sync + 'static {
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send;
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send;
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send;
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send;
 }
 
 impl<T: Kept<Pi> + Own> Service for T {
@@ -1236,23 +1358,23 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::abort(self, params, call)
     }
 
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::new_session(self, params, call)
     }
 
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::get_messages(self, params, call)
     }
 
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::set_model(self, params, call)
     }
 
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::cycle_model(self, params, call)
     }
 
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::get_available_models(self, params, call)
     }
 
@@ -1260,7 +1382,7 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::set_thinking_level(self, params, call)
     }
 
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::cycle_thinking_level(self, params, call)
     }
 
@@ -1272,7 +1394,7 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::set_follow_up_mode(self, params, call)
     }
 
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::compact(self, params, call)
     }
 
@@ -1288,7 +1410,7 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::abort_retry(self, params, call)
     }
 
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::bash(self, params, call)
     }
 
@@ -1296,19 +1418,19 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::abort_bash(self, params, call)
     }
 
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::get_session_stats(self, params, call)
     }
 
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::export_html(self, params, call)
     }
 
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::switch_session(self, params, call)
     }
 
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         <T as Kept<Pi>>::get_last_assistant_text(self, params, call)
     }
 
@@ -1316,19 +1438,19 @@ impl<T: Kept<Pi> + Own> Service for T {
         <T as Kept<Pi>>::set_session_name(self, params, call)
     }
 
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
         <T as Own>::get_state(self, params, call)
     }
 
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         <T as Own>::fork(self, params, call)
     }
 
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         <T as Own>::get_fork_messages(self, params, call)
     }
 
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
         <T as Own>::get_commands(self, params, call)
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::spec;
-use crate::wire::{NoParams, named, replies, tagged};
+use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     AbortAndPromptParams, AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage,
@@ -295,67 +295,174 @@ named! {
     }
 }
 
-replies! {
-    /// The data of a command's answer.
-    pub enum Reply {
-        /// Of `prompt`.
-        Prompt empty = "prompt",
-        /// Of `steer`.
-        Steer empty = "steer",
-        /// Of `follow_up`.
-        FollowUp empty = "follow_up",
-        /// Of `abort`.
-        Abort empty = "abort",
-        /// Of `new_session`.
-        NewSession data(Cancellation) = "new_session",
-        /// Of `get_state`.
-        GetState data(OmpSessionState) = "get_state",
-        /// Of `get_messages`.
-        GetMessages data(Messages) = "get_messages",
-        /// Of `set_model`.
-        SetModel data(Model) = "set_model",
-        /// Of `cycle_model`.
-        CycleModel nullable(CycledModel) = "cycle_model",
-        /// Of `get_available_models`.
-        GetAvailableModels data(AvailableModels) = "get_available_models",
-        /// Of `set_thinking_level`.
-        SetThinkingLevel empty = "set_thinking_level",
-        /// Of `cycle_thinking_level`.
-        CycleThinkingLevel nullable(CycledThinkingLevel) = "cycle_thinking_level",
-        /// Of `set_steering_mode`.
-        SetSteeringMode empty = "set_steering_mode",
-        /// Of `set_follow_up_mode`.
-        SetFollowUpMode empty = "set_follow_up_mode",
-        /// Of `compact`.
-        Compact data(CompactionResult) = "compact",
-        /// Of `set_auto_compaction`.
-        SetAutoCompaction empty = "set_auto_compaction",
-        /// Of `set_auto_retry`.
-        SetAutoRetry empty = "set_auto_retry",
-        /// Of `abort_retry`.
-        AbortRetry empty = "abort_retry",
-        /// Of `bash`.
-        Bash data(BashResult) = "bash",
-        /// Of `abort_bash`.
-        AbortBash empty = "abort_bash",
-        /// Of `get_session_stats`.
-        GetSessionStats data(SessionStats) = "get_session_stats",
-        /// Of `export_html`.
-        ExportHtml data(WrittenFile) = "export_html",
-        /// Of `switch_session`.
-        SwitchSession data(Cancellation) = "switch_session",
-        /// Of `get_last_assistant_text`.
-        GetLastAssistantText data(LastAssistantText) = "get_last_assistant_text",
-        /// Of `set_session_name`.
-        SetSessionName empty = "set_session_name",
-        /// Of `abort_and_prompt`.
-        AbortAndPrompt empty = "abort_and_prompt",
-        /// Of `set_interrupt_mode`.
-        SetInterruptMode empty = "set_interrupt_mode",
-        /// Of `branch`.
-        Branch data(ForkResult) = "branch",
-        /// Of `get_branch_messages`.
-        GetBranchMessages data(ForkPoints) = "get_branch_messages",
+/// The data of a command's answer.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// Of `prompt`.
+    Prompt,
+    /// Of `steer`.
+    Steer,
+    /// Of `follow_up`.
+    FollowUp,
+    /// Of `abort`.
+    Abort,
+    /// Of `new_session`.
+    NewSession(Cancellation),
+    /// Of `get_state`.
+    GetState(OmpSessionState),
+    /// Of `get_messages`.
+    GetMessages(Messages),
+    /// Of `set_model`.
+    SetModel(Model),
+    /// Of `cycle_model`.
+    CycleModel(Option<CycledModel>),
+    /// Of `get_available_models`.
+    GetAvailableModels(AvailableModels),
+    /// Of `set_thinking_level`.
+    SetThinkingLevel,
+    /// Of `cycle_thinking_level`.
+    CycleThinkingLevel(Option<CycledThinkingLevel>),
+    /// Of `set_steering_mode`.
+    SetSteeringMode,
+    /// Of `set_follow_up_mode`.
+    SetFollowUpMode,
+    /// Of `compact`.
+    Compact(CompactionResult),
+    /// Of `set_auto_compaction`.
+    SetAutoCompaction,
+    /// Of `set_auto_retry`.
+    SetAutoRetry,
+    /// Of `abort_retry`.
+    AbortRetry,
+    /// Of `bash`.
+    Bash(BashResult),
+    /// Of `abort_bash`.
+    AbortBash,
+    /// Of `get_session_stats`.
+    GetSessionStats(SessionStats),
+    /// Of `export_html`.
+    ExportHtml(WrittenFile),
+    /// Of `switch_session`.
+    SwitchSession(Cancellation),
+    /// Of `get_last_assistant_text`.
+    GetLastAssistantText(LastAssistantText),
+    /// Of `set_session_name`.
+    SetSessionName,
+    /// Of `abort_and_prompt`.
+    AbortAndPrompt,
+    /// Of `set_interrupt_mode`.
+    SetInterruptMode,
+    /// Of `branch`.
+    Branch(ForkResult),
+    /// Of `get_branch_messages`.
+    GetBranchMessages(ForkPoints),
+}
+
+impl crate::wire::Answered for Reply {
+    fn command(&self) -> &'static str {
+        match self {
+            Reply::Prompt => "prompt",
+            Reply::Steer => "steer",
+            Reply::FollowUp => "follow_up",
+            Reply::Abort => "abort",
+            Reply::NewSession(_) => "new_session",
+            Reply::GetState(_) => "get_state",
+            Reply::GetMessages(_) => "get_messages",
+            Reply::SetModel(_) => "set_model",
+            Reply::CycleModel(_) => "cycle_model",
+            Reply::GetAvailableModels(_) => "get_available_models",
+            Reply::SetThinkingLevel => "set_thinking_level",
+            Reply::CycleThinkingLevel(_) => "cycle_thinking_level",
+            Reply::SetSteeringMode => "set_steering_mode",
+            Reply::SetFollowUpMode => "set_follow_up_mode",
+            Reply::Compact(_) => "compact",
+            Reply::SetAutoCompaction => "set_auto_compaction",
+            Reply::SetAutoRetry => "set_auto_retry",
+            Reply::AbortRetry => "abort_retry",
+            Reply::Bash(_) => "bash",
+            Reply::AbortBash => "abort_bash",
+            Reply::GetSessionStats(_) => "get_session_stats",
+            Reply::ExportHtml(_) => "export_html",
+            Reply::SwitchSession(_) => "switch_session",
+            Reply::GetLastAssistantText(_) => "get_last_assistant_text",
+            Reply::SetSessionName => "set_session_name",
+            Reply::AbortAndPrompt => "abort_and_prompt",
+            Reply::SetInterruptMode => "set_interrupt_mode",
+            Reply::Branch(_) => "branch",
+            Reply::GetBranchMessages(_) => "get_branch_messages",
+        }
+    }
+
+    fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
+        let data = data.unwrap_or("null");
+        Some(match command {
+            "prompt" => Ok(Reply::Prompt),
+            "steer" => Ok(Reply::Steer),
+            "follow_up" => Ok(Reply::FollowUp),
+            "abort" => Ok(Reply::Abort),
+            "new_session" => crate::wire::decode::<Cancellation>(data).map(Reply::NewSession),
+            "get_state" => crate::wire::decode::<OmpSessionState>(data).map(Reply::GetState),
+            "get_messages" => crate::wire::decode::<Messages>(data).map(Reply::GetMessages),
+            "set_model" => crate::wire::decode::<Model>(data).map(Reply::SetModel),
+            "cycle_model" => crate::wire::decode::<Option<CycledModel>>(data).map(Reply::CycleModel),
+            "get_available_models" => crate::wire::decode::<AvailableModels>(data).map(Reply::GetAvailableModels),
+            "set_thinking_level" => Ok(Reply::SetThinkingLevel),
+            "cycle_thinking_level" => crate::wire::decode::<Option<CycledThinkingLevel>>(data).map(Reply::CycleThinkingLevel),
+            "set_steering_mode" => Ok(Reply::SetSteeringMode),
+            "set_follow_up_mode" => Ok(Reply::SetFollowUpMode),
+            "compact" => crate::wire::decode::<CompactionResult>(data).map(Reply::Compact),
+            "set_auto_compaction" => Ok(Reply::SetAutoCompaction),
+            "set_auto_retry" => Ok(Reply::SetAutoRetry),
+            "abort_retry" => Ok(Reply::AbortRetry),
+            "bash" => crate::wire::decode::<BashResult>(data).map(Reply::Bash),
+            "abort_bash" => Ok(Reply::AbortBash),
+            "get_session_stats" => crate::wire::decode::<SessionStats>(data).map(Reply::GetSessionStats),
+            "export_html" => crate::wire::decode::<WrittenFile>(data).map(Reply::ExportHtml),
+            "switch_session" => crate::wire::decode::<Cancellation>(data).map(Reply::SwitchSession),
+            "get_last_assistant_text" => crate::wire::decode::<LastAssistantText>(data).map(Reply::GetLastAssistantText),
+            "set_session_name" => Ok(Reply::SetSessionName),
+            "abort_and_prompt" => Ok(Reply::AbortAndPrompt),
+            "set_interrupt_mode" => Ok(Reply::SetInterruptMode),
+            "branch" => crate::wire::decode::<ForkResult>(data).map(Reply::Branch),
+            "get_branch_messages" => crate::wire::decode::<ForkPoints>(data).map(Reply::GetBranchMessages),
+            _ => return None,
+        })
+    }
+
+    fn encode(&self) -> Result<Option<String>, serde_json::Error> {
+        let text = match self {
+            Reply::Prompt => return Ok(None),
+            Reply::Steer => return Ok(None),
+            Reply::FollowUp => return Ok(None),
+            Reply::Abort => return Ok(None),
+            Reply::NewSession(data) => serde_json::to_string(data),
+            Reply::GetState(data) => serde_json::to_string(data),
+            Reply::GetMessages(data) => serde_json::to_string(data),
+            Reply::SetModel(data) => serde_json::to_string(data),
+            Reply::CycleModel(data) => serde_json::to_string(data),
+            Reply::GetAvailableModels(data) => serde_json::to_string(data),
+            Reply::SetThinkingLevel => return Ok(None),
+            Reply::CycleThinkingLevel(data) => serde_json::to_string(data),
+            Reply::SetSteeringMode => return Ok(None),
+            Reply::SetFollowUpMode => return Ok(None),
+            Reply::Compact(data) => serde_json::to_string(data),
+            Reply::SetAutoCompaction => return Ok(None),
+            Reply::SetAutoRetry => return Ok(None),
+            Reply::AbortRetry => return Ok(None),
+            Reply::Bash(data) => serde_json::to_string(data),
+            Reply::AbortBash => return Ok(None),
+            Reply::GetSessionStats(data) => serde_json::to_string(data),
+            Reply::ExportHtml(data) => serde_json::to_string(data),
+            Reply::SwitchSession(data) => serde_json::to_string(data),
+            Reply::GetLastAssistantText(data) => serde_json::to_string(data),
+            Reply::SetSessionName => return Ok(None),
+            Reply::AbortAndPrompt => return Ok(None),
+            Reply::SetInterruptMode => return Ok(None),
+            Reply::Branch(data) => serde_json::to_string(data),
+            Reply::GetBranchMessages(data) => serde_json::to_string(data),
+        };
+        text.map(Some)
     }
 }
 
@@ -441,7 +548,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
     }
@@ -450,7 +557,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -460,7 +567,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.steer_with(SteerParams::new(message)).await
     }
@@ -469,7 +576,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer_with(&self, params: SteerParams) -> Result<(), crate::Error> {
         self.call_empty("steer", &params).await
     }
@@ -479,7 +586,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.follow_up_with(FollowUpParams::new(message)).await
     }
@@ -488,7 +595,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<(), crate::Error> {
         self.call_empty("follow_up", &params).await
     }
@@ -497,7 +604,7 @@ impl crate::RpcClient<Pisces> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
@@ -505,7 +612,7 @@ impl crate::RpcClient<Pisces> {
     /// Starts a fresh session. An extension can stop it.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<Cancellation, crate::Error> {
         self.new_session_with(NewSessionParams::new()).await
     }
@@ -513,7 +620,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::new_session`], with all parameters.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn new_session_with(&self, params: NewSessionParams) -> Result<Cancellation, crate::Error> {
         self.call("new_session", &params).await
     }
@@ -521,7 +628,7 @@ impl crate::RpcClient<Pisces> {
     /// Tells what the agent is and does right now.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<OmpSessionState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
@@ -529,7 +636,7 @@ impl crate::RpcClient<Pisces> {
     /// Gives all messages of the conversation.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_messages(&self) -> Result<Messages, crate::Error> {
         self.call("get_messages", &NoParams::default()).await
     }
@@ -538,7 +645,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Model not found: {provider}/{modelId}`: no such model is configured.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_model(&self, provider: impl Into<String>, model_id: impl Into<String>) -> Result<Model, crate::Error> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
@@ -546,7 +653,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn cycle_model(&self) -> Result<Option<CycledModel>, crate::Error> {
         self.call("cycle_model", &NoParams::default()).await
     }
@@ -554,7 +661,7 @@ impl crate::RpcClient<Pisces> {
     /// Lists the models that are configured.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_available_models(&self) -> Result<AvailableModels, crate::Error> {
         self.call("get_available_models", &NoParams::default()).await
     }
@@ -563,7 +670,7 @@ impl crate::RpcClient<Pisces> {
     /// one that it has.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), crate::Error> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
@@ -571,7 +678,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn cycle_thinking_level(&self) -> Result<Option<CycledThinkingLevel>, crate::Error> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
@@ -579,7 +686,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets how steering messages are delivered.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_steering_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
@@ -587,7 +694,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets how follow-up messages are delivered.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_follow_up_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
@@ -597,7 +704,7 @@ impl crate::RpcClient<Pisces> {
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
         self.compact_with(CompactParams::new()).await
     }
@@ -607,7 +714,7 @@ impl crate::RpcClient<Pisces> {
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
         self.call("compact", &params).await
     }
@@ -615,7 +722,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches automatic compaction on or off.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_compaction", &SetAutoCompactionParams::new(enabled)).await
     }
@@ -623,7 +730,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_retry", &SetAutoRetryParams::new(enabled)).await
     }
@@ -631,7 +738,7 @@ impl crate::RpcClient<Pisces> {
     /// Gives up the retry that is being waited for.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort_retry(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
@@ -640,7 +747,7 @@ impl crate::RpcClient<Pisces> {
     /// once. No event is sent for the message that it leaves.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn bash(&self, command: impl Into<String>) -> Result<BashResult, crate::Error> {
         self.call("bash", &BashParams::new(command)).await
     }
@@ -648,7 +755,7 @@ impl crate::RpcClient<Pisces> {
     /// Stops all running `bash` commands.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort_bash(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
@@ -656,7 +763,7 @@ impl crate::RpcClient<Pisces> {
     /// Gives token and cost numbers of the session.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_session_stats(&self) -> Result<SessionStats, crate::Error> {
         self.call("get_session_stats", &NoParams::default()).await
     }
@@ -665,7 +772,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
     }
@@ -674,7 +781,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await
     }
@@ -682,7 +789,7 @@ impl crate::RpcClient<Pisces> {
     /// Opens another session. An extension can stop it.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_path: impl Into<String>) -> Result<Cancellation, crate::Error> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
@@ -690,7 +797,7 @@ impl crate::RpcClient<Pisces> {
     /// Gives the text of the model's last answer.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_last_assistant_text(&self) -> Result<LastAssistantText, crate::Error> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
@@ -699,7 +806,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_session_name(&self, name: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
@@ -710,7 +817,7 @@ impl crate::RpcClient<Pisces> {
     /// Returns when the agent has acknowledged it; a late failure is the run's error.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn abort_and_prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.abort_and_prompt_with(AbortAndPromptParams::new(message)).await
     }
@@ -718,7 +825,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::abort_and_prompt`], with all parameters.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives waits without a limit unless one is set.
+    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
     pub async fn abort_and_prompt_with(&self, params: AbortAndPromptParams) -> Result<Run, crate::Error> {
         self.start("abort_and_prompt", &params).await
     }
@@ -726,7 +833,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets when steering messages reach the agent.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn set_interrupt_mode(&self, mode: InterruptMode) -> Result<(), crate::Error> {
         self.call_empty("set_interrupt_mode", &SetInterruptModeParams::new(mode)).await
     }
@@ -736,7 +843,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn branch(&self, entry_id: impl Into<String>) -> Result<ForkResult, crate::Error> {
         self.call("branch", &BranchParams::new(entry_id)).await
     }
@@ -744,7 +851,7 @@ impl crate::RpcClient<Pisces> {
     /// Lists the user's messages from which a branch can be made.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn get_branch_messages(&self) -> Result<ForkPoints, crate::Error> {
         self.call("get_branch_messages", &NoParams::default()).await
     }
@@ -757,7 +864,7 @@ impl crate::Run<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().steer(message.into()).await
     }
@@ -767,7 +874,7 @@ impl crate::Run<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().follow_up(message.into()).await
     }
@@ -776,7 +883,7 @@ impl crate::Run<Pisces> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// Also where the agent refuses, ends, or gives no answer within 30 s.
+    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
@@ -879,12 +986,15 @@ impl<T: Dialogs> crate::dialog::DialogSink<Pisces> for T {
     }
 }
 
-impl crate::dialog::Fallback for Pisces {}
-
 impl From<SelectDialog> for Dialog {
     fn from(params: SelectDialog) -> Self {
         Dialog::Select(params)
     }
+}
+
+impl crate::serve::Ask<Pisces> for SelectDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
 }
 
 impl From<ConfirmDialog> for Dialog {
@@ -893,16 +1003,31 @@ impl From<ConfirmDialog> for Dialog {
     }
 }
 
+impl crate::serve::Ask<Pisces> for ConfirmDialog {
+    type Answer = bool;
+    const MEMBER: &'static str = "confirmed";
+}
+
 impl From<InputDialog> for Dialog {
     fn from(params: InputDialog) -> Self {
         Dialog::Input(params)
     }
 }
 
+impl crate::serve::Ask<Pisces> for InputDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
+}
+
 impl From<EditorDialog> for Dialog {
     fn from(params: EditorDialog) -> Self {
         Dialog::Editor(params)
     }
+}
+
+impl crate::serve::Ask<Pisces> for EditorDialog {
+    type Answer = String;
+    const MEMBER: &'static str = "value";
 }
 
 impl From<NotifyNotice> for Dialog {
@@ -983,7 +1108,7 @@ pub trait Service: Send + Sync + 'static {
     /// Starts a fresh session. An extension can stop it.
     ///
     /// Answered when the future is ready.
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
@@ -991,7 +1116,7 @@ pub trait Service: Send + Sync + 'static {
     /// Tells what the agent is and does right now.
     ///
     /// Answered when the future is ready.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
@@ -999,7 +1124,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives all messages of the conversation.
     ///
     /// Answered when the future is ready.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_messages")) }
     }
@@ -1007,7 +1132,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to a model.
     ///
     /// Answered when the future is ready.
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_model")) }
     }
@@ -1015,7 +1140,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// Answered when the future is ready.
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
     }
@@ -1023,7 +1148,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the models that are configured.
     ///
     /// Answered when the future is ready.
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
@@ -1040,7 +1165,7 @@ pub trait Service: Send + Sync + 'static {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// Answered when the future is ready.
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
     }
@@ -1064,7 +1189,7 @@ pub trait Service: Send + Sync + 'static {
     /// Compacts the conversation now: a summary takes the place of its older part.
     ///
     /// Answered when the future is ready.
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("compact")) }
     }
@@ -1097,7 +1222,7 @@ pub trait Service: Send + Sync + 'static {
     /// once. No event is sent for the message that it leaves.
     ///
     /// Answered when the future is ready.
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("bash")) }
     }
@@ -1113,7 +1238,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives token and cost numbers of the session.
     ///
     /// Answered when the future is ready.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
     }
@@ -1121,7 +1246,7 @@ pub trait Service: Send + Sync + 'static {
     /// Writes the session as an HTML page.
     ///
     /// Answered when the future is ready.
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("export_html")) }
     }
@@ -1129,7 +1254,7 @@ pub trait Service: Send + Sync + 'static {
     /// Opens another session. An extension can stop it.
     ///
     /// Answered when the future is ready.
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
@@ -1137,7 +1262,7 @@ pub trait Service: Send + Sync + 'static {
     /// Gives the text of the model's last answer.
     ///
     /// Answered when the future is ready.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
@@ -1171,7 +1296,7 @@ pub trait Service: Send + Sync + 'static {
     /// stop it.
     ///
     /// Answered when the future is ready.
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("branch")) }
     }
@@ -1179,7 +1304,7 @@ pub trait Service: Send + Sync + 'static {
     /// Lists the user's messages from which a branch can be made.
     ///
     /// Answered when the future is ready.
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_branch_messages")) }
     }
@@ -1196,37 +1321,37 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Pisces> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pisces>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pisces, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
         match command {
-            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call).await.map(|()| Reply::Prompt) }),
-            Command::Steer(params) => Box::pin(async move { self.steer(params, call).await.map(|()| Reply::Steer) }),
-            Command::FollowUp(params) => Box::pin(async move { self.follow_up(params, call).await.map(|()| Reply::FollowUp) }),
-            Command::Abort(params) => Box::pin(async move { self.abort(params, call).await.map(|()| Reply::Abort) }),
-            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call).await.map(Reply::NewSession) }),
-            Command::GetState(params) => Box::pin(async move { self.get_state(params, call).await.map(Reply::GetState) }),
-            Command::GetMessages(params) => Box::pin(async move { self.get_messages(params, call).await.map(Reply::GetMessages) }),
-            Command::SetModel(params) => Box::pin(async move { self.set_model(params, call).await.map(Reply::SetModel) }),
-            Command::CycleModel(params) => Box::pin(async move { self.cycle_model(params, call).await.map(Reply::CycleModel) }),
-            Command::GetAvailableModels(params) => Box::pin(async move { self.get_available_models(params, call).await.map(Reply::GetAvailableModels) }),
-            Command::SetThinkingLevel(params) => Box::pin(async move { self.set_thinking_level(params, call).await.map(|()| Reply::SetThinkingLevel) }),
-            Command::CycleThinkingLevel(params) => Box::pin(async move { self.cycle_thinking_level(params, call).await.map(Reply::CycleThinkingLevel) }),
-            Command::SetSteeringMode(params) => Box::pin(async move { self.set_steering_mode(params, call).await.map(|()| Reply::SetSteeringMode) }),
-            Command::SetFollowUpMode(params) => Box::pin(async move { self.set_follow_up_mode(params, call).await.map(|()| Reply::SetFollowUpMode) }),
-            Command::Compact(params) => Box::pin(async move { self.compact(params, call).await.map(Reply::Compact) }),
-            Command::SetAutoCompaction(params) => Box::pin(async move { self.set_auto_compaction(params, call).await.map(|()| Reply::SetAutoCompaction) }),
-            Command::SetAutoRetry(params) => Box::pin(async move { self.set_auto_retry(params, call).await.map(|()| Reply::SetAutoRetry) }),
-            Command::AbortRetry(params) => Box::pin(async move { self.abort_retry(params, call).await.map(|()| Reply::AbortRetry) }),
-            Command::Bash(params) => Box::pin(async move { self.bash(params, call).await.map(Reply::Bash) }),
-            Command::AbortBash(params) => Box::pin(async move { self.abort_bash(params, call).await.map(|()| Reply::AbortBash) }),
-            Command::GetSessionStats(params) => Box::pin(async move { self.get_session_stats(params, call).await.map(Reply::GetSessionStats) }),
-            Command::ExportHtml(params) => Box::pin(async move { self.export_html(params, call).await.map(Reply::ExportHtml) }),
-            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call).await.map(Reply::SwitchSession) }),
-            Command::GetLastAssistantText(params) => Box::pin(async move { self.get_last_assistant_text(params, call).await.map(Reply::GetLastAssistantText) }),
-            Command::SetSessionName(params) => Box::pin(async move { self.set_session_name(params, call).await.map(|()| Reply::SetSessionName) }),
-            Command::AbortAndPrompt(params) => Box::pin(async move { self.abort_and_prompt(params, call).await.map(|()| Reply::AbortAndPrompt) }),
-            Command::SetInterruptMode(params) => Box::pin(async move { self.set_interrupt_mode(params, call).await.map(|()| Reply::SetInterruptMode) }),
-            Command::Branch(params) => Box::pin(async move { self.branch(params, call).await.map(Reply::Branch) }),
-            Command::GetBranchMessages(params) => Box::pin(async move { self.get_branch_messages(params, call).await.map(Reply::GetBranchMessages) }),
+            Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
+            Command::Steer(params) => Box::pin(async move { self.steer(params, call.typed(|()| Reply::Steer)).await.map(|()| Reply::Steer) }),
+            Command::FollowUp(params) => Box::pin(async move { self.follow_up(params, call.typed(|()| Reply::FollowUp)).await.map(|()| Reply::FollowUp) }),
+            Command::Abort(params) => Box::pin(async move { self.abort(params, call.typed(|()| Reply::Abort)).await.map(|()| Reply::Abort) }),
+            Command::NewSession(params) => Box::pin(async move { self.new_session(params, call.typed(Reply::NewSession)).await.map(Reply::NewSession) }),
+            Command::GetState(params) => Box::pin(async move { self.get_state(params, call.typed(Reply::GetState)).await.map(Reply::GetState) }),
+            Command::GetMessages(params) => Box::pin(async move { self.get_messages(params, call.typed(Reply::GetMessages)).await.map(Reply::GetMessages) }),
+            Command::SetModel(params) => Box::pin(async move { self.set_model(params, call.typed(Reply::SetModel)).await.map(Reply::SetModel) }),
+            Command::CycleModel(params) => Box::pin(async move { self.cycle_model(params, call.typed(Reply::CycleModel)).await.map(Reply::CycleModel) }),
+            Command::GetAvailableModels(params) => Box::pin(async move { self.get_available_models(params, call.typed(Reply::GetAvailableModels)).await.map(Reply::GetAvailableModels) }),
+            Command::SetThinkingLevel(params) => Box::pin(async move { self.set_thinking_level(params, call.typed(|()| Reply::SetThinkingLevel)).await.map(|()| Reply::SetThinkingLevel) }),
+            Command::CycleThinkingLevel(params) => Box::pin(async move { self.cycle_thinking_level(params, call.typed(Reply::CycleThinkingLevel)).await.map(Reply::CycleThinkingLevel) }),
+            Command::SetSteeringMode(params) => Box::pin(async move { self.set_steering_mode(params, call.typed(|()| Reply::SetSteeringMode)).await.map(|()| Reply::SetSteeringMode) }),
+            Command::SetFollowUpMode(params) => Box::pin(async move { self.set_follow_up_mode(params, call.typed(|()| Reply::SetFollowUpMode)).await.map(|()| Reply::SetFollowUpMode) }),
+            Command::Compact(params) => Box::pin(async move { self.compact(params, call.typed(Reply::Compact)).await.map(Reply::Compact) }),
+            Command::SetAutoCompaction(params) => Box::pin(async move { self.set_auto_compaction(params, call.typed(|()| Reply::SetAutoCompaction)).await.map(|()| Reply::SetAutoCompaction) }),
+            Command::SetAutoRetry(params) => Box::pin(async move { self.set_auto_retry(params, call.typed(|()| Reply::SetAutoRetry)).await.map(|()| Reply::SetAutoRetry) }),
+            Command::AbortRetry(params) => Box::pin(async move { self.abort_retry(params, call.typed(|()| Reply::AbortRetry)).await.map(|()| Reply::AbortRetry) }),
+            Command::Bash(params) => Box::pin(async move { self.bash(params, call.typed(Reply::Bash)).await.map(Reply::Bash) }),
+            Command::AbortBash(params) => Box::pin(async move { self.abort_bash(params, call.typed(|()| Reply::AbortBash)).await.map(|()| Reply::AbortBash) }),
+            Command::GetSessionStats(params) => Box::pin(async move { self.get_session_stats(params, call.typed(Reply::GetSessionStats)).await.map(Reply::GetSessionStats) }),
+            Command::ExportHtml(params) => Box::pin(async move { self.export_html(params, call.typed(Reply::ExportHtml)).await.map(Reply::ExportHtml) }),
+            Command::SwitchSession(params) => Box::pin(async move { self.switch_session(params, call.typed(Reply::SwitchSession)).await.map(Reply::SwitchSession) }),
+            Command::GetLastAssistantText(params) => Box::pin(async move { self.get_last_assistant_text(params, call.typed(Reply::GetLastAssistantText)).await.map(Reply::GetLastAssistantText) }),
+            Command::SetSessionName(params) => Box::pin(async move { self.set_session_name(params, call.typed(|()| Reply::SetSessionName)).await.map(|()| Reply::SetSessionName) }),
+            Command::AbortAndPrompt(params) => Box::pin(async move { self.abort_and_prompt(params, call.typed(|()| Reply::AbortAndPrompt)).await.map(|()| Reply::AbortAndPrompt) }),
+            Command::SetInterruptMode(params) => Box::pin(async move { self.set_interrupt_mode(params, call.typed(|()| Reply::SetInterruptMode)).await.map(|()| Reply::SetInterruptMode) }),
+            Command::Branch(params) => Box::pin(async move { self.branch(params, call.typed(Reply::Branch)).await.map(Reply::Branch) }),
+            Command::GetBranchMessages(params) => Box::pin(async move { self.get_branch_messages(params, call.typed(Reply::GetBranchMessages)).await.map(Reply::GetBranchMessages) }),
         }
     }
 
@@ -1256,23 +1381,23 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::abort(self, params, call)
     }
 
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::new_session(self, params, call)
     }
 
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::get_messages(self, params, call)
     }
 
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::set_model(self, params, call)
     }
 
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::cycle_model(self, params, call)
     }
 
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::get_available_models(self, params, call)
     }
 
@@ -1280,7 +1405,7 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::set_thinking_level(self, params, call)
     }
 
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::cycle_thinking_level(self, params, call)
     }
 
@@ -1292,7 +1417,7 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::set_follow_up_mode(self, params, call)
     }
 
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::compact(self, params, call)
     }
 
@@ -1308,7 +1433,7 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::abort_retry(self, params, call)
     }
 
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::bash(self, params, call)
     }
 
@@ -1316,19 +1441,19 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::abort_bash(self, params, call)
     }
 
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::get_session_stats(self, params, call)
     }
 
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::export_html(self, params, call)
     }
 
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::switch_session(self, params, call)
     }
 
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::get_last_assistant_text(self, params, call)
     }
 
@@ -1336,7 +1461,7 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::pi::Kept<Pisces>>::set_session_name(self, params, call)
     }
 
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
         <T as super::omp::Kept<Pisces>>::get_state(self, params, call)
     }
 
@@ -1348,11 +1473,11 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
         <T as super::omp::Kept<Pisces>>::set_interrupt_mode(self, params, call)
     }
 
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         <T as super::omp::Kept<Pisces>>::branch(self, params, call)
     }
 
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         <T as super::omp::Kept<Pisces>>::get_branch_messages(self, params, call)
     }
 

@@ -72,6 +72,14 @@ impl Held {
     }
 }
 
+/// The parameters of a question in the dialect `D`.
+pub trait Ask<D: Dialect>: Into<D::Dialog> {
+    /// What the person chooses or enters.
+    type Answer: serde::de::DeserializeOwned;
+    /// The member of the answer that carries it.
+    const MEMBER: &'static str;
+}
+
 /// Sends events and questions to the client. Cheap to clone.
 ///
 /// An emitter that belongs to a [`Call`] holds its events back until the call has its answer, where the command is
@@ -159,9 +167,21 @@ impl<D: Dialect> Emitter<D> {
         events.answered = true;
     }
 
+    /// Asks a question and waits for what was chosen or entered. Gives nothing where it was dismissed, no answer came
+    /// in time, or none can come any more.
+    pub async fn ask<Q: Ask<D>>(&self, question: Q, timeout: Option<Duration>) -> Option<Q::Answer> {
+        let mut members = self.ask_any(&question.into(), timeout).await?;
+        serde_json::from_value(members.remove(Q::MEMBER)?).ok()
+    }
+
+    /// Sends a notice. Nobody answers it.
+    pub fn notify(&self, notice: impl Into<D::Dialog>) {
+        drop(self.question(&notice.into()));
+    }
+
     /// Sends a notice, or asks a question and waits for the answer's members. Gives nothing where
     /// no answer came in time, or none can come any more.
-    pub async fn ask(&self, dialog: &D::Dialog, timeout: Option<Duration>) -> Option<Map<String, Value>> {
+    pub async fn ask_any(&self, dialog: &D::Dialog, timeout: Option<Duration>) -> Option<Map<String, Value>> {
         self.question(dialog)?.answer(timeout).await
     }
 
@@ -238,15 +258,18 @@ impl Drop for Asked {
 }
 
 /// One command that is being carried out.
-pub struct Call<D: Dialect> {
+///
+/// `R` is the data of its answer.
+pub struct Call<D: Dialect, R = ()> {
     emitter: Emitter<D>,
     id: Option<Arc<str>>,
     spec: &'static CommandSpec,
     answered: Arc<AtomicBool>,
     replaced: CancellationToken,
+    reply: fn(R) -> D::Reply,
 }
 
-impl<D: Dialect> Clone for Call<D> {
+impl<D: Dialect, R> Clone for Call<D, R> {
     fn clone(&self) -> Self {
         Call {
             emitter: self.emitter.clone(),
@@ -254,17 +277,18 @@ impl<D: Dialect> Clone for Call<D> {
             spec: self.spec,
             answered: self.answered.clone(),
             replaced: self.replaced.clone(),
+            reply: self.reply,
         }
     }
 }
 
-impl<D: Dialect> std::fmt::Debug for Call<D> {
+impl<D: Dialect, R> std::fmt::Debug for Call<D, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("command", &self.spec.wire).field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl<D: Dialect> Call<D> {
+impl<D: Dialect> Call<D, D::Reply> {
     pub(super) fn new(
         emitter: Emitter<D>,
         id: Option<&str>,
@@ -276,37 +300,8 @@ impl<D: Dialect> Call<D> {
             // These may tell of their work while it goes on, or are answered already.
             Answer::Done | Answer::Acknowledged => emitter,
         };
-        Call { emitter, id: id.map(Arc::from), spec, answered: Arc::new(AtomicBool::new(false)), replaced }
-    }
-
-    /// Waits until a command has come that ends what is going on (`new_session` and its like) and cannot begin
-    /// before this one is over. For handlers that wait for a person. Never returns where none comes.
-    pub fn replaced(&self) -> impl Future<Output = ()> + Send + use<D> {
-        self.replaced.clone().cancelled_owned()
-    }
-
-    /// Where events and questions go.
-    pub fn emitter(&self) -> &Emitter<D> {
-        &self.emitter
-    }
-
-    /// Answers now, before the handler is done. Events that were emitted before this are sent behind the answer. What the handler returns is then dropped, and an error is logged.
-    pub fn answer(&self, reply: &D::Reply) {
-        if self.answered.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        match reply.encode() {
-            Ok(data) => self.success(data.as_deref()),
-            Err(error) => self.failure(&Refusal::new(error.to_string())),
-        }
-    }
-
-    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent. For
-    /// commands whose answer has no data.
-    pub fn accept(&self) {
-        if self.spec.answer == crate::spec::Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
-            self.success(None);
-        }
+        let answered = Arc::new(AtomicBool::new(false));
+        Call { emitter, id: id.map(Arc::from), spec, answered, replaced, reply: |reply| reply }
     }
 
     pub(super) fn acknowledge(&self) {
@@ -316,11 +311,52 @@ impl<D: Dialect> Call<D> {
     pub(super) fn finish(&self, result: Result<D::Reply, Refusal>) {
         match result {
             Ok(_) if self.spec.answer == Answer::Acknowledged => {}
-            Ok(reply) => self.answer(&reply),
+            Ok(reply) => self.answer(reply),
             Err(refusal) if self.answered.swap(true, Ordering::AcqRel) => {
                 tracing::warn!(command = self.spec.wire, %refusal, "failed after it was answered");
             }
             Err(refusal) => self.failure(&refusal),
+        }
+    }
+}
+
+impl<D: Dialect, R> Call<D, R> {
+    /// The same call, which is answered with the data of its own command. For whoever implements
+    /// [`Dispatch`](super::Dispatch) and knows the command.
+    pub fn typed<T>(self, reply: fn(T) -> D::Reply) -> Call<D, T> {
+        let Call { emitter, id, spec, answered, replaced, .. } = self;
+        Call { emitter, id, spec, answered, replaced, reply }
+    }
+
+    /// Waits until a command has come that ends what is going on (`new_session` and its like) and cannot begin
+    /// before this one is over. For handlers that wait for a person. Never returns where none comes.
+    pub fn replaced(&self) -> impl Future<Output = ()> + Send + use<D, R> {
+        self.replaced.clone().cancelled_owned()
+    }
+
+    /// Where events and questions go.
+    pub fn emitter(&self) -> &Emitter<D> {
+        &self.emitter
+    }
+
+    /// Answers now, before the handler is done. Events that were emitted before this are sent behind the answer. What
+    /// the handler returns is then dropped, and an error is logged.
+    pub fn answer(&self, data: R) {
+        if self.answered.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let reply = (self.reply)(data);
+        if reply.command() != self.spec.wire {
+            tracing::error!(
+                command = self.spec.wire,
+                reply = reply.command(),
+                "the answer of another command"
+            );
+            return self.failure(&Refusal::new(format!("`{}` failed inside the server", self.spec.wire)));
+        }
+        match reply.encode() {
+            Ok(data) => self.success(data.as_deref()),
+            Err(error) => self.failure(&Refusal::new(error.to_string())),
         }
     }
 
@@ -330,5 +366,14 @@ impl<D: Dialect> Call<D> {
 
     fn failure(&self, refusal: &Refusal) {
         self.emitter.release(&lines::refused(D::SPEC, self.id.as_deref(), self.spec.wire, refusal, false));
+    }
+}
+
+impl<D: Dialect> Call<D> {
+    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent.
+    pub fn accept(&self) {
+        if self.spec.answer == Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
+            self.success(None);
+        }
     }
 }

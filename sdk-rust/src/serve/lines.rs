@@ -7,7 +7,7 @@ use super::Refusal;
 use crate::frame::{client_line, command_envelope, failure_line};
 use crate::scan::{self, ScanError};
 use crate::spec::{CommandSpec, Dialect, HandlerFailure, Spec};
-use crate::wire::{NONE_OF, Named, mended};
+use crate::wire::{NONE_OF, Named, replace_lone_surrogates};
 
 /// JSON-RPC codes.
 const PARSE_ERROR: i64 = -32700;
@@ -84,9 +84,9 @@ pub(super) fn refused(
 /// Looks at a line.
 pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
     let spec = D::SPEC;
-    // Half characters are not sent back, not in an id either.
-    let mended = mended(text);
-    let text = mended.as_deref().unwrap_or(text);
+    // Lone surrogates are not sent back, not in an id either.
+    let replaced = replace_lone_surrogates(text);
+    let text = replaced.as_deref().unwrap_or(text);
     let found = match client_line(spec, text) {
         Ok(found) => found,
         Err(ScanError::Blank) if !spec.edges.blank_line_is_error => return Line::Ignored,

@@ -98,7 +98,7 @@ struct Waits {
 }
 
 impl omp::Service for Waits {
-    async fn bash(&self, params: BashParams, _: Call<Omp>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, _: Call<Omp, BashResult>) -> Result<BashResult, Refusal> {
         self.begun.notify_one();
         match params.command.as_str() {
             "heeds" => self.stopped.notified().await,
@@ -153,7 +153,7 @@ impl Service for Chatty {
         Ok(())
     }
 
-    async fn bash(&self, _: BashParams, call: Call<Pi>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, _: BashParams, call: Call<Pi, BashResult>) -> Result<BashResult, Refusal> {
         call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
         Ok(BashResult::new("", false, false))
     }

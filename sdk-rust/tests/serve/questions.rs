@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::pi::{Dialog, NotifyNotice, Pi, PromptParams, SelectDialog, Service};
+use agentese::pi::{NotifyNotice, Pi, PromptParams, SelectDialog, Service};
 use agentese::serve::{Call, Options, Refusal};
 use serde_json::json;
 
@@ -16,10 +16,10 @@ struct Asks {
 
 impl Service for Asks {
     async fn prompt(&self, _: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
-        call.emitter().ask(&Dialog::Notify(NotifyNotice::new("asking")), None).await;
-        let dialog = Dialog::Select(SelectDialog::new("Go?", vec!["Yes".to_owned(), "No".to_owned()]));
-        let answer = call.emitter().ask(&dialog, self.timeout).await;
-        Err(Refusal::new(answer.map_or("nothing".to_owned(), |members| members["value"].to_string())))
+        call.emitter().notify(NotifyNotice::new("asking"));
+        let dialog = SelectDialog::new("Go?", vec!["Yes".to_owned(), "No".to_owned()]);
+        let answer: Option<String> = call.emitter().ask(dialog, self.timeout).await;
+        Err(Refusal::new(answer.map_or("nothing".to_owned(), |value| format!("{value:?}"))))
     }
 }
 

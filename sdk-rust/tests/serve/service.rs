@@ -35,7 +35,7 @@ pub struct Small {
 }
 
 impl pi::Service for Small {
-    async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+    async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
         let mode = self.mode.lock().unwrap().unwrap_or(QueueMode::OneAtATime);
         Ok(SessionState::new(None, ThinkingLevel::Off, false, false, mode, QueueMode::All, "s", true, 0, 0))
     }
@@ -50,7 +50,7 @@ impl pi::Service for Small {
             "panic" => panic!("a handler that fails"),
             "refuse" => Err(Refusal::new("no key")),
             _ => {
-                call.answer(&pi::Reply::Prompt);
+                call.answer(());
                 call.emitter().emit(&pi::Event::AgentStart(pi::AgentStart::new())).await;
                 call.emitter().emit(&pi::Event::AgentEnd(pi::AgentEnd::new(vec![]))).await;
                 Ok(())
@@ -58,7 +58,7 @@ impl pi::Service for Small {
         }
     }
 
-    async fn bash(&self, params: BashParams, _: Call<Pi>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, _: Call<Pi, BashResult>) -> Result<BashResult, Refusal> {
         if params.command == "wait" {
             self.release.notified().await;
         }
@@ -70,7 +70,11 @@ impl pi::Service for Small {
         Ok(())
     }
 
-    async fn compact(&self, _: pi::CompactParams, _: Call<Pi>) -> Result<pi::CompactionResult, Refusal> {
+    async fn compact(
+        &self,
+        _: pi::CompactParams,
+        _: Call<Pi, pi::CompactionResult>,
+    ) -> Result<pi::CompactionResult, Refusal> {
         self.release.notified().await;
         Ok(pi::CompactionResult::new("summary", "a", 1))
     }
@@ -103,7 +107,7 @@ impl omp::Service for SmallOmp {
     async fn compact(
         &self,
         _: omp::CompactParams,
-        _: Call<omp::Omp>,
+        _: Call<omp::Omp, omp::CompactionResult>,
     ) -> Result<omp::CompactionResult, Refusal> {
         Err(Refusal::new("Already compacted"))
     }

@@ -143,7 +143,7 @@ impl Line {
 
 /// Decodes JSON text; half characters are read as replacement characters.
 pub(super) fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    let whole = agentese::wire::mended(text);
+    let whole = agentese::wire::replace_lone_surrogates(text);
     serde_json::from_str(whole.as_deref().unwrap_or(text))
 }
 

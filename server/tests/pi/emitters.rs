@@ -17,7 +17,7 @@ struct Chatter;
 
 impl agentese::pi::Service for Chatter {
     async fn prompt(&self, _: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
-        call.answer(&Reply::Prompt);
+        call.answer(());
         for writer in 0..WRITERS {
             let emitter = call.emitter().clone();
             tokio::spawn(async move {

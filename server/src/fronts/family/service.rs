@@ -37,7 +37,11 @@ impl<D: Family> Kept<D> for Front<D> {
         Ok(())
     }
 
-    async fn new_session(&self, params: NewSessionParams, call: Call<D>) -> Result<Cancellation, Refusal> {
+    async fn new_session(
+        &self,
+        params: NewSessionParams,
+        call: Call<D, Cancellation>,
+    ) -> Result<Cancellation, Refusal> {
         let done = self.desk.new_session(params.parent_session, Caller::of(&call)).await;
         Ok(Cancellation::new(!done))
     }
@@ -45,19 +49,23 @@ impl<D: Family> Kept<D> for Front<D> {
     async fn switch_session(
         &self,
         params: SwitchSessionParams,
-        call: Call<D>,
+        call: Call<D, Cancellation>,
     ) -> Result<Cancellation, Refusal> {
         let path = Path::new(&params.session_path);
         let done = self.desk.switch_session(path, Caller::of(&call)).await.map_err(refuse)?;
         Ok(Cancellation::new(!done))
     }
 
-    async fn compact(&self, params: CompactParams, call: Call<D>) -> Result<CompactionResult, Refusal> {
+    async fn compact(
+        &self,
+        params: CompactParams,
+        call: Call<D, CompactionResult>,
+    ) -> Result<CompactionResult, Refusal> {
         let focus = params.custom_instructions.as_deref();
         self.desk.compact(focus, Caller::of(&call)).await.map_err(refuse)
     }
 
-    async fn bash(&self, params: BashParams, _: Call<D>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, _: Call<D, BashResult>) -> Result<BashResult, Refusal> {
         self.desk.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
     }
 
@@ -74,11 +82,15 @@ impl<D: Family> Kept<D> for Front<D> {
         self.desk.settle().await;
     }
 
-    async fn get_messages(&self, _: NoParams, _: Call<D>) -> Result<Messages, Refusal> {
+    async fn get_messages(&self, _: NoParams, _: Call<D, Messages>) -> Result<Messages, Refusal> {
         Ok(Messages::new(convert::messages(&self.engine().messages())))
     }
 
-    async fn get_last_assistant_text(&self, _: NoParams, _: Call<D>) -> Result<LastAssistantText, Refusal> {
+    async fn get_last_assistant_text(
+        &self,
+        _: NoParams,
+        _: Call<D, LastAssistantText>,
+    ) -> Result<LastAssistantText, Refusal> {
         let mut answer = LastAssistantText::new();
         // The document: null where there is none.
         answer.text = agentese::wire::Maybe::or_null(self.engine().last_assistant_text());
@@ -99,11 +111,15 @@ impl<D: Family> Kept<D> for Front<D> {
         Ok(())
     }
 
-    async fn get_available_models(&self, _: NoParams, _: Call<D>) -> Result<AvailableModels, Refusal> {
+    async fn get_available_models(
+        &self,
+        _: NoParams,
+        _: Call<D, AvailableModels>,
+    ) -> Result<AvailableModels, Refusal> {
         Ok(AvailableModels::new(self.engine().models()))
     }
 
-    async fn set_model(&self, params: SetModelParams, _: Call<D>) -> Result<Model, Refusal> {
+    async fn set_model(&self, params: SetModelParams, _: Call<D, Model>) -> Result<Model, Refusal> {
         let (provider, id) = (&params.provider, &params.model_id);
         // The text is the document's.
         self.engine()
@@ -111,7 +127,11 @@ impl<D: Family> Kept<D> for Front<D> {
             .ok_or_else(|| Refusal::new(format!("Model not found: {provider}/{id}")))
     }
 
-    async fn cycle_model(&self, _: NoParams, _: Call<D>) -> Result<Option<CycledModel>, Refusal> {
+    async fn cycle_model(
+        &self,
+        _: NoParams,
+        _: Call<D, Option<CycledModel>>,
+    ) -> Result<Option<CycledModel>, Refusal> {
         let cycled = self.engine().cycle_model();
         Ok(cycled.map(|(model, thinking, scoped)| {
             let mut cycled = CycledModel::new(model, scoped);
@@ -128,12 +148,16 @@ impl<D: Family> Kept<D> for Front<D> {
     async fn cycle_thinking_level(
         &self,
         _: NoParams,
-        _: Call<D>,
+        _: Call<D, Option<CycledThinkingLevel>>,
     ) -> Result<Option<CycledThinkingLevel>, Refusal> {
         Ok(self.engine().cycle_thinking().map(CycledThinkingLevel::new))
     }
 
-    async fn get_session_stats(&self, _: NoParams, _: Call<D>) -> Result<SessionStats, Refusal> {
+    async fn get_session_stats(
+        &self,
+        _: NoParams,
+        _: Call<D, SessionStats>,
+    ) -> Result<SessionStats, Refusal> {
         let (id, file, stats) = self.engine().stats();
         let mut answer = SessionStats::new(
             id,
@@ -164,7 +188,11 @@ impl<D: Family> Kept<D> for Front<D> {
         Ok(())
     }
 
-    async fn export_html(&self, params: ExportHtmlParams, _: Call<D>) -> Result<WrittenFile, Refusal> {
+    async fn export_html(
+        &self,
+        params: ExportHtmlParams,
+        _: Call<D, WrittenFile>,
+    ) -> Result<WrittenFile, Refusal> {
         let path = self.engine().export(params.output_path.as_deref()).await.map_err(refuse)?;
         Ok(WrittenFile::new(convert::text(path)))
     }

@@ -16,21 +16,21 @@ use crate::resources::{CommandInfo, CommandSource, Location};
 pub type Front = family::Front<Pi>;
 
 impl Own for Front {
-    async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+    async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
         Ok(state(self.desk.state().await))
     }
 
-    async fn fork(&self, params: ForkParams, call: Call<Pi>) -> Result<ForkResult, Refusal> {
+    async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, Refusal> {
         let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(refuse)?;
         Ok(ForkResult::new(text, !done))
     }
 
-    async fn get_fork_messages(&self, _: NoParams, _: Call<Pi>) -> Result<ForkPoints, Refusal> {
+    async fn get_fork_messages(&self, _: NoParams, _: Call<Pi, ForkPoints>) -> Result<ForkPoints, Refusal> {
         let points = self.engine().fork_messages().into_iter();
         Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
     }
 
-    async fn get_commands(&self, _: NoParams, _: Call<Pi>) -> Result<Commands, Refusal> {
+    async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, Refusal> {
         Ok(Commands::new(self.desk.commands().await.into_iter().map(command).collect()))
     }
 }

@@ -40,7 +40,7 @@ impl<'de, T: Record> Visitor<'de> for RecordSeed<T> {
 /// # Errors
 /// Says which member is missing or wrong.
 pub fn decode_record<T: Record>(text: &str, envelope: Envelope) -> Result<T, serde_json::Error> {
-    super::mending(text, |text| {
+    super::read_leniently(text, |text| {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let record = RecordSeed::new(envelope).deserialize(&mut deserializer)?;
         deserializer.end()?;
@@ -83,6 +83,7 @@ macro_rules! named {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq)]
         #[allow(clippy::large_enum_variant)]
+        #[non_exhaustive]
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant($ty), )*
         }

@@ -9,7 +9,7 @@
 //! struct Quiet;
 //!
 //! impl pi::Service for Quiet {
-//!     async fn get_state(&self, _: NoParams, _: Call<Pi>) -> Result<SessionState, Refusal> {
+//!     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
 //!         Ok(SessionState::new(
 //!             None, ThinkingLevel::Off, false, false, QueueMode::All, QueueMode::All, "session-1", true, 0, 0,
 //!         ))
@@ -36,7 +36,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use emitter::Questions;
-pub use emitter::{Call, Emitter, Question};
+pub use emitter::{Ask, Call, Emitter, Question};
 use outbox::Outbox;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
@@ -80,7 +80,7 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
     fn dispatch(
         self: Arc<Self>,
         command: D::Command,
-        call: Call<D>,
+        call: Call<D, D::Reply>,
     ) -> BoxFuture<'static, Result<D::Reply, Refusal>>;
 
     /// Stops all running work. Called while handlers run, which may wait for it; one that does not return within

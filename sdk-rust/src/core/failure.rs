@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =
-            serde_json::from_str(include_str!("../../conformance/vectors/failures.json")).unwrap();
+            serde_json::from_str(include_str!("../../../conformance/vectors/failures.json")).unwrap();
         assert!(cases.len() >= 10);
         for case in cases {
             let spec = crate::dynamic::spec(case["dialect"].as_str().unwrap()).unwrap();

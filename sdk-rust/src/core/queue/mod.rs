@@ -6,13 +6,13 @@
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! use agentese::queue::{Ended, Overflow, channel};
+//! use agentese::queue::{QueueEnd, Overflow, channel};
 //!
 //! let (sender, mut receiver) = channel::<&str, &str>(1024, Overflow::Block);
 //! sender.push("event", 5, None).await;
 //! sender.close("agent_end");
 //! assert_eq!(receiver.recv().await, Ok("event"));
-//! assert_eq!(receiver.recv().await, Err(Ended::Closed("agent_end")));
+//! assert_eq!(receiver.recv().await, Err(QueueEnd::Closed("agent_end")));
 //! # });
 //! ```
 
@@ -62,7 +62,7 @@ pub enum Pushed {
 
 /// Why there is nothing more to receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended<R> {
+pub enum QueueEnd<R> {
     /// The sender closed the queue for this reason.
     Closed(R),
     /// Every sender is gone and none gave a reason.
@@ -359,13 +359,13 @@ pub struct Receiver<T, R> {
 impl<T, R: Clone> Receiver<T, R> {
     /// The next item; fails once the queue is drained and ended, again and again. Dropping the future loses
     /// nothing.
-    pub async fn recv(&mut self) -> Result<T, Ended<R>> {
+    pub async fn recv(&mut self) -> Result<T, QueueEnd<R>> {
         poll_fn(|context| self.poll_recv(context)).await
     }
 
     /// Appends everything queued to `out`, waiting for at least one item, and returns how many there were.
     /// Fails like [`recv`](Self::recv).
-    pub async fn recv_batch(&mut self, out: &mut Vec<T>) -> Result<usize, Ended<R>> {
+    pub async fn recv_batch(&mut self, out: &mut Vec<T>) -> Result<usize, QueueEnd<R>> {
         out.push(self.recv().await?);
         let rest = {
             let mut state = self.shared.state();
@@ -386,7 +386,7 @@ impl<T, R: Clone> Receiver<T, R> {
         out: &mut Vec<T>,
         most: usize,
         bytes: usize,
-    ) -> Poll<Result<usize, Ended<R>>> {
+    ) -> Poll<Result<usize, QueueEnd<R>>> {
         match self.poll_recv(context) {
             Poll::Ready(Ok(item)) => out.push(item),
             Poll::Ready(Err(ended)) => return Poll::Ready(Err(ended)),
@@ -409,7 +409,7 @@ impl<T, R: Clone> Receiver<T, R> {
     }
 
     /// The next item if there is one now. Fails like [`recv`](Self::recv).
-    pub fn try_recv(&mut self) -> Result<Option<T>, Ended<R>> {
+    pub fn try_recv(&mut self) -> Result<Option<T>, QueueEnd<R>> {
         match self.poll_recv(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(item)) => Ok(Some(item)),
             Poll::Ready(Err(ended)) => Err(ended),
@@ -418,7 +418,7 @@ impl<T, R: Clone> Receiver<T, R> {
     }
 
     /// [`recv`](Self::recv) for hand-written futures and streams.
-    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Ended<R>>> {
+    pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<T, QueueEnd<R>>> {
         let item = {
             let mut state = self.shared.state();
             match state.items.pop_front() {
@@ -428,9 +428,9 @@ impl<T, R: Clone> Receiver<T, R> {
                 }
                 None => {
                     let ended = match &state.end {
-                        Some(End::Closed(reason)) => Ended::Closed(reason.clone()),
-                        Some(End::Abandoned) => Ended::Abandoned,
-                        Some(End::Detached) => Ended::Detached { dropped: state.dropped },
+                        Some(End::Closed(reason)) => QueueEnd::Closed(reason.clone()),
+                        Some(End::Abandoned) => QueueEnd::Abandoned,
+                        Some(End::Detached) => QueueEnd::Detached { dropped: state.dropped },
                         None => {
                             state.waiting = Some(context.waker().clone());
                             return Poll::Pending;

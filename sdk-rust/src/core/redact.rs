@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =
-            serde_json::from_str(include_str!("../../conformance/vectors/redaction.json")).unwrap();
+            serde_json::from_str(include_str!("../../../conformance/vectors/redaction.json")).unwrap();
         assert!(cases.len() > 40);
         for case in cases {
             let name = &case["name"];

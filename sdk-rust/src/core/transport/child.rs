@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::exit::Exit;
 use super::group::Group;
-use super::ladder::{Keeper, Progress};
+use super::ladder::{Progress, ShutdownLadder};
 use super::options::ChildOptions;
 use super::spawn_error::SpawnError;
 use super::stderr::{StderrDrain, StderrTail};
@@ -69,7 +69,7 @@ impl ChildProcess {
         let stderr = StderrDrain::new(child.stderr.take(), tail.clone(), options.on_stderr_line);
         let (progress_sender, progress) = watch::channel(Progress::default());
         let (ask, asked) = watch::channel(false);
-        let keeper = Keeper {
+        let ladder = ShutdownLadder {
             child,
             group: Arc::clone(&group),
             stdin: stdin.clone(),
@@ -79,7 +79,7 @@ impl ChildProcess {
             term_grace: options.term_grace,
         };
         // Its owner is `ask`: the task ends when that says so or is dropped.
-        runtime.spawn(keeper.run(asked));
+        runtime.spawn(ladder.run(asked));
         let process = Self { id, pipes, group, stdin, tail, progress, ask };
         Ok((process, Box::new(stdout), Box::new(writer)))
     }
@@ -106,7 +106,7 @@ impl ChildProcess {
         let mut progress = self.progress.clone();
         async move {
             let ended = progress.wait_for(|progress| progress.exit.is_some()).await;
-            // The keeper always reports an exit before it goes.
+            // The ladder always reports an exit before it goes.
             ended.ok().and_then(|progress| progress.exit.clone()).unwrap_or_default()
         }
     }
@@ -168,7 +168,7 @@ impl ProcessGroup {
     pub fn over(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {
-            // The keeper always reports the end before it goes.
+            // The ladder always reports the end before it goes.
             let _ = progress.wait_for(|progress| progress.over).await;
         }
     }

@@ -31,7 +31,6 @@ use crate::transport::ChildProcess;
 use crate::transport::Transport;
 
 pub(crate) use events::{EventFrame, EventQueue};
-pub(crate) use runs::RunQueue;
 
 /// How long closing waits for lines that an agent has not read yet.
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);

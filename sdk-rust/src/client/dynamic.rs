@@ -1,32 +1,32 @@
-//! A client whose dialect is chosen while the program runs: what bindings for other languages stand on.
+//! A client whose dialect is chosen while the program runs: what [`RpcClient`](crate::RpcClient) and the bindings for
+//! other languages stand on.
 //!
 //! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the
-//! [`Spec`] say what differs. Rust programs use [`RpcClient`](crate::RpcClient).
+//! [`Spec`] say what differs.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures::Stream;
 use futures::future::BoxFuture;
 
 use crate::connection::{Connection, EventFrame, EventQueue, Settings};
 use crate::dialog::{AnySink, Members, Misfit};
 use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
-use crate::queue::{DEFAULT_CAP, Overflow};
-use crate::run::ended;
-use crate::run_tracker::EndedBy;
+use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
+use crate::run_tracker::{EndedBy, Outcome};
 use crate::scan;
-use crate::spec::{Answer, Dialect, EventSpec, Spec};
+use crate::spec::{Answer, EventSpec, Spec};
 use crate::tap::Tap;
-use crate::termination::Termination;
+use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
-use crate::{omp, opal, operator, pi, pisces};
 
-/// The tables of all dialects.
-pub const SPECS: [&Spec; 5] =
-    [pi::Pi::SPEC, omp::Omp::SPEC, pisces::Pisces::SPEC, operator::Operator::SPEC, opal::Opal::SPEC];
+pub use super::limit::Limit;
+pub use crate::generated::SPECS;
 
 /// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
 ///
@@ -35,13 +35,13 @@ pub const SPECS: [&Spec; 5] =
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (dialect, revision) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
-    let found = SPECS.into_iter().find(|spec| spec.name == dialect);
+    let found = SPECS.iter().copied().find(|spec| spec.name == dialect);
     match found {
         Some(spec) if revision.is_none_or(|revision| revision == spec.revision) => Ok(spec),
         _ => Err(Error::UnknownRevision {
             dialect: found.map_or("any dialect", |spec| spec.name),
             asked: name.to_owned(),
-            known: found.map_or("pi, omp, pisces, operator, opal", |spec| spec.revision),
+            known: found.map_or(crate::generated::NAMES, |spec| spec.revision),
         }),
     }
 }
@@ -125,18 +125,6 @@ impl WeakClient {
     }
 }
 
-/// How long a call waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Limit {
-    /// As long as the connection or the command says.
-    #[default]
-    Default,
-    /// As long as it takes.
-    Never,
-    /// That long.
-    After(Duration),
-}
-
 impl Client {
     /// Starts a program and drives it. Must be called on a tokio runtime.
     ///
@@ -157,6 +145,10 @@ impl Client {
             tap: options.tap,
             dialogs,
         };
+        Self::start_connection(spec, settings, transport)
+    }
+
+    pub(crate) fn start_connection(spec: &'static Spec, settings: Settings, transport: Transport) -> Self {
         Client { spec, connection: Arc::new(Connection::start(spec, settings, transport)) }
     }
 
@@ -239,8 +231,9 @@ impl Client {
             .ok()?;
             session
         });
-        let queue = self.connection.shared.start_run(command, members, session)?;
-        let stream = EventStream::new(self.clone(), queue.events, Some(queue.token));
+        let queue = self.connection.shared.start_run(command, members, session.clone())?;
+        let run = FollowedRun { token: queue.token, session: session.unwrap_or_default() };
+        let stream = EventStream::new(self.clone(), queue.events, Some(run));
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
         let limit = self.limit(command, limit);
         let command = command.to_owned();
@@ -256,7 +249,7 @@ impl Client {
                     tokio::time::timeout(after, answer).await.map_err(|_| connection.late(&command, after))?
                 }
             };
-            let closed = || Err(Error::Terminated(Termination::new(crate::termination::Cause::Closed)));
+            let closed = || Err(Error::Terminated(Termination::new(Cause::Closed)));
             Ok(answer.unwrap_or_else(|_| closed())?.data)
         };
         Ok((stream, accepted))
@@ -321,17 +314,31 @@ impl Event {
         self.0.body()
     }
 
+    /// The whole line as it came. Writing it out again changes not a byte.
+    pub fn frame(&self) -> &FrameText {
+        &self.0.frame
+    }
+
     /// Its object, without an envelope, taken.
     pub fn into_body(self) -> FrameText {
         self.0.into_body()
     }
 }
 
+/// The run that a stream follows.
+struct FollowedRun {
+    /// Its number on the connection.
+    token: u64,
+    session: String,
+}
+
 /// The events of a run, or all events. Dropping it stops listening and nothing else.
+///
+/// As a [`Stream`] it gives the events and, where it did not end well, the reason once.
 pub struct EventStream {
     client: Client,
     queue: EventQueue,
-    token: Option<u64>,
+    run: Option<FollowedRun>,
     last: Option<Event>,
     over: Option<Result<EndedBy, Error>>,
     confirmed: bool,
@@ -339,8 +346,8 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    fn new(client: Client, queue: EventQueue, token: Option<u64>) -> Self {
-        EventStream { client, queue, token, last: None, over: None, confirmed: false, frames: Vec::new() }
+    fn new(client: Client, queue: EventQueue, run: Option<FollowedRun>) -> Self {
+        EventStream { client, queue, run, last: None, over: None, confirmed: false, frames: Vec::new() }
     }
 
     /// Appends the next events to `out`: up to `most`, and up to `bytes` bytes with the one that reaches it.
@@ -358,7 +365,7 @@ impl EventStream {
         match ready!(self.queue.poll_recv_batch(context, &mut self.frames, most, bytes)) {
             Ok(count) => {
                 for frame in self.frames.drain(..) {
-                    if self.token.is_some() && frame.may_end() {
+                    if self.run.is_some() && frame.may_end() {
                         self.last = Some(Event(frame.clone()));
                     }
                     out.push(Event(frame));
@@ -366,12 +373,50 @@ impl EventStream {
                 Poll::Ready(count)
             }
             Err(reason) => {
-                let outcome = ended(reason);
-                self.confirmed = outcome.as_ref().is_ok_and(|outcome| outcome.confirmed);
-                self.over = Some(outcome.map(|outcome| outcome.ended_by));
+                self.end(reason);
                 Poll::Ready(0)
             }
         }
+    }
+
+    /// The next event; none at the end, after which [`EventStream::over`] says how it came.
+    pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        if self.over.is_some() {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(self.queue.poll_recv(context)) {
+            Ok(frame) => {
+                if self.run.is_some() && frame.may_end() {
+                    self.last = Some(Event(frame.clone()));
+                }
+                Some(Event(frame))
+            }
+            Err(reason) => {
+                self.end(reason);
+                None
+            }
+        })
+    }
+
+    /// The next event; none at the end, after which [`EventStream::over`] says how it came. Dropping the future loses
+    /// nothing.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        std::future::poll_fn(|context| self.poll_event(context)).await
+    }
+
+    fn end(&mut self, reason: QueueEnd<Result<Outcome, Error>>) {
+        let outcome = match reason {
+            QueueEnd::Closed(outcome) => outcome,
+            QueueEnd::Detached { dropped } => Err(Error::Detached { dropped }),
+            QueueEnd::Abandoned => Err(Error::Terminated(Termination::new(Cause::Closed))),
+        };
+        self.confirmed = outcome.as_ref().is_ok_and(|outcome| outcome.confirmed);
+        self.over = Some(outcome.map(|outcome| outcome.ended_by));
+    }
+
+    /// The session of the run; empty in dialects that have one session at a time, and for all events.
+    pub fn session(&self) -> &str {
+        self.run.as_ref().map_or("", |run| &run.session)
     }
 
     /// How it ended, when it has ended and everything was read.
@@ -392,9 +437,25 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        if let Some(token) = self.token {
-            self.client.connection.shared.forget_run(token);
+        if let Some(run) = &self.run {
+            self.client.connection.shared.forget_run(run.token);
         }
+    }
+}
+
+impl Stream for EventStream {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let was_over = self.over.is_some();
+        Poll::Ready(match ready!(self.poll_event(context)) {
+            Some(event) => Some(Ok(event)),
+            None if was_over => None,
+            None => match &self.over {
+                Some(Err(error)) => Some(Err(error.clone())),
+                _ => None,
+            },
+        })
     }
 }
 

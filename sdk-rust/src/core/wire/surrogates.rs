@@ -2,7 +2,7 @@
 //! other languages refuse. They are read as the replacement character and never written again.
 
 /// The text with lone surrogates replaced; none where there are none.
-pub fn mended(text: &str) -> Option<String> {
+pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut at, mut copied) = (0, 0);
@@ -43,7 +43,7 @@ fn unit(bytes: &[u8], at: usize) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::mended;
+    use super::replace_lone_surrogates;
 
     #[test]
     fn lone_halves_are_replaced_and_whole_characters_are_not() {
@@ -60,7 +60,7 @@ mod tests {
             ("\\ué€ä", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(mended(text).as_deref(), expected, "{text}");
+            assert_eq!(replace_lone_surrogates(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -2,25 +2,23 @@
 
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use futures::Stream;
 
-use crate::client::RpcClient;
-use crate::connection::{Connection, EventFrame, EventQueue, RawAnswer, RunQueue};
+use crate::dynamic::{self, EventStream};
 use crate::error::Error;
 use crate::framing::FrameText;
-use crate::queue::Ended;
-use crate::run_tracker::{EndedBy, Outcome};
-use crate::spec::{Answer, Dialect};
+use crate::run_tracker::EndedBy;
+use crate::spec::Dialect;
 use crate::termination::{Cause, Termination};
+
+use super::RpcClient;
 
 /// An event as it came: the text, and the typed view on demand.
 #[derive(Debug)]
 pub struct RawEvent<D: Dialect> {
-    event: EventFrame,
+    event: dynamic::Event,
     dialect: PhantomData<fn() -> D>,
 }
 
@@ -31,13 +29,13 @@ impl<D: Dialect> Clone for RawEvent<D> {
 }
 
 impl<D: Dialect> RawEvent<D> {
-    fn new(event: EventFrame) -> Self {
+    fn new(event: dynamic::Event) -> Self {
         RawEvent { event, dialect: PhantomData }
     }
 
     /// The event's type.
     pub fn kind(&self) -> &str {
-        &self.event.kind
+        self.event.kind()
     }
 
     /// The event's object as it came, without its envelope.
@@ -47,7 +45,7 @@ impl<D: Dialect> RawEvent<D> {
 
     /// The whole line as it came. Writing it out again changes not a byte.
     pub fn frame(&self) -> &FrameText {
-        &self.event.frame
+        self.event.frame()
     }
 
     /// The typed event.
@@ -56,66 +54,57 @@ impl<D: Dialect> RawEvent<D> {
     /// [`Error::Decode`] where a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
         crate::wire::decode(self.event.body().as_str()).map_err(|error| Error::Decode {
-            what: format!("the event `{}`", self.event.kind),
+            what: format!("the event `{}`", self.event.kind()),
             reason: error.to_string(),
-            frame: self.event.frame.clone(),
+            frame: self.event.frame().clone(),
         })
     }
 
     /// Whether the declaration names the event.
     pub fn is_known(&self) -> bool {
-        self.event.kind.spec().is_some()
-    }
-}
-
-pub(crate) fn ended(reason: Ended<Result<Outcome, Error>>) -> Result<Outcome, Error> {
-    match reason {
-        Ended::Closed(result) => result,
-        Ended::Detached { dropped } => Err(Error::Detached { dropped }),
-        Ended::Abandoned => Err(Error::Terminated(Termination::new(Cause::Closed))),
+        self.event.spec().is_some()
     }
 }
 
 /// All events of a connection, from the moment it was asked for.
 ///
-/// Ends with an error when the connection is over. Dropping it stops listening.
+/// A [`Stream`] that ends with an error when the connection is over. Dropping it stops listening.
 pub struct Events<D: Dialect> {
-    // Keeps the connection alive as long as somebody listens.
-    _connection: Arc<Connection>,
-    queue: EventQueue,
-    over: bool,
+    events: EventStream,
     dialect: PhantomData<fn() -> D>,
 }
 
 impl<D: Dialect> Events<D> {
-    pub(crate) fn new(connection: Arc<Connection>, queue: EventQueue) -> Self {
-        Events { _connection: connection, queue, over: false, dialect: PhantomData }
+    pub(crate) fn new(events: EventStream) -> Self {
+        Events { events, dialect: PhantomData }
     }
 
     /// The next event as it came; after the end of the connection its termination, once, and then
-    /// nothing.
+    /// nothing. Dropping the future loses nothing.
     pub async fn next_raw(&mut self) -> Option<Result<RawEvent<D>, Error>> {
-        if self.over {
-            return None;
-        }
-        match self.queue.recv().await {
-            Ok(event) => Some(Ok(RawEvent::new(event))),
-            Err(reason) => {
-                self.over = true;
-                ended(reason).err().map(Err)
-            }
-        }
+        let next = std::future::poll_fn(|context| Pin::new(&mut self.events).poll_next(context)).await;
+        next.map(|event| event.map(RawEvent::new))
     }
 
-    /// The next event; after the end of the connection its termination, once, and then nothing.
+    /// The next event; after the end of the connection its termination, once, and then nothing. Dropping the future
+    /// loses nothing.
     pub async fn next(&mut self) -> Option<Result<D::Event, Error>> {
         Some(self.next_raw().await?.and_then(|event| event.decode()))
     }
 }
 
+impl<D: Dialect> Stream for Events<D> {
+    type Item = Result<D::Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = ready!(Pin::new(&mut self.events).poll_next(context));
+        Poll::Ready(next.map(|event| RawEvent::<D>::new(event?).decode()))
+    }
+}
+
 impl<D: Dialect> std::fmt::Debug for Events<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").field("over", &self.over).finish_non_exhaustive()
+        f.debug_struct("Events").field("over", &self.events.over()).finish_non_exhaustive()
     }
 }
 
@@ -126,13 +115,9 @@ impl<D: Dialect> std::fmt::Debug for Events<D> {
 /// listening and nothing else: the agent goes on working (use `abort` to stop it).
 pub struct Run<D: Dialect> {
     client: RpcClient<D>,
-    queue: EventQueue,
-    token: u64,
+    events: EventStream,
     command: &'static str,
-    session: String,
-    answer: Option<RawAnswer>,
-    last: Option<RawEvent<D>>,
-    over: Option<Result<Outcome, Error>>,
+    answer: Option<FrameText>,
 }
 
 /// How a run ended.
@@ -149,31 +134,13 @@ pub struct RunResult<D: Dialect> {
 }
 
 impl<D: Dialect> Run<D> {
-    pub(crate) async fn begin(
+    pub(super) fn new(
         client: RpcClient<D>,
         command: &'static str,
-        queue: RunQueue,
-        session: String,
-        timeout: Option<Duration>,
-    ) -> Result<Self, Error> {
-        let RunQueue { events, answer, token } = queue;
-        let mut run =
-            Run { client, queue: events, token, command, session, answer: None, last: None, over: None };
-        let on_completion = D::SPEC.command(command).is_some_and(|spec| spec.answer == Answer::Done);
-        if on_completion {
-            // The answer is the end of the run; the run's queue is closed with it.
-            return Ok(run);
-        }
-        let limit = timeout.or_else(|| run.client.connection().shared.timeout(command));
-        let answer = match limit {
-            None => answer.await,
-            Some(after) => tokio::time::timeout(after, answer)
-                .await
-                .map_err(|_| run.client.connection().shared.late(command, after))?,
-        };
-        let answer = answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))?;
-        run.answer = Some(answer);
-        Ok(run)
+        events: EventStream,
+        answer: Option<FrameText>,
+    ) -> Self {
+        Run { client, events, command, answer }
     }
 
     /// The client that the run belongs to.
@@ -183,7 +150,7 @@ impl<D: Dialect> Run<D> {
 
     /// The session that the run belongs to; empty in dialects that have one session at a time.
     pub fn session(&self) -> &str {
-        &self.session
+        self.events.session()
     }
 
     /// The wire name of the command that started the run.
@@ -193,26 +160,18 @@ impl<D: Dialect> Run<D> {
 
     /// The raw data of the answer that accepted the run, where there is any.
     pub fn answer(&self) -> Option<&FrameText> {
-        self.answer.as_ref()?.data.as_ref()
+        self.answer.as_ref()
     }
 
     /// The next event as it came; nothing when the run is over or has failed ([`Run::result`] says
     /// how).
     pub async fn next_raw(&mut self) -> Option<RawEvent<D>> {
-        std::future::poll_fn(|context| self.poll_raw(context)).await
+        self.events.next_event().await.map(RawEvent::new)
     }
 
     /// The next event; nothing when the run is over. A failure of the run comes once, as an error.
     pub async fn next(&mut self) -> Option<Result<D::Event, Error>> {
-        let was_over = self.over.is_some();
-        match self.next_raw().await {
-            Some(event) => Some(event.decode()),
-            None if was_over => None,
-            None => match &self.over {
-                Some(Err(error)) => Some(Err(error.clone())),
-                _ => None,
-            },
-        }
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
     /// Waits for the end of the run. Events that were not read are dropped, so this never hangs on
@@ -223,30 +182,14 @@ impl<D: Dialect> Run<D> {
     /// the connection ended first, [`Error::Detached`] where this handle was cut off.
     pub async fn result(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}
-        let last = self.last.take();
-        match self.over.take() {
-            Some(Ok(Outcome { ended_by, confirmed })) => Ok(RunResult { ended_by, confirmed, last }),
-            Some(Err(error)) => Err(error),
+        match self.events.over() {
+            Some(Ok(ended_by)) => Ok(RunResult {
+                ended_by: *ended_by,
+                confirmed: self.events.confirmed(),
+                last: self.events.last().cloned().map(RawEvent::new),
+            }),
+            Some(Err(error)) => Err(error.clone()),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),
-        }
-    }
-
-    fn poll_raw(&mut self, context: &mut Context<'_>) -> Poll<Option<RawEvent<D>>> {
-        if self.over.is_some() {
-            return Poll::Ready(None);
-        }
-        match ready!(self.queue.poll_recv(context)) {
-            Ok(event) => {
-                let event = RawEvent::new(event);
-                if event.event.may_end() {
-                    self.last = Some(event.clone());
-                }
-                Poll::Ready(Some(event))
-            }
-            Err(reason) => {
-                self.over = Some(ended(reason));
-                Poll::Ready(None)
-            }
         }
     }
 }
@@ -255,22 +198,8 @@ impl<D: Dialect> Stream for Run<D> {
     type Item = Result<D::Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let run = &mut *self;
-        let was_over = run.over.is_some();
-        Poll::Ready(match ready!(run.poll_raw(context)) {
-            Some(event) => Some(event.decode()),
-            None if was_over => None,
-            None => match &run.over {
-                Some(Err(error)) => Some(Err(error.clone())),
-                _ => None,
-            },
-        })
-    }
-}
-
-impl<D: Dialect> Drop for Run<D> {
-    fn drop(&mut self) {
-        self.client.connection().shared.forget_run(self.token);
+        let next = ready!(Pin::new(&mut self.events).poll_next(context));
+        Poll::Ready(next.map(|event| RawEvent::<D>::new(event?).decode()))
     }
 }
 
@@ -278,7 +207,7 @@ impl<D: Dialect> std::fmt::Debug for Run<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run")
             .field("command", &self.command)
-            .field("over", &self.over)
+            .field("over", &self.events.over())
             .finish_non_exhaustive()
     }
 }

@@ -14,14 +14,14 @@ use crate::transport::SpawnError;
 #[non_exhaustive]
 pub enum Error {
     /// The agent's program could not be started.
-    #[error("{0}")]
+    #[error(transparent)]
     Spawn(Arc<SpawnError>),
     /// The agent rejected the command.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(Box<Refused>),
     /// The connection is over: the process ended, the stream ended, or we closed it.
     #[error("the connection is over: {0}")]
-    Terminated(Termination),
+    Terminated(#[source] Termination),
     /// No answer came in time. An answer that comes later is dropped.
     #[error("no answer to `{command}` within {after:?}")]
     TimedOut {

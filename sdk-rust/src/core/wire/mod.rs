@@ -11,7 +11,6 @@ mod maybe;
 mod named;
 mod record;
 mod replay;
-mod replies;
 mod strings;
 mod surrogates;
 mod tagged;
@@ -19,7 +18,7 @@ mod tagged;
 pub use extra::{Extra, Unknown};
 pub use maybe::Maybe;
 pub use record::{ConstantValue, Envelope, Record};
-pub use surrogates::mended;
+pub use surrogates::replace_lone_surrogates;
 
 /// Building blocks of the macros. Not part of the public API.
 #[doc(hidden)]
@@ -35,7 +34,6 @@ pub mod private {
 pub(crate) use choice::choice;
 pub(crate) use named::named;
 pub(crate) use record::record;
-pub(crate) use replies::replies;
 pub(crate) use strings::strings;
 pub(crate) use tagged::tagged;
 
@@ -75,24 +73,24 @@ impl Default for NoParams {
 /// What the refusal of a value outside a closed set says between the value and the set.
 pub(crate) const NONE_OF: &str = " is none of ";
 
-/// Decodes a value from JSON text. Half characters (lone surrogates in escapes) are read as the
-/// replacement character.
+/// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement
+/// character.
 ///
 /// # Errors
 /// Says which member is wrong and why.
 pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    mending(text, |text| serde_json::from_str(text))
+    read_leniently(text, |text| serde_json::from_str(text))
 }
 
-/// Reads, and where that fails reads once more: without half characters, and with the last of two
+/// Reads, and where that fails reads once more: without lone surrogates, and with the last of two
 /// members of one name (a tag that stands twice is dispatched by the first).
-fn mending<T>(
+fn read_leniently<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, serde_json::Error>,
 ) -> Result<T, serde_json::Error> {
     read(text).or_else(|error| {
-        let mended = mended(text);
-        let text = mended.as_deref().unwrap_or(text);
+        let replaced = replace_lone_surrogates(text);
+        let text = replaced.as_deref().unwrap_or(text);
         let plain: serde_json::Value = serde_json::from_str(text).map_err(|_| error)?;
         read(&plain.to_string())
     })
@@ -118,6 +116,9 @@ pub trait Eventful:
 
 /// A generated union of answers.
 pub trait Answered: Sized {
+    /// The wire name of the command that it answers.
+    fn command(&self) -> &'static str;
+
     /// Reads the data of a command's answer; none where there is no such command.
     ///
     /// # Errors

@@ -75,7 +75,7 @@ fn detach_drains_and_then_says_what_was_lost() {
     assert_eq!(receiver.try_recv(), Ok(Some("a")));
     assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::Detached));
     sender.close("too late");
-    assert_eq!(receiver.try_recv(), Err(Ended::Detached { dropped: 2 }));
+    assert_eq!(receiver.try_recv(), Err(QueueEnd::Detached { dropped: 2 }));
     assert_eq!(sender.dropped(), 2);
 }
 
@@ -100,8 +100,8 @@ fn the_reason_comes_after_the_last_item_and_stays() {
     sender.close("second");
     assert_eq!(sender.try_push("late", 1, None), Ok(Pushed::Closed));
     assert_eq!(receiver.try_recv(), Ok(Some("a")));
-    assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
-    assert_eq!(receiver.try_recv(), Err(Ended::Closed("done")));
+    assert_eq!(receiver.try_recv(), Err(QueueEnd::Closed("done")));
+    assert_eq!(receiver.try_recv(), Err(QueueEnd::Closed("done")));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_last_sender_takes_the_queue_with_it() {
     let mut recv = pin!(receiver.recv());
     assert_eq!(poll(recv.as_mut()), Poll::Pending);
     drop(second);
-    assert_eq!(poll(recv.as_mut()), Poll::Ready(Err(Ended::Abandoned)));
+    assert_eq!(poll(recv.as_mut()), Poll::Ready(Err(QueueEnd::Abandoned)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,7 +131,7 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
             // Single and batched reading wake the sender by different ways.
             match receiver.recv().await {
                 Ok(number) => seen.push(number),
-                Err(ended) => break assert_eq!(ended, Ended::Closed(())),
+                Err(ended) => break assert_eq!(ended, QueueEnd::Closed(())),
             }
             if receiver.recv_batch(&mut seen).await.is_err() {
                 break;

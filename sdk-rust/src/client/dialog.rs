@@ -24,9 +24,6 @@ pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
     fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>>;
 }
 
-/// A dialect that can be driven without a handler: its declared policy answers.
-pub trait Fallback: Dialect {}
-
 /// A handler with its dialect's type taken away, as the connection keeps it.
 pub(crate) trait AnySink: Send + Sync {
     /// Decodes a dialog and asks for its answer.
@@ -44,9 +41,9 @@ pub(crate) enum Misfit {
     Malformed(String),
 }
 
-pub(crate) struct Typed<D: Dialect>(pub Arc<dyn DialogSink<D>>);
+pub(crate) struct TypedSink<D: Dialect>(pub Arc<dyn DialogSink<D>>);
 
-impl<D: Dialect> AnySink for Typed<D> {
+impl<D: Dialect> AnySink for TypedSink<D> {
     fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
         let dialog = match D::Dialog::decode(method, params, envelope(D::SPEC)) {
             None => return Err(Misfit::Unknown),

@@ -141,7 +141,7 @@ const SHOWN_STDERR: usize = 300;
 impl fmt::Display for Termination {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.cause {
-            Cause::Exited(exit) => write!(out, "the agent {}", Ended(exit))?,
+            Cause::Exited(exit) => write!(out, "the agent {}", ExitClause(exit))?,
             Cause::EndOfStream => out.write_str("the agent closed its output")?,
             Cause::Closed => return out.write_str("the connection was closed by this side"),
             Cause::Io { text, .. } => write!(out, "the connection failed: {}", OneLine(text))?,
@@ -155,9 +155,9 @@ impl fmt::Display for Termination {
 }
 
 /// An exit as the end of a sentence.
-struct Ended<'a>(&'a Exit);
+struct ExitClause<'a>(&'a Exit);
 
-impl fmt::Display for Ended<'_> {
+impl fmt::Display for ExitClause<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // "was killed", but "exited" and "ended".
         let passive = self.0.signal.is_some();

@@ -36,7 +36,7 @@ pub(super) struct Progress {
 /// It drains stderr throughout, notices the end of the process whoever holds the pipes, and takes the group
 /// down the ladder when asked, when the handle is dropped, and when the leader ended by itself and left others
 /// behind. Where the runtime drops it half way, it kills the group on the spot.
-pub(super) struct Keeper {
+pub(super) struct ShutdownLadder {
     pub(super) child: Child,
     pub(super) group: Arc<Group>,
     pub(super) stdin: StdinGate,
@@ -46,7 +46,7 @@ pub(super) struct Keeper {
     pub(super) term_grace: Duration,
 }
 
-impl Keeper {
+impl ShutdownLadder {
     /// Runs until the group is over. `asked` turns true, or loses its sender, when the child should end.
     pub(super) async fn run(mut self, mut asked: watch::Receiver<bool>) {
         loop {
@@ -121,7 +121,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ShutdownLadder {
     fn drop(&mut self) {
         if self.progress.borrow().over {
             return;

@@ -1,4 +1,14 @@
-//! `RpcClient`: drives an agent of any dialect.
+//! `RpcClient`: drives an agent of one dialect, with types.
+//!
+//! It adds types to [`dynamic::Client`], which does the work for all dialects and languages.
+
+pub mod dialog;
+pub mod dynamic;
+pub mod error;
+mod limit;
+pub mod run;
+pub mod tap;
+pub mod termination;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,18 +17,19 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::connection::{Connection, RawAnswer, Settings};
-use crate::dialog::{DialogSink, Typed};
-use crate::error::Error;
-use crate::framing::DEFAULT_MAX_LINE;
+use crate::connection::Settings;
+use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
-use crate::run::{Events, Run};
 use crate::spec::{Dialect, Spec};
-use crate::tap::Tap;
-use crate::termination::Termination;
-use crate::transport::ChildOptions;
-use crate::transport::Transport;
+use crate::transport::{ChildOptions, Transport};
 use crate::wire::Record;
+use dialog::{DialogSink, TypedSink};
+use error::Error;
+use tap::Tap;
+use termination::Termination;
+
+pub use limit::Limit;
+pub use run::{Events, RawEvent, Run, RunResult};
 
 /// A client of an agent that speaks the dialect `D`.
 ///
@@ -43,18 +54,18 @@ use crate::wire::Record;
 /// # }
 /// ```
 pub struct RpcClient<D: Dialect> {
-    connection: Arc<Connection>,
+    inner: dynamic::Client,
     builder: Builder<D>,
-    timeout: Option<Duration>,
+    limit: Limit,
     spawned: Option<Arc<ChildOptions>>,
 }
 
 impl<D: Dialect> Clone for RpcClient<D> {
     fn clone(&self) -> Self {
         RpcClient {
-            connection: self.connection.clone(),
+            inner: self.inner.clone(),
             builder: self.builder.clone(),
-            timeout: self.timeout,
+            limit: self.limit,
             spawned: self.spawned.clone(),
         }
     }
@@ -64,8 +75,8 @@ impl<D: Dialect> std::fmt::Debug for RpcClient<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RpcClient")
             .field("dialect", &D::SPEC.id())
-            .field("process", &self.connection.child().map(|child| child.id()))
-            .field("ended", &self.connection.shared.ended())
+            .field("process", &self.inner.process_id())
+            .field("ended", &self.inner.ended())
             .finish()
     }
 }
@@ -141,8 +152,8 @@ impl<D: Dialect> Builder<D> {
     }
 
     /// How long calls wait for their answers, in place of the commands' own defaults. Commands whose
-    /// work may take any time (prompt, compact, bash) stay without a limit; see
-    /// [`RpcClient::with_timeout`].
+    /// work may take any time (prompt, compact, bash) stay without a limit; see [`RpcClient::with_timeout`] and
+    /// [`RpcClient::without_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self
@@ -158,7 +169,7 @@ impl<D: Dialect> Builder<D> {
     /// so to the tap.
     pub fn dialogs(mut self, handler: impl DialogSink<D>) -> Self {
         let handler: Arc<dyn DialogSink<D>> = Arc::new(handler);
-        self.settings.dialogs = Some(Arc::new(Typed(handler)));
+        self.settings.dialogs = Some(Arc::new(TypedSink(handler)));
         self
     }
 
@@ -175,8 +186,8 @@ impl<D: Dialect> Builder<D> {
 
     /// Drives whatever is at the other end of a transport.
     pub fn connect(self, transport: Transport) -> RpcClient<D> {
-        let connection = Connection::start(D::SPEC, self.settings.clone(), transport);
-        RpcClient { connection: Arc::new(connection), builder: self, timeout: None, spawned: None }
+        let inner = dynamic::Client::start_connection(D::SPEC, self.settings.clone(), transport);
+        RpcClient { inner, builder: self, limit: Limit::Default, spawned: None }
     }
 }
 
@@ -210,14 +221,24 @@ impl<D: Dialect> RpcClient<D> {
         D::SPEC
     }
 
-    /// The same client with another time limit for every call.
+    /// The same client with another time limit for every call: also for those that have none by default, as `prompt`.
     pub fn with_timeout(&self, timeout: Duration) -> Self {
-        RpcClient { timeout: Some(timeout), ..self.clone() }
+        RpcClient { limit: Limit::After(timeout), ..self.clone() }
+    }
+
+    /// The same client with no time limit for any call.
+    pub fn without_timeout(&self) -> Self {
+        RpcClient { limit: Limit::Never, ..self.clone() }
+    }
+
+    /// The client without its types: any command by its name, answers and events as text. It shares the connection.
+    pub fn as_dynamic(&self) -> &dynamic::Client {
+        &self.inner
     }
 
     /// The id of the agent's process, where this client started it.
     pub fn process_id(&self) -> Option<u32> {
-        self.connection.child().map(|child| child.id())
+        self.inner.process_id()
     }
 
     /// Listens to all events of the connection from now on, those of runs among them.
@@ -225,12 +246,12 @@ impl<D: Dialect> RpcClient<D> {
     /// # Errors
     /// [`Error::Terminated`] where the connection is over.
     pub fn events(&self) -> Result<Events<D>, Error> {
-        Ok(Events::new(self.connection.clone(), self.connection.shared.subscribe()?))
+        Ok(Events::new(self.inner.events()?))
     }
 
     /// How many events nobody listened to.
     pub fn dropped_events(&self) -> u64 {
-        self.connection.shared.dropped_events()
+        self.inner.dropped_events()
     }
 
     /// Sends a line as it is. No answer is waited for, and nothing is checked.
@@ -239,13 +260,7 @@ impl<D: Dialect> RpcClient<D> {
     /// [`Error::Terminated`] where the connection is over, [`Error::Encode`] where the text is not
     /// one line.
     pub fn send_raw(&self, line: &str) -> Result<(), Error> {
-        if line.contains('\n') {
-            return Err(Error::Encode {
-                command: line.chars().take(40).collect(),
-                reason: "it has a line feed".into(),
-            });
-        }
-        self.connection.shared.send_line(line.to_owned())
+        self.inner.send_raw(line)
     }
 
     /// Sends any command, declared or not, and gives the data of its answer (null where it has
@@ -255,19 +270,18 @@ impl<D: Dialect> RpcClient<D> {
     /// As every call.
     pub async fn request(&self, command: &str, members: &Map<String, Value>) -> Result<Value, Error> {
         let members = Value::Object(members.clone()).to_string();
-        let answer = self.connection.shared.call(command, &members, self.limit(command)).await?;
-        decode(command, answer)
+        decode(command, self.inner.call(command, &members, self.limit).await?)
     }
 
     /// Resolves when the connection is over, with the one value that settled everything.
     pub async fn terminated(&self) -> Termination {
-        self.connection.shared.terminated().await
+        self.inner.terminated().await
     }
 
     /// Shuts the agent down and waits for its end: stdin is closed, then its process group gets
     /// TERM and at last KILL. Calls that wait fail with the termination that this gives.
     pub async fn close(&self) -> Termination {
-        self.connection.close().await
+        self.inner.close().await
     }
 
     /// Starts the program of this client once more, with nothing of the old connection in it.
@@ -280,18 +294,13 @@ impl<D: Dialect> RpcClient<D> {
         self.builder.clone().spawn(ChildOptions::clone(options))
     }
 
-    fn limit(&self, command: &str) -> Option<Duration> {
-        self.timeout.or_else(|| self.connection.shared.timeout(command))
-    }
-
     pub(crate) async fn call<P: Record + serde::Serialize, R: DeserializeOwned>(
         &self,
         command: &'static str,
         params: &P,
     ) -> Result<R, Error> {
         let members = encode(command, params)?;
-        let answer = self.connection.shared.call(command, &members, self.limit(command)).await?;
-        decode(command, answer)
+        decode(command, self.inner.call(command, &members, self.limit).await?)
     }
 
     pub(crate) async fn call_empty<P: Record + serde::Serialize>(
@@ -300,7 +309,7 @@ impl<D: Dialect> RpcClient<D> {
         params: &P,
     ) -> Result<(), Error> {
         let members = encode(command, params)?;
-        self.connection.shared.call(command, &members, self.limit(command)).await.map(drop)
+        self.inner.call(command, &members, self.limit).await.map(drop)
     }
 
     pub(crate) async fn start<P: Record + serde::Serialize>(
@@ -309,16 +318,10 @@ impl<D: Dialect> RpcClient<D> {
         params: &P,
     ) -> Result<Run<D>, Error> {
         let members = encode(command, params)?;
-        let session = D::SPEC.session_member.and_then(|member| {
-            let params: Value = serde_json::from_str(&members).ok()?;
-            params.get(member)?.as_str().map(str::to_owned)
-        });
-        let queue = self.connection.shared.start_run(command, &members, session.clone())?;
-        Run::begin(self.clone(), command, queue, session.unwrap_or_default(), self.timeout).await
-    }
-
-    pub(crate) fn connection(&self) -> &Arc<Connection> {
-        &self.connection
+        let (events, accepted) = self.inner.start(command, &members, self.limit)?;
+        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
+        let answer = accepted.await?;
+        Ok(Run::new(self.clone(), command, events, answer))
     }
 }
 
@@ -327,11 +330,11 @@ fn encode<P: serde::Serialize>(command: &str, params: &P) -> Result<String, Erro
         .map_err(|error| Error::Encode { command: command.to_owned(), reason: error.to_string() })
 }
 
-fn decode<R: DeserializeOwned>(command: &str, answer: RawAnswer) -> Result<R, Error> {
-    let data = answer.data.as_ref().map_or("null", |data| data.as_str());
-    crate::wire::decode(data).map_err(|error| Error::Decode {
+fn decode<R: DeserializeOwned>(command: &str, data: Option<FrameText>) -> Result<R, Error> {
+    let data = data.unwrap_or_else(|| "null".into());
+    crate::wire::decode(data.as_str()).map_err(|error| Error::Decode {
         what: format!("the answer to `{command}`"),
         reason: error.to_string(),
-        frame: answer.data.clone().unwrap_or_else(|| "null".into()),
+        frame: data.clone(),
     })
 }

@@ -1,0 +1,19 @@
+//! What clients and servers stand on: framing, scanning, the codec, the connection, processes.
+//!
+//! Most of it is without I/O. The crate's root re-exports what is public.
+
+pub(crate) mod connection;
+pub mod correlate;
+pub(crate) mod failure;
+pub mod frame;
+pub mod framing;
+pub mod queue;
+pub mod redact;
+pub mod route;
+pub mod run_tracker;
+pub mod scan;
+pub mod schema;
+pub mod script;
+pub mod spec;
+pub mod transport;
+pub mod wire;
