@@ -369,8 +369,9 @@ impl<D: Dialect, R> Call<D, R> {
     }
 }
 
-impl<D: Dialect> Call<D> {
-    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent.
+impl<D: Dialect, R> Call<D, R> {
+    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent. For
+    /// commands whose answer has no data.
     pub fn accept(&self) {
         if self.spec.answer == Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
             self.success(None);

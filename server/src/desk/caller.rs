@@ -40,7 +40,7 @@ impl Caller {
 
     /// The sender of a command whose answer has no data: it is answered when it is accepted, where its dialect answers
     /// then.
-    pub fn of<D: Dialect>(call: &Call<D>) -> Self {
+    pub fn of<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
         let answering = call.clone();
         Self::new(move |_| answering.accept(), call.replaced())
     }

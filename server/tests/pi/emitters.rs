@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::pi::{Event, ExtensionError, Pi, PromptParams, Reply};
+use agentese::pi::{Event, ExtensionError, Pi, PromptParams};
 use agentese::serve::{Call, Options, Refusal, serve_with};
 use agentese::transport::memory_pair;
 use serde_json::{Value, json};
