@@ -9,7 +9,7 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::desk::{Parts, Undecided, Updates};
-use crate::engine::{NoHooks, Options};
+use crate::engine::{Bounds, Chain, Customs, Options};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
 use crate::prompt::SystemPrompt;
@@ -382,7 +382,11 @@ impl Builder {
             extension_commands: self.extension_commands,
             settings: self.settings,
             persist: self.persist,
-            hooks: Arc::new(NoHooks),
+            hooks: Chain::default(),
+            customs: Customs::default(),
+            afterwards: Vec::new(),
+            bounds: Bounds::default(),
+            ledger: Arc::default(),
             tools: self.tools,
             context,
             clock: self.clock,

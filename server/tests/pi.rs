@@ -8,6 +8,10 @@ mod abort;
 mod bad_input;
 #[path = "pi/bash.rs"]
 mod bash;
+#[path = "pi/batches.rs"]
+mod batches;
+#[path = "pi/children.rs"]
+mod children;
 #[path = "pi/client.rs"]
 mod client;
 #[path = "pi/commands.rs"]

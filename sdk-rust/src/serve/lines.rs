@@ -37,6 +37,8 @@ pub(super) enum Line<D: Dialect> {
         spec: &'static CommandSpec,
         /// The command.
         command: D::Command,
+        /// The session that it names, where commands of the dialect do.
+        session: Option<String>,
     },
 }
 
@@ -134,7 +136,10 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
         return Line::Ignored;
     }
     match D::Command::decode(&name, found.params, command_envelope(spec)) {
-        Some(Ok(command)) => Line::Command { id: id.map(str::to_owned), spec: command_spec, command },
+        Some(Ok(command)) => {
+            let session = spec.session_member.and_then(|member| session(found.params, member));
+            Line::Command { id: id.map(str::to_owned), spec: command_spec, command, session }
+        }
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
             let refusal =
@@ -143,6 +148,17 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
         }
         None => Line::Answer(unknown(spec, id, &name)),
     }
+}
+
+/// The session that parameters name; of two members with one name the last one counts.
+fn session(params: &str, member: &str) -> Option<String> {
+    let mut named = None;
+    let read = scan::members(params, |name, value| {
+        if scan::is_named(name, member) {
+            named = scan::string(value).map(|id| id.into_owned());
+        }
+    });
+    read.ok().and(named)
 }
 
 fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {

@@ -26,6 +26,7 @@ mod emitter;
 mod lines;
 mod outbox;
 
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -171,7 +172,16 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     ended
 }
 
-type Work = BoxFuture<'static, Lane>;
+type Work = BoxFuture<'static, Ran>;
+
+/// A command that was carried out.
+struct Ran {
+    lane: Lane,
+    session: Session,
+}
+
+/// Whose lane it is; none in a dialect with one session.
+type Session = Option<String>;
 
 struct Server<D: Dialect, S> {
     service: Arc<S>,
@@ -184,30 +194,54 @@ struct Server<D: Dialect, S> {
 #[derive(Default)]
 struct Lanes {
     running: FuturesUnordered<Work>,
-    session_busy: bool,
-    session: std::collections::VecDeque<Work>,
+    /// Those of sessions in which a command is carried out, one after the other.
+    sessions: HashMap<Session, SessionLane>,
+}
+
+#[derive(Default)]
+struct SessionLane {
+    /// Commands of the lane that run or wait, and others that may be replaced.
+    begun: usize,
+    busy: bool,
+    waiting: VecDeque<Work>,
     /// Cancelled when a command comes that ends what those before it do, and waits for them.
     replaced: CancellationToken,
 }
 
 impl Lanes {
-    fn add(&mut self, lane: Lane, work: Work) {
-        match lane {
-            Lane::Session if self.session_busy => self.session.push_back(work),
-            Lane::Session => {
-                self.session_busy = true;
+    /// A command begins; gives what tells it that another one is to take its place.
+    fn enter(&mut self, session: &Session, replaces: bool) -> CancellationToken {
+        let lane = self.sessions.entry(session.clone()).or_default();
+        lane.begun += 1;
+        if replaces {
+            std::mem::take(&mut lane.replaced).cancel();
+        }
+        lane.replaced.clone()
+    }
+
+    fn add(&mut self, lane: Lane, session: &Session, work: Work) {
+        match self.sessions.get_mut(session) {
+            Some(of) if lane == Lane::Session && of.busy => of.waiting.push_back(work),
+            of => {
+                if let Some(of) = of.filter(|_| lane == Lane::Session) {
+                    of.busy = true;
+                }
                 self.running.push(work);
             }
-            Lane::Immediate | Lane::Bash => self.running.push(work),
         }
     }
 
-    fn done(&mut self, lane: Lane) {
-        if lane == Lane::Session {
-            match self.session.pop_front() {
+    fn done(&mut self, ran: Ran) {
+        let Some(of) = self.sessions.get_mut(&ran.session) else { return };
+        of.begun -= 1;
+        if ran.lane == Lane::Session {
+            match of.waiting.pop_front() {
                 Some(work) => self.running.push(work),
-                None => self.session_busy = false,
+                None => of.busy = false,
             }
+        }
+        if of.begun == 0 {
+            self.sessions.remove(&ran.session);
         }
     }
 }
@@ -220,8 +254,8 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 biased;
                 () = options.stop.cancelled() => return Ended::Stopped,
                 () = outbox.broken() => return Ended::BrokenOutput,
-                Some(lane) = self.lanes.running.next() => {
-                    self.lanes.done(lane);
+                Some(ran) = self.lanes.running.next() => {
+                    self.lanes.done(ran);
                     continue;
                 }
                 read = async {
@@ -233,11 +267,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             for incoming in batch.drain(..) {
                 match incoming {
                     Incoming::Frame(frame) => {
-                        if let Some((lane, work)) = self.line(frame.as_str()) {
-                            self.lanes.add(lane, work);
+                        if let Some((lane, session, work)) = self.line(frame.as_str()) {
+                            self.lanes.add(lane, &session, work);
                             // Each command is begun before the next line is looked at.
-                            while let Some(Some(lane)) = self.lanes.running.next().now_or_never() {
-                                self.lanes.done(lane);
+                            while let Some(Some(ran)) = self.lanes.running.next().now_or_never() {
+                                self.lanes.done(ran);
                             }
                         }
                     }
@@ -260,8 +294,8 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         self.emitter.dismiss_questions();
         let service = self.service.clone();
         let handlers = async {
-            while let Some(lane) = self.lanes.running.next().await {
-                self.lanes.done(lane);
+            while let Some(ran) = self.lanes.running.next().await {
+                self.lanes.done(ran);
             }
         };
         let work = async {
@@ -291,7 +325,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
     }
 
     /// Looks at a line; gives the work that it asks for.
-    fn line(&mut self, text: &str) -> Option<(Lane, Work)> {
+    fn line(&mut self, text: &str) -> Option<(Lane, Session, Work)> {
         match lines::read::<D>(text) {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
@@ -302,26 +336,24 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 self.emitter.settle_question(&id, members);
                 None
             }
-            lines::Line::Command { id, spec, command } => {
+            lines::Line::Command { id, spec, command, session } => {
                 let lane = spec.lane;
-                if spec.run == RunRole::Replaces {
-                    std::mem::take(&mut self.lanes.replaced).cancel();
-                }
-                let replaced = self.lanes.replaced.clone();
+                let replaced = self.lanes.enter(&session, spec.run == RunRole::Replaces);
                 let call = Call::new(self.emitter.clone(), id.as_deref(), spec, replaced);
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }
                 let work = self.service.clone().dispatch(command, call.clone());
+                let ran = Ran { lane, session: session.clone() };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {
                     let result = result.unwrap_or_else(|_| {
                         tracing::error!(command = spec.wire, "a handler panicked");
                         Err(Refusal::new(format!("`{}` failed inside the server", spec.wire)))
                     });
                     call.finish(result);
-                    lane
+                    ran
                 });
-                Some((lane, guarded.boxed()))
+                Some((lane, session, guarded.boxed()))
             }
         }
     }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentese::omp::{self, Omp};
+use agentese::opal;
 use agentese::pi::{AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service};
 use agentese::serve::{Call, Ended, Options, Refusal};
+use agentese::wire::NoParams;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
@@ -183,4 +185,48 @@ async fn a_token_ends_serving() {
     stop.cancel();
     assert_eq!(within("the end", wire.served).await.unwrap(), Ended::Stopped);
     assert!(small.stopped.load(Ordering::SeqCst));
+}
+
+/// Waits in the compaction of each session until it is told to go on.
+#[derive(Default)]
+struct Sessions(Notify);
+
+impl opal::Service for Sessions {
+    async fn session_compact(
+        &self,
+        params: opal::SessionCompactParams,
+        _: Call<opal::Opal>,
+    ) -> Result<(), Refusal> {
+        if params.session_id == "slow" {
+            self.0.notified().await;
+        }
+        Ok(())
+    }
+
+    async fn opal_ping(&self, _: NoParams, _: Call<opal::Opal>) -> Result<(), Refusal> {
+        self.0.notify_one();
+        Ok(())
+    }
+}
+
+/// Commands of one session wait for each other and for no other session.
+#[tokio::test]
+async fn each_session_has_a_lane_of_its_own() {
+    let mut wire = start::<opal::Opal, Sessions>(Arc::default(), Options::default());
+    let compact = |id: u64, session: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/compact", "params": {"session_id": session}})
+            .to_string()
+    };
+    wire.say(&compact(1, "slow")).await;
+    wire.say(&compact(2, "slow")).await;
+    assert_eq!(wire.ask(&compact(3, "quick")).await["id"], 3);
+    let mut answered = Vec::new();
+    for id in [4, 5] {
+        wire.say(&json!({"jsonrpc": "2.0", "id": id, "method": "opal/ping"}).to_string()).await;
+        for _ in 0..2 {
+            answered.push(wire.hear().await["id"].as_u64().unwrap());
+        }
+    }
+    let at = |id: u64| answered.iter().position(|other| *other == id).unwrap();
+    assert!(at(1) < at(2), "{answered:?}");
 }

@@ -10,11 +10,13 @@
 //! | `caller` | who sent a command, and what became of it |
 //! | `prompt` | what the user says |
 //! | `sessions` | what takes the place of the conversation |
+//! | `registry` | several conversations behind one connection |
 //! | `trust` | asking about the working directory, at the first moment when that matters |
 
 mod caller;
 mod parts;
 mod prompt;
+mod registry;
 mod sessions;
 mod trust;
 
@@ -26,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub use caller::{Caller, Taken};
 pub use parts::{Parts, Updates};
 pub use prompt::{Refused, Said};
+pub use registry::Registry;
 pub use trust::{Allowed, GateError, Question, Undecided};
 
 use crate::engine::{Engine, EventSink, View};
@@ -76,7 +79,7 @@ impl Desk {
         let context = &options.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
         let host = Host::new(extensions, spawner, &context.cwd, hidden, stop);
-        options.hooks = host.clone();
+        options.hooks.push_front(host.clone());
         options.extension_commands = host.clone();
         let told = Told::new(host.clone(), sink, options.clock.clone());
         let engine = Engine::with_session(options, session, Arc::new(told));

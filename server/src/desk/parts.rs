@@ -1,5 +1,7 @@
 //! What an agent is put together from, whatever dialect it speaks.
 
+use std::sync::Arc;
+
 use super::Undecided;
 use crate::session::Session;
 use crate::{engine, extensions};
@@ -14,7 +16,7 @@ pub enum Updates {
     Delta,
 }
 
-/// The parts of an agent.
+/// The parts of an agent. Cheap to clone but for the session, of which there is one: see [`Parts::with`].
 pub struct Parts {
     /// What its engine is made of. Hooks and commands of extensions are added to it.
     pub options: engine::Options,
@@ -26,4 +28,19 @@ pub struct Parts {
     pub undecided: Option<Undecided>,
     /// What the frames of a growing answer carry, in a dialect that leaves it open.
     pub updates: Updates,
+}
+
+impl Parts {
+    /// The same parts for another session, a fresh one where that is none; what it uses is counted by itself.
+    pub fn with(&self, session: Option<Session>) -> Self {
+        let mut options = self.options.clone();
+        options.ledger = Arc::default();
+        Self {
+            options,
+            session,
+            extensions: self.extensions.clone(),
+            undecided: self.undecided.clone(),
+            updates: self.updates,
+        }
+    }
 }

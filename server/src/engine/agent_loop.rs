@@ -4,8 +4,9 @@
 //! carries the step out, and it is asked again. An abort is looked at before every step. The rules:
 //!
 //! * the prompt, then whatever steers already, stand in the first turn before the first answer;
-//! * after each call that ran, steering is looked for; if there is some, the remaining calls of the
-//!   answer are skipped, and it is delivered in the next turn;
+//! * calls are carried out one after another; where several that follow each other are shared, these side by side;
+//! * after each batch of calls that ran, steering is looked for, unless it is to wait for the end of the turn; if there is
+//!   some, the remaining calls of the answer are skipped, and it is delivered in the next turn;
 //! * after a turn with calls comes another one; after one without, steering, then follow-ups start
 //!   another one, or the run ends;
 //! * an answer that failed or was aborted ends the run after its turn;
@@ -14,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use agentese::types::{AgentMessage, StopReason, ToolCall};
+use agentese::types::{AgentMessage, InterruptMode, StopReason, ToolCall};
 
 use super::queue::Queues;
 
@@ -23,6 +24,7 @@ mod tests;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Step {
     /// Say that the run begins.
     StartRun,
@@ -34,8 +36,8 @@ pub enum Step {
     Ask,
     /// Add an empty aborted answer without asking, then call [`AgentLoop::answered`].
     AskNobody,
-    /// Answer a tool call in that way.
-    Call(ToolCall, Verdict),
+    /// Answer tool calls, each in that way: one, or several side by side.
+    Call(Vec<(ToolCall, Verdict)>),
     /// Say that the turn is complete.
     EndTurn,
     /// Say that the run is over. Nothing comes after it.
@@ -53,6 +55,17 @@ pub enum Verdict {
     Cut,
     /// Not at all: the run was aborted.
     Abort,
+}
+
+/// A call that the model asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The call.
+    pub call: ToolCall,
+    /// Whether the output limit cut its arguments off.
+    pub cut: bool,
+    /// Whether it may run beside others.
+    pub shared: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +87,8 @@ pub(super) const NOBODY: [AgentMessage; 0] = [];
 pub struct AgentLoop {
     phase: Phase,
     prompts: VecDeque<AgentMessage>,
-    /// Calls of the last answer that are not dealt with yet, and whether each was cut off.
-    calls: VecDeque<(ToolCall, bool)>,
+    /// Calls of the last answer that are not dealt with yet.
+    calls: VecDeque<Asked>,
     /// Steering is to be looked for before the first answer, and after each call that ran.
     look_for_steering: bool,
     /// Steering came in the middle of the calls.
@@ -138,8 +151,8 @@ impl AgentLoop {
         }
     }
 
-    /// The model answered, with those calls; each says whether it was cut off.
-    pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = (ToolCall, bool)>) {
+    /// The model answered, with those calls.
+    pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = Asked>) {
         self.phase = Phase::Calling;
         self.interrupted = false;
         self.look_for_steering = false;
@@ -171,21 +184,32 @@ impl AgentLoop {
     }
 
     fn call(&mut self, queues: &mut Queues, aborted: bool) -> Step {
-        if std::mem::take(&mut self.look_for_steering) && !aborted {
+        let looks = queues.interrupt_mode() == InterruptMode::Immediate;
+        if std::mem::take(&mut self.look_for_steering) && looks && !aborted {
             self.interrupted = queues.take_steering();
         }
-        let Some((call, cut)) = self.calls.pop_front() else {
+        let Some(first) = self.calls.pop_front() else {
             self.phase = Phase::TurnOver;
             return Step::EndTurn;
         };
-        let verdict = match () {
+        let runs = !aborted && !self.interrupted;
+        let verdict = |cut| match () {
             () if aborted => Verdict::Abort,
-            () if self.interrupted => Verdict::Skip,
+            () if !runs => Verdict::Skip,
             () if cut => Verdict::Cut,
             () => Verdict::Execute,
         };
-        self.look_for_steering = !self.interrupted && matches!(verdict, Verdict::Execute | Verdict::Cut);
-        Step::Call(call, verdict)
+        let mut shared = runs && first.shared;
+        let mut batch = vec![(first.call, verdict(first.cut))];
+        while shared {
+            let more = self.calls.front().is_some_and(|next| next.shared);
+            match more.then(|| self.calls.pop_front()).flatten() {
+                Some(next) => batch.push((next.call, verdict(next.cut))),
+                None => shared = false,
+            }
+        }
+        self.look_for_steering = runs;
+        Step::Call(batch)
     }
 
     fn after_turn(&mut self, queues: &mut Queues, aborted: bool) -> Step {

@@ -6,6 +6,7 @@ use futures::future::Either;
 use futures::{FutureExt, StreamExt};
 
 use super::Event;
+use super::Hooks as _;
 use super::run::{ABORTED, Run};
 use crate::providers::{
     Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
@@ -17,11 +18,11 @@ pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
     /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
-    /// an abort end it where it is.
-    pub(super) async fn ask(&self) -> Answer {
+    /// an abort end it where it is, and so does a hook; says whether one did.
+    pub(super) async fn ask(&self) -> (Answer, bool) {
         let mut stream = self.provider.stream(self.request().await);
         let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-        let mut started = false;
+        let (mut started, mut stopped) = (false, false);
         let answer = loop {
             self.room().await;
             tokio::task::consume_budget().await;
@@ -56,6 +57,10 @@ impl Run {
                     if let Some(update) = assembler.apply(event) {
                         self.room().await;
                         self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
+                        if self.shared.options.hooks.stops(assembler.message(), &update) {
+                            stopped = true;
+                            break assembler.aborted(ABORTED);
+                        }
                     }
                 }
             }
@@ -64,7 +69,7 @@ impl Run {
         if !started {
             self.push(Event::MessageStarted(&answer.message.clone().into()));
         }
-        answer
+        (answer, stopped)
     }
 
     async fn request(&self) -> Request {

@@ -4,14 +4,18 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::types::{ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage};
-use futures::FutureExt;
+use agentese::types::{AgentMessage, ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::Event;
+use super::Hooks as _;
 use super::agent_loop::Verdict;
-use super::run::Run;
+use super::children::Children;
+use super::run::{Run, unless};
 use crate::tools::{ToolContent, ToolOutput, ToolUpdate, Updates};
 
 /// The result of a call that the user's message made superfluous, as the pi family writes it.
@@ -45,18 +49,56 @@ impl Latest {
 }
 
 impl Run {
-    /// Answers a call in the way that was decided; tells of its beginning and what it shows.
-    pub(super) async fn call(&self, call: &ToolCall, verdict: Verdict) -> ToolOutput {
-        self.push(Event::ToolStarted(call));
+    /// Answers calls in the way that was decided, side by side where there are several; tells of their beginnings and what
+    /// they show, and of their ends in the order of the calls. Where steering comes in between that interrupts, what still
+    /// runs is stopped and counts as skipped.
+    pub(super) async fn calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
+        for (call, _) in &calls {
+            self.room().await;
+            self.push(Event::ToolStarted(call));
+        }
+        let stop = self.abort.child_token();
+        let answers = calls.iter().enumerate().map(|(index, (call, verdict))| {
+            let stop = &stop;
+            let run = &*self;
+            async move { (index, run.answer(call, *verdict, stop).await) }
+        });
+        let mut running: FuturesUnordered<_> = answers.collect();
+        let mut outputs: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
+        let mut told = Vec::new();
+        let mut interrupted = false;
+        while let Some((index, output)) = running.next().await {
+            outputs[index] = Some(if interrupted { ToolOutput::error(SKIPPED) } else { output });
+            if !interrupted && !running.is_empty() && self.shared.state().queues.interrupts() {
+                interrupted = true;
+                stop.cancel();
+            }
+            while let Some(output) = outputs.get_mut(told.len()).and_then(Option::take) {
+                let call = &calls[told.len()].0;
+                self.room().await;
+                self.push(Event::ToolEnded(call, &output));
+                let result = result(call, output, self.shared.options.clock.now_ms());
+                let message = self.tell(AgentMessage::from(result.clone())).await;
+                told.push((result, message));
+            }
+        }
+        drop(running);
+        for (result, message) in told {
+            self.keep(Some(result), message);
+        }
+    }
+
+    async fn answer(&self, call: &ToolCall, verdict: Verdict, stop: &CancellationToken) -> ToolOutput {
+        let hooks = &self.shared.options.hooks;
         match verdict {
-            Verdict::Execute => match self.unless_aborted(self.shared.options.hooks.tool_call(call)).await {
+            Verdict::Execute => match unless(stop, hooks.tool_call(call)).await {
                 None => self.aborted(call),
                 Some(Err(reason)) => ToolOutput::error(reason),
                 Some(Ok(())) => {
-                    let output = self.execute(call).await;
+                    self.shared.options.ledger.called();
+                    let output = self.execute(call, stop).await;
                     let kept = output.clone();
-                    let hook = self.shared.options.hooks.tool_result(call, output);
-                    self.unless_aborted(hook).await.unwrap_or(kept)
+                    unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept)
                 }
             },
             Verdict::Skip => ToolOutput::error(SKIPPED),
@@ -71,12 +113,14 @@ impl Run {
         ToolOutput::error(tools.get(&call.name).map_or(ABORTED, |tool| tool.aborted_text()))
     }
 
-    async fn execute(&self, call: &ToolCall) -> ToolOutput {
+    async fn execute(&self, call: &ToolCall, stop: &CancellationToken) -> ToolOutput {
         let options = &self.shared.options;
         let latest = Arc::new(Latest::default());
         let mut context = self.shared.context().clone();
-        context.abort = self.abort.child_token();
+        context.abort = stop.child_token();
         context.call_id = Some(call.id.clone());
+        context.agents =
+            Some(Arc::new(Children { shared: Arc::downgrade(&self.shared), stop: stop.child_token() }));
         context.updates = Updates::to({
             let latest = latest.clone();
             move |update| latest.put(update)
@@ -86,7 +130,7 @@ impl Run {
         let work = AssertUnwindSafe(tools.call(&context, &call.name, arguments)).catch_unwind();
         let mut work = std::pin::pin!(work);
         let given_up = async {
-            self.abort.cancelled().await;
+            stop.cancelled().await;
             options.clock.sleep(GRACE).await;
         };
         let mut given_up = std::pin::pin!(given_up);
@@ -121,7 +165,7 @@ impl Run {
 }
 
 /// The message that a result becomes.
-pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
+fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
     let content = blocks(&output.content);
     let mut message = ToolResultMessage::new(&call.id, &call.name, content, output.is_error, now);
     message.details = output.details.into();

@@ -10,6 +10,7 @@ use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
+use super::Hooks as _;
 use super::compaction::{NothingToDo, Part, Plan, plan, request_text, system_prompt};
 use super::state::{Kind, Phase};
 use super::work::End;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{AgentMessage, Model, QueueMode, ThinkingLevel};
+use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLevel};
 
 use super::Engine;
 use super::state::Phase;
@@ -31,6 +31,8 @@ pub struct View {
     pub steering_mode: QueueMode,
     /// How follow-ups are delivered.
     pub follow_up_mode: QueueMode,
+    /// When steering reaches a run.
+    pub interrupt_mode: InterruptMode,
     /// The session's identifier.
     pub session_id: String,
     /// The session's file, which may not be there yet; none where nothing is kept.
@@ -55,6 +57,7 @@ impl Engine {
             auto_compaction: state.compaction.enabled,
             steering_mode: state.queues.steering_mode(),
             follow_up_mode: state.queues.follow_up_mode(),
+            interrupt_mode: state.queues.interrupt_mode(),
             session_id: state.session.id().to_owned(),
             session_file: state.session.file().map(Path::to_owned),
             session_name: state.session.name().map(str::to_owned),
@@ -95,6 +98,11 @@ impl Engine {
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
         self.shared.options.persist.save(Change::FollowUpMode(mode));
+    }
+
+    /// Sets when steering reaches a run: between calls, or at the end of the turn.
+    pub fn set_interrupt_mode(&self, mode: InterruptMode) {
+        self.shared.state().queues.set_interrupt_mode(mode);
     }
 
     /// Whether the agent compacts on its own, from now on.

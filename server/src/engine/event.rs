@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{
-    AgentMessage, AssistantMessage, CompactionReason, CompactionResult, ToolCall, ToolResultMessage,
+    AgentMessage, AssistantMessage, BudgetScope, BudgetSnapshot, CompactionReason, CompactionResult,
+    StreamRule, SubagentVerificationCommandEnd, SubagentVerificationCommandStart, SubagentVerificationEnd,
+    SubagentVerificationStart, TodoItem, ToolCall, ToolResultMessage, VerificationResult,
 };
 use futures::future::BoxFuture;
 
@@ -85,6 +87,42 @@ pub enum Event<'a> {
         /// What went wrong, where something did.
         error: Option<&'a str>,
     },
+    /// A message joined a queue. Its delivery is told as a message of the run that it reaches.
+    Queued(&'a AgentMessage),
+    /// What the model was saying ran into rules: its answer is stopped, and asked for again with them in the context.
+    RulesTriggered(&'a [StreamRule]),
+    /// The model stopped with things left to do; it is reminded of them and goes on.
+    Reminded {
+        /// What is left.
+        todos: &'a [TodoItem],
+        /// The number of this reminder, from 1.
+        attempt: u64,
+        /// How many there will be at most.
+        limit: u64,
+    },
+    /// What a child of this engine does.
+    Child {
+        /// Names it among the children.
+        id: &'a str,
+        /// The agent that it is.
+        agent: &'a str,
+        /// What happened.
+        event: ChildEvent<'a>,
+    },
+    /// A budget nears a limit. Once for each dimension.
+    BudgetNear {
+        /// Whose budget it is.
+        scope: &'a BudgetScope,
+        /// What was used of it.
+        snapshot: &'a BudgetSnapshot,
+    },
+    /// A budget is used up. Once for each scope.
+    BudgetUsedUp {
+        /// Whose budget it is.
+        scope: &'a BudgetScope,
+        /// What was used of it.
+        snapshot: &'a BudgetSnapshot,
+    },
     /// An extension, or something else that the user added, failed; the agent goes on.
     ExtensionFailed {
         /// Its file, or `command:name`.
@@ -93,6 +131,33 @@ pub enum Event<'a> {
         event: &'a str,
         /// What it said.
         error: &'a str,
+    },
+}
+
+/// What a child does, as its parent tells it.
+#[derive(Debug, Clone, Copy)]
+pub enum ChildEvent<'a> {
+    /// It is about to begin.
+    Started {
+        /// It works in a copy of the directory.
+        isolated: bool,
+    },
+    /// A step of its run, for dialects that show them.
+    Did(&'a Event<'a>),
+    /// An attempt to verify what it did begins.
+    VerificationStarted(&'a SubagentVerificationStart),
+    /// A command of the verification is about to run.
+    VerificationCommandStarted(&'a SubagentVerificationCommandStart),
+    /// A command of the verification has ended.
+    VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
+    /// An attempt to verify has ended.
+    VerificationEnded(&'a SubagentVerificationEnd),
+    /// It has ended, and its verification with it.
+    Ended {
+        /// 0 where it did what it was told.
+        exit_code: i64,
+        /// What came of verifying.
+        verification: Option<&'a VerificationResult>,
     },
 }
 

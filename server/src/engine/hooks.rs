@@ -1,16 +1,18 @@
 //! Where others may look into what the engine does, and change it. The engine knows this trait and
-//! nothing of who implements it.
+//! nothing of who implements it; those who do stand in a [`super::Chain`].
 
 use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, CompactionPlan, CompactionResult, CustomMessage, ImageContent, Model, ToolCall,
+    AgentMessage, AssistantMessage, CompactionPlan, CompactionResult, CustomMessage, ImageContent, Model,
+    ToolCall,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use crate::providers::Update;
 use crate::tools::{ToolOutput, ToolSet};
 
 /// Why another session takes the place of one.
@@ -129,6 +131,13 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(messages).boxed()
     }
 
+    /// Whether an answer is to be stopped where it is now. It ends as aborted, and the run with it; what follows says
+    /// [`super::Afterwards`]. `message` is all of it so far, `update` what is new. Must not block.
+    fn stops(&self, message: &AssistantMessage, update: &Update) -> bool {
+        let _ = (message, update);
+        false
+    }
+
     /// Whether a call may be executed; if not, what the model is told instead.
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         let _ = call;
@@ -146,9 +155,3 @@ pub trait Hooks: Send + Sync {
         let _ = (model, previous, selection);
     }
 }
-
-/// Looks at nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoHooks;
-
-impl Hooks for NoHooks {}

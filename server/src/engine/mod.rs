@@ -3,28 +3,35 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `customs` | how it behaves where agents differ |
 //! | `agent_loop` | what a run does next; a state machine without I/O |
 //! | `queue` | messages that wait for a run; also without I/O |
-//! | `retry`, `compaction` | what follows a run; decisions without I/O |
+//! | `retry`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
-//! | `hooks`, `extend` | where extensions look in, and what they do |
+//! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
+//! | `children`, `ledger` | agents that it sets to work, and what all of them use |
 //! | `prompt`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
+mod afterwards;
 mod agent_loop;
 mod ask;
 mod bash;
 mod branch;
 mod call;
+mod chain;
+mod children;
 mod compact;
 mod compaction;
 mod control;
+mod customs;
 mod error;
 mod event;
 mod export;
 mod extend;
 mod hooks;
 mod invoke;
+mod ledger;
 mod models;
 mod options;
 mod prompt;
@@ -40,14 +47,19 @@ mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+pub use afterwards::{Afterwards, GoOn, RunOver};
 pub(crate) use call::blocks;
+pub use chain::Chain;
+pub use children::Bounds;
 pub use compact::CompactError;
 pub use control::View;
+pub use customs::{Calls, Customs};
 pub use error::PromptError;
-pub use event::{Event, EventSink};
+pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, Link};
-pub use hooks::{Compacting, Hooks, NoHooks, Opening, Selection, Switch};
+pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
+pub use ledger::{Ledger, Spent};
 pub use options::Options;
 pub use prompt::{Begun, Input, Running, StreamingBehavior};
 pub use seat::Seat;

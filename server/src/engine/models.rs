@@ -2,6 +2,7 @@
 
 use agentese::types::{Model, ThinkingLevel};
 
+use super::Hooks as _;
 use super::state::State;
 use super::{Engine, Selection, Shared};
 use crate::config::Change;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
-use super::Hooks;
+use super::{Afterwards, Bounds, Chain, Customs, Ledger};
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
@@ -39,7 +39,15 @@ pub struct Options {
     /// Keeps what a client sets.
     pub persist: Arc<dyn Persist>,
     /// Who looks into what the engine does.
-    pub hooks: Arc<dyn Hooks>,
+    pub hooks: Chain,
+    /// How it behaves where agents differ.
+    pub customs: Customs,
+    /// What may follow a run besides retries and compactions, in the order in which they are asked.
+    pub afterwards: Vec<Arc<dyn Afterwards>>,
+    /// How many agents it may set to work.
+    pub bounds: Bounds,
+    /// Counts what is used.
+    pub ledger: Arc<Ledger>,
     /// The tools.
     pub tools: ToolSet,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.

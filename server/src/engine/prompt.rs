@@ -1,12 +1,12 @@
 //! How a run is started, and what joins one.
 
-use agentese::types::{ImageContent, InputBlock, TextContent, UserMessage};
+use agentese::types::{AgentMessage, ImageContent, InputBlock, TextContent, UserMessage};
 use tokio_util::sync::CancellationToken;
 
 use super::run::{Run, Said};
-use super::state::{Kind, Phase};
+use super::state::{Kind, Phase, State};
 use super::work::Work;
-use super::{Engine, PromptError};
+use super::{Engine, Event, PromptError, Shared};
 use crate::tools::prepare_image;
 
 /// What the user says.
@@ -149,10 +149,7 @@ impl Engine {
                 (_, _, Some(StreamingBehavior::FollowUp)) => true,
                 _ => false,
             };
-            match follows {
-                true => state.queues.follow_up(message),
-                false => state.queues.steer(message),
-            }
+            self.shared.queue(&mut state, message.into(), follows);
             return Ok(Begun(None));
         }
         let work = self.shared.reserve(&mut state)?;
@@ -162,13 +159,24 @@ impl Engine {
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.
     pub fn steer(&self, input: Input) {
         let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.state().queues.steer(message);
+        self.shared.queue(&mut self.shared.state(), message.into(), false);
     }
 
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits
     /// for the next prompt.
     pub fn follow_up(&self, input: Input) {
         let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.state().queues.follow_up(message);
+        self.shared.queue(&mut self.shared.state(), message.into(), true);
+    }
+}
+
+impl Shared {
+    /// Puts a message into a queue and tells of it.
+    fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) {
+        self.sink.push(Event::Queued(&message));
+        match follows {
+            true => state.queues.follow_up(message),
+            false => state.queues.steer(message),
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use agentese::types::{AgentMessage, QueueMode};
+use agentese::types::{AgentMessage, InterruptMode, QueueMode};
 
 /// Two queues, and the messages that were taken from them and are about to be delivered.
 ///
 /// A message counts as pending until it is delivered. One that was taken and cannot be delivered
 /// goes back to the front of its queue, so that an abort loses nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Queues {
+    interrupt: InterruptMode,
     steering: Queue,
     follow_ups: Queue,
     taken: VecDeque<(Source, AgentMessage)>,
@@ -34,7 +35,33 @@ impl Default for Queue {
     }
 }
 
+impl Default for Queues {
+    fn default() -> Self {
+        Self {
+            interrupt: InterruptMode::Immediate,
+            steering: Queue::default(),
+            follow_ups: Queue::default(),
+            taken: VecDeque::new(),
+        }
+    }
+}
+
 impl Queues {
+    /// When steering reaches a run.
+    pub fn interrupt_mode(&self) -> InterruptMode {
+        self.interrupt
+    }
+
+    /// Sets when steering reaches a run.
+    pub fn set_interrupt_mode(&mut self, mode: InterruptMode) {
+        self.interrupt = mode;
+    }
+
+    /// Whether steering waits that is to interrupt the calls that are running.
+    pub fn interrupts(&self) -> bool {
+        self.interrupt == InterruptMode::Immediate && !self.steering.waiting.is_empty()
+    }
+
     /// Adds a message that interrupts.
     pub fn steer(&mut self, message: impl Into<AgentMessage>) {
         self.steering.waiting.push_back(message.into());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentese::types::{AssistantMessage, CompactionReason, Model, StopReason};
 
+use super::GoOn;
 use super::compaction::is_due;
 use crate::config::{CompactionSettings, RetrySettings};
 use crate::providers::{Failure, FailureKind};
@@ -32,7 +33,7 @@ fn is_transient(kind: FailureKind) -> bool {
 }
 
 /// What follows a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Then {
     /// Nothing.
     Rest,
@@ -44,6 +45,8 @@ pub(super) enum Then {
     Compact { reason: CompactionReason, again: bool },
     /// Nothing: the conversation does not fit even after it was compacted.
     StillTooLong,
+    /// Another run, as one of the policies wants it.
+    GoOn(GoOn),
 }
 
 /// How a run ended.

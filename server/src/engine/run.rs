@@ -7,10 +7,11 @@ use agentese::types::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::agent_loop::{AgentLoop, Step};
+use super::Hooks as _;
+use super::agent_loop::{AgentLoop, Asked, Step};
 use super::retry::too_long;
 use super::state::State;
-use super::{Event, Shared};
+use super::{Calls, Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, Provider};
 
 /// What an answer that was aborted says, as pi 0.55 does.
@@ -51,6 +52,8 @@ pub(super) struct Outcome {
     pub attempt: u64,
     /// A message of the user is among its messages.
     pub user_spoke: bool,
+    /// A hook stopped the last answer.
+    pub stopped: bool,
     /// The model that was asked.
     pub model: Model,
 }
@@ -71,6 +74,7 @@ impl Run {
             failure: None,
             attempt: 0,
             user_spoke: false,
+            stopped: false,
             model: model.clone(),
         };
         Some(Self {
@@ -117,7 +121,8 @@ impl Run {
                     self.add(message).await;
                 }
                 Step::Ask => {
-                    let answer = self.ask().await;
+                    let (answer, stopped) = self.ask().await;
+                    self.outcome.stopped = stopped;
                     self.answered(answer).await;
                 }
                 Step::AskNobody => {
@@ -125,15 +130,7 @@ impl Run {
                     self.push(Event::MessageStarted(&assembler.message().clone().into()));
                     self.answered(assembler.aborted(ABORTED)).await;
                 }
-                Step::Call(call, verdict) => {
-                    let output = self.call(&call, verdict).await;
-                    self.room().await;
-                    self.push(Event::ToolEnded(&call, &output));
-                    let now = self.shared.options.clock.now_ms();
-                    let result = super::call::result(&call, output, now);
-                    self.results.push(result.clone());
-                    self.add(AgentMessage::from(result)).await;
-                }
+                Step::Call(calls) => self.calls(calls).await,
                 Step::EndTurn => {
                     if let Some(answer) = &self.outcome.answer {
                         self.push(Event::TurnEnded { message: answer, results: &self.results });
@@ -161,11 +158,7 @@ impl Run {
 
     /// What a hook says; none where the run is aborted before.
     pub(super) async fn unless_aborted<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            () = self.abort.cancelled() => None,
-            said = hook => Some(said),
-        }
+        unless(&self.abort, hook).await
     }
 
     /// Waits until events are wanted; an abort ends the waiting.
@@ -183,25 +176,45 @@ impl Run {
 
     /// Adds a message that is complete from the start.
     async fn add(&mut self, message: AgentMessage) {
+        let message = self.tell(message).await;
+        self.keep(None, message);
+    }
+
+    /// Tells of a message that is complete from the start.
+    pub(super) async fn tell(&self, message: AgentMessage) -> Arc<AgentMessage> {
         self.push(Event::MessageStarted(&message));
         self.room().await;
-        self.commit(Arc::new(message));
+        let message = Arc::new(message);
+        self.commit(&message);
+        message
     }
 
     /// A message is complete: it stands in the session before anybody is told.
-    fn commit(&mut self, message: Arc<AgentMessage>) {
+    fn commit(&self, message: &Arc<AgentMessage>) {
         self.shared.state().session.append(message.clone());
-        self.push(Event::MessageEnded(&message));
+        self.push(Event::MessageEnded(message));
+    }
+
+    /// A message belongs to the run, and to the turn where it is a result.
+    pub(super) fn keep(&mut self, result: Option<ToolResultMessage>, message: Arc<AgentMessage>) {
+        self.results.extend(result);
         self.outcome.messages.push(message);
     }
 
     async fn answered(&mut self, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
+        self.shared.options.ledger.answered(&message.usage);
+        let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
+        let tools = self.shared.tools();
         let calls: Vec<_> = message
             .content
             .iter()
             .filter_map(|block| match block {
-                AssistantBlock::ToolCall(call) => Some((call.clone(), cut.contains(&call.id))),
+                AssistantBlock::ToolCall(call) => Some(Asked {
+                    cut: cut.contains(&call.id),
+                    shared: side_by_side && tools.get(&call.name).is_some_and(|tool| tool.shared()),
+                    call: call.clone(),
+                }),
                 _ => None,
             })
             .collect();
@@ -218,11 +231,21 @@ impl Run {
         let message = Arc::new(AgentMessage::from(message));
         self.outcome.answer = Some(message.clone());
         self.outcome.failure = failure;
-        self.commit(message);
+        self.commit(&message);
+        self.keep(None, message);
         if self.outcome.attempt > 0 && !matches!(stop, StopReason::Error | StopReason::Aborted) {
             let attempt = std::mem::take(&mut self.outcome.attempt);
             self.push(Event::RetryEnded { success: true, attempt, error: None });
         }
         self.steps.answered(stop, calls);
+    }
+}
+
+/// What a hook says; none where somebody stops it before.
+pub(super) async fn unless<T>(stop: &CancellationToken, hook: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        said = hook => Some(said),
     }
 }

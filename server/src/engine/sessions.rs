@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 
 use agentese::types::Model;
 
+use super::Hooks as _;
 use super::state::State;
 use super::{Engine, Options, Selection, Switch};
 use crate::session::{EntryId, ForkError, OpenError, Session, Start};
@@ -95,6 +96,26 @@ impl Engine {
         };
         hooks.forked(previous.as_deref()).await;
         Ok((text, true))
+    }
+
+    /// Goes back to an entry of the session, in place: what is said next follows it. What is going on is aborted first;
+    /// the queues are emptied. Fails for an unknown entry; false where a hook stopped it. Nothing has changed then.
+    pub async fn go_to(&self, entry: &str) -> Result<bool, ForkError> {
+        if self.shared.state().session.entry(entry).is_none() {
+            return Err(ForkError::Unknown);
+        }
+        let hooks = &self.shared.options.hooks;
+        if !hooks.before_fork(entry).await {
+            return Ok(false);
+        }
+        let file = {
+            let mut state = self.idle().await;
+            state.forget_what_waits();
+            state.session.go_to(entry)?;
+            state.session.file().map(Path::to_owned)
+        };
+        hooks.forked(file.as_deref()).await;
+        Ok(true)
     }
 
     /// The messages of the user from which a fork can be made.

@@ -101,6 +101,7 @@ impl State {
         let mut queues = Queues::default();
         queues.set_steering_mode(options.settings.steering_mode);
         queues.set_follow_up_mode(options.settings.follow_up_mode);
+        queues.set_interrupt_mode(options.customs.interrupt);
         Self {
             session,
             queues,

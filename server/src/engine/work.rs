@@ -1,7 +1,7 @@
 //! What a prompt sets going, from its first event to its last: a run, and what follows it.
 //!
 //! ```text
-//! work = [compaction] run { retry | compaction | messages that waited  run }
+//! work = [compaction] run { retry | compaction | messages that waited | what a policy wants  run }
 //! ```
 //!
 //! The end of a run is told and what follows is decided in one moment, under the lock of the state:
@@ -20,7 +20,7 @@ use super::compaction::{context_tokens, counted_tokens, is_due};
 use super::retry::{Ended, Then, then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
-use super::{Event, Shared};
+use super::{Event, GoOn, RunOver, Shared};
 use crate::providers::tokens;
 use crate::session::Body;
 
@@ -178,6 +178,7 @@ impl Work {
         let (decision, error, more) = self.end_run(&outcome);
         match decision {
             Then::Rest if more => self.go_on_with_what_waits(),
+            Then::GoOn(go_on) => self.go_on(go_on),
             Then::Rest | Then::GiveUp { .. } | Then::StillTooLong => None,
             Then::Retry { attempt, pause } => {
                 self.attempt = attempt;
@@ -185,7 +186,7 @@ impl Work {
             }
             Then::Compact { reason, again } => {
                 self.made_room |= again;
-                let compacted = self.compact(reason, again).await;
+                let compacted = self.compact(reason.clone(), again).await;
                 // The retry that the overflow came of ends with the answer after the compaction, or here.
                 if !(again && compacted) && self.attempt > 0 {
                     let attempt = std::mem::take(&mut self.attempt);
@@ -199,7 +200,10 @@ impl Work {
                     forget_failed_answer(&mut state);
                     return self.next_run(&mut state, AgentLoop::new(NOBODY));
                 }
-                self.go_on_with_what_waits()
+                match compacted.then(|| self.after_compaction(&reason)).flatten() {
+                    Some(go_on) => self.go_on(go_on),
+                    None => self.go_on_with_what_waits(),
+                }
             }
         }
     }
@@ -210,12 +214,19 @@ impl Work {
         let mut state = self.shared.state();
         let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
-        let decision = self.decide(&state, outcome);
+        let mut decision = self.decide(&state, outcome);
         let sink = &self.shared.sink;
         sink.push(Event::RunEnded { messages: &outcome.messages });
-        let good = outcome.failure.is_none() && !self.abort.is_cancelled();
-        let more = decision == Then::Rest && good && state.queues.pending() > 0;
+        let good = decision == Then::Rest && outcome.failure.is_none() && !self.abort.is_cancelled();
+        let mut more = good && state.queues.pending() > 0;
+        if good
+            && (outcome.stopped || !more)
+            && let Some(go_on) = self.afterwards(outcome)
+        {
+            (decision, more) = (Then::GoOn(go_on), false);
+        }
         match &decision {
+            Then::GoOn(_) => {}
             Then::Rest if more => {}
             Then::Rest => state.end(number),
             Then::GiveUp { attempt } => {
@@ -246,6 +257,28 @@ impl Work {
             }
         }
         (decision, error, more)
+    }
+
+    /// What the policies want to follow a run.
+    fn afterwards(&self, outcome: &Outcome) -> Option<GoOn> {
+        let answer = match outcome.answer.as_deref() {
+            Some(AgentMessage::Assistant(answer)) => Some(answer),
+            _ => None,
+        };
+        let over = RunOver { answer, messages: &outcome.messages, stopped: outcome.stopped };
+        let shared = &self.shared;
+        shared.options.afterwards.iter().find_map(|policy| policy.after(&over, shared.sink.as_ref()))
+    }
+
+    /// What the policies want to follow a compaction, where the user has said nothing meanwhile.
+    fn after_compaction(&self, reason: &CompactionReason) -> Option<GoOn> {
+        let shared = &self.shared;
+        let state = shared.state();
+        if state.queues.pending() > 0 {
+            return None;
+        }
+        let mut policies = shared.options.afterwards.iter();
+        policies.find_map(|policy| policy.after_compaction(reason, shared.sink.as_ref()))
     }
 
     fn decide(&self, state: &State, outcome: &Outcome) -> Then {
@@ -302,6 +335,15 @@ impl Work {
         }
         state.end(self.end.number);
         None
+    }
+
+    /// A run that a policy wants.
+    fn go_on(&mut self, go_on: GoOn) -> Option<Run> {
+        let mut state = self.shared.state();
+        if go_on.forgets_answer && last_answer(&state).is_some() {
+            state.session.forget_last_answer();
+        }
+        self.next_run(&mut state, AgentLoop::new(go_on.messages))
     }
 
     /// What was queued meanwhile starts a run of its own.

@@ -92,6 +92,12 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::RetryEnded { .. }
         | Event::CompactionStarted { .. }
         | Event::CompactionEnded { .. }
+        | Event::Queued(_)
+        | Event::RulesTriggered(_)
+        | Event::Reminded { .. }
+        | Event::Child { .. }
+        | Event::BudgetNear { .. }
+        | Event::BudgetUsedUp { .. }
         | Event::ExtensionFailed { .. } => return None,
     })
 }

@@ -12,12 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::FRONTENDS;
 use crate::desk::Parts;
+use crate::engine::Customs;
 
 /// Speaks one dialect with one client. Commands come to it as the [`Dispatch`] of the dialect, which
 /// everything has that implements the generated `Service`.
 pub trait Front: Dispatch<<Self as Front>::Dialect> {
     /// What it speaks.
     type Dialect: Dialect;
+
+    /// The ways of its agent.
+    const CUSTOMS: Customs = Customs::PI;
 
     /// Puts an agent of those parts together. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
     /// serving.
@@ -99,9 +103,10 @@ pub enum NoFront {
     },
 }
 
-async fn serve<F: Front>(parts: Parts, transport: Transport, mut options: Options) -> Ended {
+async fn serve<F: Front>(mut parts: Parts, transport: Transport, mut options: Options) -> Ended {
     // An extension may end the agent, and nothing else that the caller stops with it.
     options.stop = options.stop.child_token();
+    parts.options.customs = F::CUSTOMS;
     let front = std::sync::Arc::new(F::new(parts, options.stop.clone()));
     let connected = front.clone();
     serve_with(transport, front, options, move |emitter| connected.connect(emitter)).await

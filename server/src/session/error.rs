@@ -77,6 +77,31 @@ pub enum ForkError {
     Unknown,
 }
 
+/// Why a session was not deleted. Its file is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeleteError {
+    /// No session of the directory has that identifier.
+    #[error("there is no session \"{0}\" here")]
+    Unknown(String),
+    /// Somebody works on it.
+    #[error("session {id} is in use by {holder}")]
+    Locked {
+        /// Its identifier.
+        id: String,
+        /// Who has it.
+        holder: Holder,
+    },
+    /// Its file cannot be removed.
+    #[error("{} cannot be removed: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
 /// Why what was said does not reach the disk. It is kept in memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -15,7 +15,7 @@
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
 //! | `file`, `appender`, `sync`, `storage` | how lines reach the disk |
 //! | `store`, `record`, `names` | the directories with the files |
-//! | `fork` | a new session from a part of another |
+//! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
 
 mod appender;
 mod body;
@@ -34,6 +34,7 @@ mod members;
 mod migrate;
 mod names;
 mod open;
+mod place;
 mod record;
 mod start;
 mod stats;
@@ -46,7 +47,7 @@ mod tree;
 pub use body::{Body, BranchSummary, Compaction, Role};
 pub use context::Restored;
 pub use entry::{Entry, EntryId};
-pub use error::{EmptyName, ForkError, Holder, OpenError, StorageTrouble};
+pub use error::{DeleteError, EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};
 pub use live::Session;
 pub use load::Repairs;

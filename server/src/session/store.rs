@@ -121,7 +121,7 @@ impl Store {
     }
 
     /// The files that may be sessions, the one that was written last first.
-    fn files(&self, scope: Scope) -> Vec<PathBuf> {
+    pub(super) fn files(&self, scope: Scope) -> Vec<PathBuf> {
         let mut files = Vec::new();
         match (&self.root, scope) {
             (Some(root), Scope::All) => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::agents::Agents;
 use super::artifact::DEFAULT_ARTIFACT_LIMIT;
 use super::output::ToolContent;
 use super::shell::ShellSettings;
@@ -65,6 +66,8 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Receives partial results.
     pub updates: Updates,
+    /// Sets other agents to work; nobody does where it is none.
+    pub agents: Option<Arc<dyn Agents>>,
     /// The id of the call, where it is one of a model.
     pub call_id: Option<String>,
     /// The directory for files with full outputs.
@@ -88,6 +91,7 @@ impl ToolContext {
             cwd: cwd.into(),
             abort: CancellationToken::new(),
             updates: Updates::none(),
+            agents: None,
             call_id: None,
             temp_dir: std::env::temp_dir(),
             spawner,

@@ -22,6 +22,7 @@
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
 //! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
 
+mod agents;
 pub mod arguments;
 mod artifact;
 mod bash;
@@ -62,6 +63,7 @@ mod write;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+pub use agents::{Agents, AgentsError, Child, ChildAnswer, Order};
 pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
 pub use clean::{Cleaner, clean};
@@ -95,6 +97,11 @@ pub trait Tool: Send + Sync {
 
     /// Whether the tool leaves the world as it is, so that several calls may run side by side.
     fn read_only(&self) -> bool;
+
+    /// Whether several calls may run side by side, in a dialect that lets them; others run alone.
+    fn shared(&self) -> bool {
+        self.read_only()
+    }
 
     /// What the list of tools in a system prompt says of it; the description's first sentence where it is none.
     fn snippet(&self) -> Option<&str> {

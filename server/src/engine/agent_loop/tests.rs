@@ -8,7 +8,7 @@ fn message(text: &str) -> UserMessage {
 }
 
 /// Plays a run and writes a line per step. Each answer is a stop reason and the ids of its
-/// calls (`!` after one that was cut); `at` runs before the step of that number.
+/// calls (`!` after one that was cut, `&` after one that may run beside others); `at` runs before the step of that number.
 fn play(
     queues: &mut Queues,
     answers: &[(StopReason, &[&str])],
@@ -30,9 +30,10 @@ fn play(
             Step::Inject(_) => unreachable!(),
             Step::Ask => {
                 let (stop, ids) = answers.next().copied().unwrap_or((StopReason::Stop, &[]));
-                let call = |id: &&str| {
-                    let cut = id.ends_with('!');
-                    (ToolCall::new(id.trim_end_matches('!'), "tool", Map::new()), cut)
+                let call = |id: &&str| Asked {
+                    call: ToolCall::new(id.trim_end_matches(['!', '&']), "tool", Map::new()),
+                    cut: id.ends_with('!'),
+                    shared: id.ends_with('&'),
                 };
                 run.answered(stop, ids.iter().map(call));
                 "ask".to_owned()
@@ -41,7 +42,10 @@ fn play(
                 run.answered(StopReason::Aborted, []);
                 "closed".to_owned()
             }
-            Step::Call(call, verdict) => format!("{} {verdict:?}", call.id),
+            Step::Call(calls) => {
+                let calls = calls.iter().map(|(call, verdict)| format!("{} {verdict:?}", call.id));
+                calls.collect::<Vec<_>>().join(" & ")
+            }
             Step::EndTurn => "/turn".to_owned(),
             Step::EndRun => "/run".to_owned(),
         };
@@ -207,4 +211,46 @@ fn an_abort_before_any_step_ends_well_and_loses_nothing() {
         let queued = if lines.len() > 5 { 3 } else { 1 };
         assert_eq!(queues.pending(), queued - delivered, "{at}");
     }
+}
+
+#[test]
+fn shared_calls_that_follow_each_other_run_side_by_side_and_others_alone() {
+    let mut queues = Queues::default();
+    let lines = play(&mut queues, &[(StopReason::ToolUse, &["a&", "b&", "c", "d&", "e"])], |_, _| false);
+    check(
+        &lines,
+        "run | turn | +p | ask | a Execute & b Execute | c Execute | d Execute | e Execute | /turn | turn | ask | \
+         /turn | /run",
+    );
+}
+
+#[test]
+fn steering_that_waits_is_delivered_at_the_end_of_the_turn() {
+    let mut queues = Queues::default();
+    queues.set_interrupt_mode(InterruptMode::Wait);
+    let lines = play(&mut queues, &[(StopReason::ToolUse, &["a", "b"])], |step, queues| {
+        if step == 5 {
+            queues.steer(message("s"));
+        }
+        false
+    });
+    check(&lines, "run | turn | +p | ask | a Execute | b Execute | /turn | turn | +s | ask | /turn | /run");
+    queues.set_interrupt_mode(InterruptMode::Immediate);
+    let lines = play(&mut queues, &[(StopReason::ToolUse, &["a&", "b&", "c&", "d"])], |step, queues| {
+        if step == 5 {
+            queues.steer(message("s"));
+        }
+        false
+    });
+    check(
+        &lines,
+        "run | turn | +p | ask | a Execute & b Execute & c Execute | d Skip | /turn | turn | +s | ask | /turn | /run",
+    );
+}
+
+#[test]
+fn after_an_abort_no_calls_run_side_by_side() {
+    let mut queues = Queues::default();
+    let lines = play(&mut queues, &[(StopReason::ToolUse, &["a&", "b&"])], |step, _| step >= 4);
+    check(&lines, "run | turn | +p | ask | a Abort | b Abort | /turn | turn | closed | /turn | /run");
 }

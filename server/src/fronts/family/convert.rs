@@ -6,13 +6,14 @@ use std::sync::Arc;
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, ExtensionError, MessageEnd, MessageStart, StreamingBehavior as WireBehavior,
-    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TurnEnd, TurnStart,
+    BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd, MessageStart,
+    StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart, TodoReminder, ToolExecutionEnd,
+    ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TtsrTriggered, TurnEnd, TurnStart,
 };
 use agentese::wire::{ConstantValue, Maybe, Record};
 use serde::Serialize;
 
-use crate::engine::{Event, StreamingBehavior, blocks};
+use crate::engine::{ChildEvent, Event, StreamingBehavior, blocks};
 use crate::tools::RpcBashOutput;
 
 pub(super) fn streaming_behavior(behavior: WireBehavior) -> StreamingBehavior {
@@ -79,8 +80,44 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
+        // No dialect of the family tells of queues.
+        Event::Queued(_) => Ok(None),
+        Event::RulesTriggered(rules) => body(spec, &TtsrTriggered::new(rules.to_vec())),
+        Event::Reminded { todos, attempt, limit } => {
+            body(spec, &TodoReminder::new(todos.to_vec(), attempt, limit))
+        }
+        Event::Child { id, agent, event } => child(spec, id, agent, event),
+        Event::BudgetNear { scope, snapshot } => {
+            body(spec, &BudgetWarning::new(scope.clone(), snapshot.clone()))
+        }
+        Event::BudgetUsedUp { scope, snapshot } => {
+            body(spec, &BudgetExceeded::new(scope.clone(), snapshot.clone()))
+        }
         Event::ExtensionFailed { extension, event, error } => {
             body(spec, &ExtensionError::new(extension, event, error))
+        }
+    }
+}
+
+/// The text of what a child does.
+fn child(
+    spec: &Spec,
+    id: &str,
+    agent: &str,
+    event: ChildEvent<'_>,
+) -> Result<Option<String>, serde_json::Error> {
+    match event {
+        ChildEvent::Started { isolated } => body(spec, &SubagentStart::new(id, agent, isolated)),
+        // The family shows the progress of children as updates of the tool.
+        ChildEvent::Did(_) => Ok(None),
+        ChildEvent::VerificationStarted(event) => body(spec, event),
+        ChildEvent::VerificationCommandStarted(event) => body(spec, event),
+        ChildEvent::VerificationCommandEnded(event) => body(spec, event),
+        ChildEvent::VerificationEnded(event) => body(spec, event),
+        ChildEvent::Ended { exit_code, verification } => {
+            let mut end = SubagentEnd::new(id, agent, exit_code);
+            end.verification = verification.cloned();
+            body(spec, &end)
         }
     }
 }

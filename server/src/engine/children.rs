@@ -1,0 +1,206 @@
+//! Agents that an agent sets to work: engines of their own, with their own conversation and history, within the bounds of
+//! their parent. An abort reaches all of them, and what they use is counted by it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use agentese::types::{AgentMessage, StopReason};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::{ChildEvent, Engine, Event, EventSink, Input, Ledger, Options, Shared};
+use crate::session::{Session, Start};
+use crate::tools::{Agents, AgentsError, Child, ChildAnswer, Order};
+
+/// How many generations of children there may be, and how many at once.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Generations below the first agent.
+    pub depth: usize,
+    /// Children of all generations that are there at once.
+    pub at_once: usize,
+    /// How deep this engine stands; 0 for the first agent.
+    generation: usize,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::new(1, 64)
+    }
+}
+
+impl Bounds {
+    /// Those of a first agent.
+    pub fn new(depth: usize, at_once: usize) -> Self {
+        Self { depth, at_once, generation: 0, alive: Arc::default() }
+    }
+
+    /// Counts a child in; gives the bounds of that child.
+    fn enter(&self) -> Result<(Self, Place), AgentsError> {
+        if self.generation >= self.depth {
+            return Err(AgentsError::TooDeep(self.generation));
+        }
+        let place = Place(self.alive.clone());
+        // The place counts itself out again, also where there was no room for it.
+        if self.alive.fetch_add(1, Ordering::AcqRel) >= self.at_once {
+            return Err(AgentsError::TooMany(self.at_once));
+        }
+        Ok((Self { generation: self.generation + 1, ..self.clone() }, place))
+    }
+}
+
+/// One of those that are there at once.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Starts children for one call of a tool.
+pub(super) struct Children {
+    pub shared: Weak<Shared>,
+    /// Cancelled when the call is to stop.
+    pub stop: CancellationToken,
+}
+
+impl Agents for Children {
+    fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>> {
+        async move {
+            let gone = || AgentsError::Unusable("the agent has ended".to_owned());
+            let parent = self.shared.upgrade().ok_or_else(gone)?;
+            let (bounds, place) = parent.options.bounds.enter()?;
+            let mut options = child_options(&parent, &order)?;
+            options.bounds = bounds;
+            let session = history(&options, &order).await?;
+            let sink = Told { parent: self.shared.clone(), id: order.id, agent: order.agent };
+            parent.options.ledger.started_child();
+            let told = ChildEvent::Started { isolated: order.isolated };
+            parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event: told });
+            let engine = Engine::with_session(options, Some(session), Arc::new(sink));
+            let child = Started { engine, stop: self.stop.clone(), _place: place };
+            Ok(Box::new(child) as Box<dyn Child>)
+        }
+        .boxed()
+    }
+}
+
+/// The parent's parts, with those of the order in their places.
+fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError> {
+    let mut options = parent.options.clone();
+    {
+        let state = parent.state();
+        let level = order.thinking.unwrap_or(state.thinking);
+        options.thinking = Some(level);
+        let chosen = match &order.model {
+            Some(pattern) => options.catalog.find(pattern),
+            None => state.model.clone().map(|model| crate::providers::Chosen { model, thinking: None }),
+        };
+        let missing = || match &order.model {
+            Some(pattern) => AgentsError::Unusable(format!("no model matches {pattern}")),
+            None => AgentsError::Unusable(options.no_model.clone()),
+        };
+        options.model = Some(chosen.ok_or_else(missing)?);
+    }
+    options.context = parent.context().clone();
+    if let Some(cwd) = &order.cwd {
+        options.context.cwd.clone_from(cwd);
+    }
+    if let Some(tools) = &order.tools {
+        options.tools = tools.clone();
+    }
+    options.store = None;
+    options.system_prompt = order.instructions.as_str().into();
+    options.afterwards = Vec::new();
+    options.ledger = Arc::new(Ledger::within(parent.options.ledger.clone()));
+    Ok(options)
+}
+
+async fn history(options: &Options, order: &Order) -> Result<Session, AgentsError> {
+    let start = Start::new(&options.context.cwd, options.clock.clone(), options.ids.clone());
+    let Some(path) = order.history.clone() else { return Ok(Session::in_memory(start)) };
+    let opened = tokio::task::spawn_blocking(move || Session::create_at(&path, start)).await;
+    let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    opened.map_err(|error| AgentsError::Unusable(error.to_string()))
+}
+
+/// What a child does, on its way to those who listen to its parent.
+struct Told {
+    parent: Weak<Shared>,
+    id: String,
+    agent: String,
+}
+
+impl EventSink for Told {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async move {
+            if let Some(parent) = self.parent.upgrade() {
+                parent.sink.room().await;
+            }
+        }
+        .boxed()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        if let Some(parent) = self.parent.upgrade() {
+            let event = ChildEvent::Did(&event);
+            parent.sink.push(Event::Child { id: &self.id, agent: &self.agent, event });
+        }
+    }
+}
+
+struct Started {
+    engine: Engine,
+    stop: CancellationToken,
+    _place: Place,
+}
+
+impl Child for Started {
+    fn say<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, AgentsError>> {
+        async move {
+            let begun = self.engine.begin(Input::text(text), None);
+            let begun = begun.map_err(|error| AgentsError::Refused(error.to_string()))?;
+            begun.start();
+            let guard = Stopped(Some(&self.engine));
+            tokio::select! {
+                biased;
+                () = self.engine.settle() => {}
+                () = self.stop.cancelled() => self.engine.abort().await,
+            }
+            guard.done();
+            Ok(answer(&self.engine))
+        }
+        .boxed()
+    }
+}
+
+/// Stops a child whose answer nobody waits for any more.
+struct Stopped<'a>(Option<&'a Engine>);
+
+impl Stopped<'_> {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        if let Some(engine) = self.0 {
+            // Asked for once, it is on its way.
+            let _ = engine.abort().now_or_never();
+        }
+    }
+}
+
+fn answer(engine: &Engine) -> ChildAnswer {
+    let messages = engine.messages();
+    let last = messages.iter().rev().find_map(|message| match &**message {
+        AgentMessage::Assistant(answer) => Some((answer.stop_reason, answer.error_message.clone())),
+        _ => None,
+    });
+    let (stop, error) = last.unwrap_or((StopReason::Aborted, None));
+    ChildAnswer { text: engine.last_assistant_text().unwrap_or_default(), stop, error, messages }
+}

@@ -1,0 +1,121 @@
+//! Going back in a session, and taking one away.
+
+use std::path::Path;
+
+use super::storage::{Disk, Storage};
+use super::store::{Scope, Store};
+use super::{DeleteError, ForkError, Holder, Session, names, record};
+
+impl Session {
+    /// Goes to an entry, in place: what comes next follows it. What stood behind it stays in the file, as a branch of its
+    /// own; the file names the new place with the next entry. Fails where there is no such entry, and changes nothing
+    /// then.
+    pub fn go_to(&mut self, entry: &str) -> Result<(), ForkError> {
+        let position = self.tree.find(entry).ok_or(ForkError::Unknown)?;
+        self.leaf = Some(position);
+        self.reload();
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Takes a session of the directory away, with its file. Fails for what is no identifier, for one that no session of
+    /// the directory has in full, and for a session that somebody works on, in this process or another.
+    pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
+        if !names::may_be_id(id) {
+            return Err(DeleteError::Unknown(id.to_owned()));
+        }
+        let mut files = self.files(Scope::Here).into_iter();
+        let path = files
+            .find(|path| record::header(path).is_some_and(|header| header.id() == id))
+            .ok_or_else(|| DeleteError::Unknown(id.to_owned()))?;
+        remove(&path).map_err(|error| match error {
+            Removal::Held(holder) => DeleteError::Locked { id: id.to_owned(), holder },
+            Removal::Failed(source) => DeleteError::Io { path, source },
+        })
+    }
+}
+
+enum Removal {
+    Held(Holder),
+    Failed(std::io::Error),
+}
+
+fn remove(path: &Path) -> Result<(), Removal> {
+    let file = Disk.open(path, true).map_err(Removal::Failed)?;
+    if !file.try_lock().map_err(Removal::Failed)? {
+        return Err(Removal::Held(Holder(file.holder())));
+    }
+    let removed = Disk.remove(path).and_then(|()| match path.parent() {
+        Some(directory) => Disk.sync_directory(directory),
+        None => Ok(()),
+    });
+    file.unlock();
+    removed.map_err(Removal::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use agentese::types::{AgentMessage, InputContent, UserMessage};
+
+    use super::*;
+    use crate::session::Start;
+    use crate::world::{RandomIds, SystemClock};
+
+    fn message(text: &str) -> Arc<AgentMessage> {
+        Arc::new(UserMessage::new(InputContent::Text(text.to_owned()), 1).into())
+    }
+
+    fn texts(session: &Session) -> Vec<String> {
+        let said = |message: &Arc<AgentMessage>| match &**message {
+            AgentMessage::User(UserMessage { content: InputContent::Text(text), .. }) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        session.messages().iter().map(said).collect()
+    }
+
+    fn start(place: &Path) -> Start {
+        Start::new(place, Arc::new(SystemClock), Arc::new(RandomIds))
+    }
+
+    #[test]
+    fn a_session_goes_back_in_place_and_goes_on_from_there() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::at(place.path(), place.path());
+        let mut session = Session::create(&store, start(place.path()));
+        let first = session.append(message("a"));
+        session.append(message("b"));
+        let id = session.id().to_owned();
+        assert!(session.go_to("nobody").is_err());
+        assert_eq!(texts(&session), ["a", "b"]);
+        session.go_to(first.as_str()).unwrap();
+        assert_eq!((texts(&session), session.id()), (vec!["a".to_owned()], id.as_str()));
+        session.append(message("c"));
+        assert_eq!(texts(&session), ["a", "c"]);
+        let path = session.file().unwrap().to_owned();
+        drop(session);
+        let again = Session::open(&path, start(place.path())).unwrap();
+        assert_eq!((texts(&again), again.entries().len()), (vec!["a".to_owned(), "c".to_owned()], 3));
+    }
+
+    #[test]
+    fn a_session_is_deleted_by_its_whole_id_and_not_while_somebody_works_on_it() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::at(place.path(), place.path());
+        std::fs::write(place.path().join("other.txt"), "kept").unwrap();
+        let mut session = Session::create(&store, start(place.path()));
+        session.append(message("a"));
+        let (id, path) = (session.id().to_owned(), session.file().unwrap().to_owned());
+        for wrong in ["", "..", "../x", &id[..8], "other.txt"] {
+            assert!(matches!(store.delete(wrong), Err(DeleteError::Unknown(_))), "{wrong}");
+        }
+        assert!(matches!(store.delete(&id), Err(DeleteError::Locked { .. })));
+        assert!(path.exists());
+        drop(session);
+        store.delete(&id).unwrap();
+        assert!(!path.exists() && place.path().join("other.txt").exists());
+        assert!(matches!(store.delete(&id), Err(DeleteError::Unknown(_))));
+    }
+}

@@ -1,0 +1,187 @@
+//! Calls that run side by side, and what stops them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agentese::types::{AgentMessage, InterruptMode};
+use agentese_server::engine::{Calls, Customs, Engine, Event, EventSink, Input};
+use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::{Barrier, Notify};
+
+use crate::support::link::builder;
+use crate::support::soon;
+
+/// What several calls meet at.
+struct Meeting {
+    /// Calls of `meet` end when that many are there.
+    barrier: Barrier,
+    /// Calls of `alone` that run.
+    alone: AtomicUsize,
+    running: AtomicUsize,
+    begun: Notify,
+}
+
+#[derive(Clone)]
+struct Guest(&'static str, Arc<Meeting>);
+
+impl Tool for Guest {
+    fn name(&self) -> &str {
+        self.0
+    }
+    fn description(&self) -> &str {
+        "meets others"
+    }
+    fn parameters(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn read_only(&self) -> bool {
+        self.0 != "alone"
+    }
+    fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let meeting = &self.1;
+            match self.0 {
+                "meet" => {
+                    meeting.running.fetch_add(1, Ordering::SeqCst);
+                    meeting.barrier.wait().await;
+                    meeting.running.fetch_sub(1, Ordering::SeqCst);
+                    ToolOutput::text(format!("met {}", context.call_id.as_deref().unwrap()))
+                }
+                "alone" => {
+                    assert_eq!(meeting.running.load(Ordering::SeqCst), 0, "nothing runs beside it");
+                    assert_eq!(meeting.alone.fetch_add(1, Ordering::SeqCst), 0, "nor another of its kind");
+                    tokio::task::yield_now().await;
+                    meeting.alone.fetch_sub(1, Ordering::SeqCst);
+                    ToolOutput::text("alone")
+                }
+                "ends" => {
+                    meeting.begun.notified().await;
+                    ToolOutput::text("ended")
+                }
+                _ => {
+                    context.abort.cancelled().await;
+                    ToolOutput::text("stopped")
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Writes down what happens to calls.
+#[derive(Default)]
+struct Diary(std::sync::Mutex<Vec<String>>, Notify);
+
+impl Diary {
+    fn read(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl EventSink for Diary {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        let line = match event {
+            Event::ToolStarted(call) => format!("+{}", call.id),
+            Event::ToolEnded(call, output) => {
+                format!("-{}{}", call.id, if output.is_error { "!" } else { "" })
+            }
+            Event::MessageEnded(AgentMessage::ToolResult(result)) => format!("={}", result.tool_call_id),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(line);
+        self.1.notify_one();
+    }
+}
+
+fn call(id: &str, tool: &str) -> Value {
+    json!({"tool": {"id": id, "name": tool, "args": {}}})
+}
+
+fn engine(calls: Calls, blocks: Vec<Value>) -> (Engine, Arc<Diary>, Arc<Meeting>, tempfile::TempDir) {
+    let script = json!({"responses": [{"blocks": blocks}], "default": {"text": "ok"}});
+    let (builder, place) = builder(script);
+    let meeting = Arc::new(Meeting {
+        barrier: Barrier::new(3),
+        alone: AtomicUsize::new(0),
+        running: AtomicUsize::new(0),
+        begun: Notify::new(),
+    });
+    let mut tools = ToolSet::none();
+    for name in ["meet", "alone", "ends", "stays"] {
+        tools.add(Arc::new(Guest(name, meeting.clone())));
+    }
+    let mut options = builder.tools(tools).parts().0;
+    options.customs = Customs { calls, ..Customs::PI };
+    let diary = Arc::new(Diary::default());
+    (Engine::new(options, diary.clone()), diary, meeting, place)
+}
+
+#[tokio::test]
+async fn shared_calls_run_side_by_side_and_their_results_stand_in_order() {
+    let blocks =
+        vec![call("a", "meet"), call("b", "meet"), call("c", "meet"), call("d", "alone"), call("e", "alone")];
+    let (engine, diary, _, _place) = engine(Calls::SideBySide, blocks);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    soon("the run", engine.settle()).await;
+    let expected = "+a +b +c -a =a -b =b -c =c +d -d =d +e -e =e";
+    assert_eq!(diary.read().join(" "), expected);
+}
+
+#[tokio::test]
+async fn where_calls_run_one_by_one_the_second_waits_for_the_first() {
+    let (engine, diary, _, _place) = engine(Calls::OneByOne, vec![call("a", "alone"), call("b", "alone")]);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    soon("the run", engine.settle()).await;
+    assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
+}
+
+#[tokio::test]
+async fn steering_that_interrupts_stops_what_runs_beside_the_call_that_ended() {
+    let blocks = vec![call("a", "ends"), call("b", "stays"), call("c", "alone")];
+    let (engine, diary, meeting, _place) = engine(Calls::SideBySide, blocks);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    let begun = async {
+        while diary.read().len() < 2 {
+            diary.1.notified().await;
+        }
+    };
+    soon("the calls to begin", begun).await;
+    engine.steer(Input::text("stop"));
+    meeting.begun.notify_one();
+    soon("the run", engine.settle()).await;
+    assert_eq!(diary.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
+}
+
+#[tokio::test]
+async fn steering_that_waits_lets_all_calls_run() {
+    let (engine, diary, meeting, _place) =
+        engine(Calls::SideBySide, vec![call("a", "ends"), call("b", "alone")]);
+    engine.set_interrupt_mode(InterruptMode::Wait);
+    assert_eq!(engine.view().interrupt_mode, InterruptMode::Wait);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    engine.steer(Input::text("later"));
+    meeting.begun.notify_one();
+    soon("the run", engine.settle()).await;
+    assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
+}
+
+#[tokio::test]
+async fn an_abort_stops_all_that_run_side_by_side() {
+    let (engine, diary, _, _place) = engine(Calls::SideBySide, vec![call("a", "stays"), call("b", "stays")]);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    let begun = async {
+        while diary.read().len() < 2 {
+            diary.1.notified().await;
+        }
+    };
+    soon("the calls to begin", begun).await;
+    soon("the abort", engine.abort()).await;
+    assert_eq!(diary.read().join(" "), "+a +b -a =a -b =b");
+}

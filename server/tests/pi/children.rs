@@ -1,0 +1,251 @@
+//! Agents that a tool sets to work; and runs that nobody asked for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use agentese::types::{AgentMessage, InputContent, StopReason, ToolCall, UserMessage};
+use agentese_server::engine::{
+    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Options, RunOver,
+};
+use agentese_server::providers::Update;
+use agentese_server::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::support::link::builder;
+use crate::support::soon;
+
+/// Sets a child to work and says what it answered.
+#[derive(Clone, Default)]
+struct Delegate {
+    tools: Option<ToolSet>,
+    history: Option<std::path::PathBuf>,
+    heard: Arc<Mutex<Vec<Result<ChildAnswer, AgentsError>>>>,
+}
+
+impl Tool for Delegate {
+    fn name(&self) -> &str {
+        "delegate"
+    }
+    fn description(&self) -> &str {
+        "asks another agent"
+    }
+    fn parameters(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn read_only(&self) -> bool {
+        true
+    }
+    fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let order = Order {
+                id: "0-First".to_owned(),
+                agent: "helper".to_owned(),
+                instructions: "Help.".to_owned(),
+                tools: self.tools.clone(),
+                model: None,
+                thinking: None,
+                cwd: None,
+                history: self.history.clone(),
+                isolated: false,
+            };
+            let said = match context.agents.as_ref().unwrap().start(order).await {
+                Ok(child) => child.say("do it").await,
+                Err(error) => Err(error),
+            };
+            self.heard.lock().unwrap().push(said.clone());
+            match said {
+                Ok(answer) => ToolOutput::text(answer.text),
+                Err(error) => ToolOutput::error(error.to_string()),
+            }
+        }
+        .boxed()
+    }
+}
+
+#[derive(Default)]
+struct Diary(Mutex<Vec<String>>);
+
+impl Diary {
+    fn read(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl EventSink for Diary {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        let line = match event {
+            Event::RunStarted => "run".to_owned(),
+            Event::RunEnded { .. } => "/run".to_owned(),
+            Event::Child { id, agent, event: ChildEvent::Started { .. } } => format!("{id} {agent}"),
+            Event::Child { event: ChildEvent::Did(Event::RunStarted), .. } => "child".to_owned(),
+            Event::Child { event: ChildEvent::Did(Event::RunEnded { .. }), .. } => "/child".to_owned(),
+            Event::Reminded { attempt, .. } => format!("reminder {attempt}"),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+fn options(script: Value, tool: &Delegate) -> (Options, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    let mut tools = ToolSet::none();
+    tools.add(Arc::new(tool.clone()));
+    (builder.tools(tools).parts().0, place)
+}
+
+fn delegation() -> Value {
+    json!({"blocks": [{"tool": {"id": "x", "name": "delegate", "args": {}}}]})
+}
+
+async fn run(engine: &Engine) {
+    engine.begin(Input::text("go"), None).unwrap().start();
+    soon("the run", engine.settle()).await;
+}
+
+#[tokio::test]
+async fn a_child_has_its_own_conversation_and_its_use_counts() {
+    let mut tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let script = json!({"responses": [delegation(), {"text": "child's answer"}, {"text": "done"}]});
+    let place = tempfile::tempdir().unwrap();
+    tool.history = Some(place.path().join("0-First.jsonl"));
+    let (options, _place) = options(script, &tool);
+    let (diary, ledger) = (Arc::new(Diary::default()), options.ledger.clone());
+    let engine = Engine::new(options, diary.clone());
+    run(&engine).await;
+    assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
+    let heard = tool.heard.lock().unwrap().clone();
+    let answer = heard[0].as_ref().unwrap();
+    assert_eq!(
+        (answer.text.as_str(), answer.stop, answer.messages.len()),
+        ("child's answer", StopReason::Stop, 2)
+    );
+    assert_eq!(engine.messages().len(), 4, "prompt, call, result, answer");
+    let history = std::fs::read_to_string(place.path().join("0-First.jsonl")).unwrap();
+    assert!(history.contains("child's answer") && history.contains("do it"));
+    let spent = ledger.spent();
+    assert_eq!((spent.requests, spent.tool_calls, spent.children), (3, 1, 1));
+    assert!(spent.tokens > 0);
+}
+
+#[tokio::test]
+async fn depth_and_number_of_children_are_bounded() {
+    // The child has the tool too: it may not use it.
+    let tool = Delegate::default();
+    let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
+    let (options, _place) = options(script, &tool);
+    run(&Engine::new(options, Arc::new(Diary::default()))).await;
+    let heard = tool.heard.lock().unwrap().clone();
+    assert_eq!(heard[0], Err(AgentsError::TooDeep(1)));
+    assert_eq!(heard[1].as_ref().unwrap().text, "ok");
+
+    let tool = Delegate::default();
+    let (mut options, _place) =
+        self::options(json!({"responses": [delegation()], "default": {"text": "ok"}}), &tool);
+    options.bounds = Bounds::new(1, 0);
+    run(&Engine::new(options, Arc::new(Diary::default()))).await;
+    assert_eq!(*tool.heard.lock().unwrap(), [Err(AgentsError::TooMany(0))]);
+}
+
+#[tokio::test]
+async fn an_abort_reaches_a_child() {
+    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let script = json!({"responses": [delegation(), {"hang_after": 0}], "default": {"text": "ok"}});
+    let (options, _place) = options(script, &tool);
+    let diary = Arc::new(Diary::default());
+    let engine = Engine::new(options, diary.clone());
+    engine.begin(Input::text("go"), None).unwrap().start();
+    let begun = async {
+        while !diary.read().contains(&"child".to_owned()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the child to begin", begun).await;
+    soon("the abort", engine.abort()).await;
+    assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
+    assert_eq!(tool.heard.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
+}
+
+/// A guard that lets the first call through and no other.
+struct Guard(AtomicUsize);
+
+impl Hooks for Guard {
+    fn tool_call<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
+        let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        async move { if first { Ok(()) } else { Err("guarded".to_owned()) } }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn guards_of_the_parent_look_at_calls_of_a_child() {
+    let inner = Delegate::default();
+    let mut tools = ToolSet::none();
+    tools.add(Arc::new(inner.clone()));
+    let tool = Delegate { tools: Some(tools), ..Delegate::default() };
+    let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
+    let (mut options, _place) = options(script, &tool);
+    options.hooks.push(Arc::new(Guard(AtomicUsize::new(0))));
+    run(&Engine::new(options, Arc::new(Diary::default()))).await;
+    assert!(inner.heard.lock().unwrap().is_empty(), "the child's call did not run");
+    assert_eq!(tool.heard.lock().unwrap().len(), 1);
+}
+
+/// Reminds twice, and stops an answer that says "no".
+struct Minder(AtomicUsize);
+
+impl Afterwards for Minder {
+    fn after(&self, run: &RunOver<'_>, sink: &dyn EventSink) -> Option<GoOn> {
+        let attempt = self.0.fetch_add(1, Ordering::SeqCst) as u64 + 1;
+        if attempt > 2 {
+            return None;
+        }
+        sink.push(Event::Reminded { todos: &[], attempt, limit: 2 });
+        let words = UserMessage::new(InputContent::Text(format!("reminder {attempt}")), 0);
+        Some(GoOn { messages: vec![AgentMessage::from(words)], forgets_answer: run.stopped })
+    }
+}
+
+#[tokio::test]
+async fn a_policy_goes_on_after_a_run_until_it_has_enough() {
+    let (builder, _place) = builder(json!({"responses": [], "default": {"text": "ok"}}));
+    let mut options = builder.parts().0;
+    options.afterwards.push(Arc::new(Minder(AtomicUsize::new(0))));
+    let diary = Arc::new(Diary::default());
+    let engine = Engine::new(options, diary.clone());
+    run(&engine).await;
+    assert_eq!(diary.read(), ["run", "/run", "reminder 1", "run", "/run", "reminder 2", "run", "/run"]);
+    assert_eq!(engine.messages().len(), 6);
+    assert!(engine.is_idle());
+}
+
+struct Stopper;
+
+impl Hooks for Stopper {
+    fn stops(&self, message: &agentese::types::AssistantMessage, _: &Update) -> bool {
+        serde_json::to_string(message).unwrap().contains("forbidden")
+    }
+}
+
+#[tokio::test]
+async fn a_hook_stops_an_answer_and_a_policy_asks_again() {
+    let script = json!({"responses": [{"blocks": [{"text": ["this is ", "forbidden", " and never said"]}]}],
+                        "default": {"text": "ok"}});
+    let (builder, _place) = builder(script);
+    let mut options = builder.parts().0;
+    options.hooks.push(Arc::new(Stopper));
+    options.afterwards.push(Arc::new(Minder(AtomicUsize::new(1))));
+    let diary = Arc::new(Diary::default());
+    let engine = Engine::new(options, diary.clone());
+    run(&engine).await;
+    assert_eq!(diary.read(), ["run", "/run", "reminder 2", "run", "/run"]);
+    let messages: Vec<Value> =
+        engine.messages().iter().map(|message| serde_json::to_value(&**message).unwrap()).collect();
+    let text = Value::from(messages.clone()).to_string();
+    assert!(!text.contains("forbidden"), "the answer left the context: {text}");
+    assert_eq!(messages.last().unwrap()["content"][0]["text"], "ok");
+}
