@@ -78,7 +78,7 @@ static TYPES: LazyLock<HashMap<&'static str, &'static TypeDef>> =
 
 static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
     let of = |tables: &&'static Tables| {
-        let spec = dynamic::SPECS.into_iter().find(|spec| spec.name == tables.name)?;
+        let spec = dynamic::SPECS.iter().find(|spec| spec.name == tables.name)?;
         Rules::new(spec, tables)
     };
     generated::DIALECTS.iter().filter_map(of).collect()
