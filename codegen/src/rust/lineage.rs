@@ -172,7 +172,8 @@ mod tests {
             let of_ancestors = lineage.ancestors.iter().flat_map(|(_, rows)| names(rows));
             found.extend(of_ancestors);
             let mut all = names(&index.commands);
-            (found.sort_unstable(), all.sort_unstable());
+            found.sort_unstable();
+            all.sort_unstable();
             assert_eq!(found, all, "{}", index.dialect.name);
         }
     }
