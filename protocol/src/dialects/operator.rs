@@ -1,5 +1,8 @@
 //! Operator, as its document says: seven commands, events in an envelope, answers on completion.
 //!
+//! One command runs at a time; the others are refused while a turn or a compaction goes on, and do not wait for it in
+//! a lane. So every command is looked at as it comes.
+//!
 //! Source: the document "RPCServer" of Operator.
 
 pub mod matching;
@@ -125,7 +128,7 @@ protocol! {
     }) -> Nothing {
         answer: Done;
         run: Starts;
-        lane: Session;
+        lane: Immediate;
         timeout: Never;
         errors {
             AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
@@ -139,7 +142,7 @@ protocol! {
         custom_instructions: Opt<Str>,
     }) -> Nothing {
         answer: Done;
-        lane: Session;
+        lane: Immediate;
         timeout: Never;
         errors {
             AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
@@ -159,7 +162,7 @@ protocol! {
     command new_session() -> Nothing {
         answer: Done;
         run: Replaces;
-        lane: Session;
+        lane: Immediate;
         example {};
     }
 
@@ -170,7 +173,7 @@ protocol! {
     }) -> Nothing {
         answer: Done;
         run: Replaces;
-        lane: Session;
+        lane: Immediate;
         errors {
             EntryNotFound "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
         }
@@ -184,7 +187,7 @@ protocol! {
     }) -> Nothing {
         answer: Done;
         run: Replaces;
-        lane: Session;
+        lane: Immediate;
         errors {
             SessionFileNotFound "session file not found: {session_file}" => "there is no such file";
         }

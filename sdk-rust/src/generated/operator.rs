@@ -56,12 +56,12 @@ pub static SPEC: spec::Spec = spec::Spec {
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: true },
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false },
         spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
         spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
     ],
     failures: &[

@@ -142,7 +142,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(),
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(), overrides_with = "dialect",
           help_heading = "Protocol")]
     pub dialect: String,
     /// What a message_update carries

@@ -92,7 +92,7 @@ impl Plan {
         check(&run, &task)?;
         let dialect = Frontend::find(&run.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
         let mut warnings = warnings(&run, &task);
-        let surroundings = Surroundings::of(&run, environment, cwd);
+        let surroundings = Surroundings::of(&run, dialect.home(), environment, cwd);
         let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
         let found = surroundings.read(trust)?;
         warnings.extend(found.warnings);

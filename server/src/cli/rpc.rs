@@ -15,6 +15,7 @@ use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
+use crate::config::yaml::is_yaml;
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::extensions::{self, Limits, NodeHost};
 use crate::providers::scripted::{self, Scripted};
@@ -144,6 +145,7 @@ pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<exte
 pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
     let environment = Arc::new(|name: &str| std::env::var_os(name));
     let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
+    sources.models = plan.surroundings.files.models;
     sources.settings.budgets = budgets(&plan.settings);
     let model = &plan.model;
     let named = |name: &Option<String>| {
@@ -250,8 +252,14 @@ pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSetti
 
 /// Where what a client sets is kept: nowhere, unless the settings ask for it.
 fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
-    let agent_dir = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
-    match agent_dir.map(|directory| SettingsFile::new(directory.join("settings.json"))) {
+    let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
+    let file = file.map(|directory| directory.join(plan.surroundings.files.settings));
+    if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
+        // Writing it anew would lose the comments that people keep there.
+        stderr.warn(format_args!("rpc.persistDefaults has no effect: {} is not written", file.display()));
+        return Arc::new(NotPersisted);
+    }
+    match file.map(SettingsFile::new) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {
             stderr.warn(format_args!("what a client sets will not be kept: {error}"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::arguments::Run;
-use crate::config::{Environment, Settings, Trust, agent_dir, expand_home, load_settings, resolve};
+use crate::config::{Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve};
 use crate::extensions::{self, project_folder};
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use crate::resources::{self, Resources, Sources};
@@ -19,6 +19,8 @@ const SHOWN: usize = 20;
 pub(super) struct Surroundings {
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
+    /// Which files hold settings and models.
+    pub files: Home,
     /// None without a home directory.
     pub agent_dir: Option<PathBuf>,
     prompt: prompt::Wanted,
@@ -43,7 +45,7 @@ pub(super) struct Found {
 }
 
 impl Surroundings {
-    pub fn of(run: &Run, environment: &dyn Environment, cwd: PathBuf) -> Self {
+    pub fn of(run: &Run, files: Home, environment: &dyn Environment, cwd: PathBuf) -> Self {
         let home = environment.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let absolute = |path: &PathBuf| resolve(&cwd, &expand_home(path, home.as_deref()));
         let wanted = |only_given, given: &[PathBuf]| resources::Wanted {
@@ -52,7 +54,8 @@ impl Surroundings {
             given: given.iter().map(absolute).collect(),
         };
         Self {
-            agent_dir: agent_dir(environment),
+            agent_dir: agent_dir(&files, environment),
+            files,
             prompt: prompt::Wanted {
                 base: run.system_prompt.clone(),
                 appended: run.append_system_prompt.clone(),
@@ -80,7 +83,7 @@ impl Surroundings {
     pub fn read(&self, trust: Option<bool>) -> Result<Found, Failure> {
         let Self { cwd, home, agent_dir, .. } = self;
         let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
-        let loaded = load_settings(agent_dir, cwd, home, trust);
+        let loaded = load_settings(&self.files, agent_dir, cwd, home, trust);
         let mut warnings: Vec<String> = loaded.complaints.iter().map(ToString::to_string).collect();
         let trusted = loaded.trust == Trust::Granted;
         let bases = find_bases(&self.prompt, agent_dir, cwd, trusted)?;

@@ -15,16 +15,48 @@ impl<F: Fn(&str) -> Option<OsString>> Environment for F {
     }
 }
 
-/// The agent directory in the pi dialect: `PI_CODING_AGENT_DIR`, else `~/.pi/agent` where that
+/// Where the users of an agent keep its files. Files whose names end in `.yml` are YAML, the others JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Home {
+    /// The environment variable that names the agent directory.
+    pub variable: &'static str,
+    /// The agent directory below the user's home, where it is not named.
+    pub folder: &'static str,
+    /// The user's settings in the agent directory.
+    pub settings: &'static str,
+    /// The user's models in the agent directory.
+    pub models: &'static str,
+    /// A project's settings in its working directory.
+    pub project: &'static str,
+}
+
+impl Home {
+    /// That of pi.
+    pub const PI: Self = Self {
+        variable: "PI_CODING_AGENT_DIR",
+        folder: ".pi/agent",
+        settings: "settings.json",
+        models: "models.json",
+        project: ".pi/settings.json",
+    };
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::PI
+    }
+}
+
+/// The agent directory: what the variable of that home names, else its folder where that
 /// exists, else `AGENTESE_HOME`, else `~/.agentese/agent`. None without a home. It need not exist.
-pub fn agent_dir(environment: &dyn Environment) -> Option<PathBuf> {
+pub fn agent_dir(of: &Home, environment: &dyn Environment) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("HOME");
-    if let Some(directory) = set("PI_CODING_AGENT_DIR") {
+    if let Some(directory) = set(of.variable) {
         return Some(expand_home(&directory, home.as_deref()));
     }
-    let of_pi = home.as_ref().map(|home| home.join(".pi/agent")).filter(|directory| directory.is_dir());
-    of_pi.or_else(|| set("AGENTESE_HOME")).or_else(|| home.map(|home| home.join(".agentese/agent")))
+    let family = home.as_ref().map(|home| home.join(of.folder)).filter(|directory| directory.is_dir());
+    family.or_else(|| set("AGENTESE_HOME")).or_else(|| home.map(|home| home.join(".agentese/agent")))
 }
 
 /// The path with a leading `~` replaced by the home directory, where there is one.
@@ -75,7 +107,7 @@ mod tests {
     }
 
     fn find(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        agent_dir(&|name: &str| {
+        agent_dir(&Home::PI, &|name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         })
     }

@@ -18,8 +18,9 @@ mod setting;
 mod settings;
 mod text_file;
 mod trust;
+pub mod yaml;
 
-pub use agent_dir::{Environment, agent_dir, expand_home, resolve};
+pub use agent_dir::{Environment, Home, agent_dir, expand_home, resolve};
 pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};

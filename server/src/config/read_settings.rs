@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::complaint::{Complaint, LIMIT};
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
-use super::{Settings, Trust, expand_home, resolve};
+use super::yaml::{from_yaml, is_yaml};
+use super::{Home, Settings, Trust, expand_home, resolve};
 
 #[cfg(test)]
 mod tests;
@@ -25,12 +26,13 @@ pub struct Loaded {
     pub left_out: Option<PathBuf>,
 }
 
-/// Reads `settings.json` of the agent directory, and over it `.pi/settings.json` of a trusted working
-/// directory. `trust` is what has been decided about it already, if anything. Never fails: what cannot be read becomes
+/// Reads the user's settings in the agent directory, and over them those of a trusted working
+/// directory, from the files that `of` names. `trust` is what has been decided about it already, if anything. Never fails: what cannot be read becomes
 /// a complaint, and the default counts.
 ///
 /// Trust also comes from the user's own file, see [`Trust::of`]. The working directory's file has no say in it.
 pub fn load_settings(
+    of: &Home,
     agent_dir: Option<&Path>,
     cwd: &Path,
     home: Option<&Path>,
@@ -38,7 +40,7 @@ pub fn load_settings(
 ) -> Loaded {
     let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
     let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
-    if let Some(path) = agent_dir.map(|directory| directory.join("settings.json"))
+    if let Some(path) = agent_dir.map(|directory| directory.join(of.settings))
         && let Some(object) = object(&path, complaints)
     {
         if trust.is_none() {
@@ -46,7 +48,7 @@ pub fn load_settings(
         }
         apply(settings, complaints, &path, object, home);
     }
-    let path = cwd.join(".pi/settings.json");
+    let path = cwd.join(of.project);
     if *decided == Trust::Granted {
         if let Some(mut object) = object(&path, complaints) {
             // What protects the user is the user's alone to take away.
@@ -80,17 +82,26 @@ fn object(path: &Path, complaints: &mut Vec<Complaint>) -> Option<Map<String, Va
         Ok(file) if file.cut => Complaint::TooLong { path },
         // An empty file is what an editor leaves behind that was closed at once.
         Ok(file) if file.text.trim().is_empty() => return None,
-        Ok(file) => match serde_json::from_str(&file.text) {
+        Ok(file) => match parse(&path, &file.text) {
             Ok(Value::Object(object)) => return Some(object),
             Ok(other) => {
                 let reason = format!("an object was expected, not {}", kind(&other));
                 Complaint::NotJson { path, reason }
             }
-            Err(error) => Complaint::NotJson { path, reason: error.to_string() },
+            Err(reason) => Complaint::NotJson { path, reason },
         },
     };
     complaints.push(complaint);
     None
+}
+
+/// The value in a file's text; its name says what it is written in.
+fn parse(path: &Path, text: &str) -> Result<Value, String> {
+    if is_yaml(path) {
+        from_yaml(text)
+    } else {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
 }
 
 /// Lays what a file says over the settings.

@@ -130,6 +130,12 @@ impl Desk {
         self.host.shut_down().await;
     }
 
+    /// As [`Desk::shut_down`], for a client that has left: what extensions still show goes nowhere.
+    pub async fn shut_down_alone(&self) {
+        self.engine.shut_down().await;
+        self.host.shut_down_alone().await;
+    }
+
     /// Waits until everything that was begun is over, then lets extensions say good-bye; nobody sees what they show.
     pub async fn settle(&self) {
         self.engine.settle().await;

@@ -11,15 +11,16 @@ use super::run::{ABORTED, Run};
 use crate::providers::{
     Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
 };
+use crate::session::EntryId;
 
 /// What an answer says whose stream just stops.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
-    /// Asks the model and tells how its answer grows. Gives the answer in every case: a failure and
-    /// an abort end it where it is, and so does a hook; says whether one did.
-    pub(super) async fn ask(&self) -> (Answer, bool) {
+    /// Asks the model and tells how its answer grows, which will stand under that entry. Gives the answer in every case:
+    /// a failure and an abort end it where it is, and so does a hook; says whether one did.
+    pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
         let mut stream = self.provider.stream(self.request().await);
         let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let (mut started, mut stopped) = (false, false);
@@ -43,7 +44,11 @@ impl Run {
                     let closing =
                         assembler.closing().filter(|_| self.provider.closes_when_aborted(&self.model));
                     if let Some(update) = closing.and_then(|event| assembler.apply(event)) {
-                        self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
+                        self.push(Event::MessageUpdated {
+                            entry,
+                            message: assembler.message(),
+                            update: &update,
+                        });
                     }
                     break assembler.aborted(ABORTED);
                 }
@@ -52,12 +57,16 @@ impl Run {
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
                 Either::Right(Some(event)) => {
                     if !std::mem::replace(&mut started, true) {
-                        self.push(Event::MessageStarted(&assembler.message().clone().into()));
+                        self.push(Event::MessageStarted {
+                            entry,
+                            message: &assembler.message().clone().into(),
+                        });
                     }
                     if let Some(update) = assembler.apply(event) {
                         self.room().await;
-                        self.push(Event::MessageUpdated { message: assembler.message(), update: &update });
-                        if self.shared.options.hooks.stops(assembler.message(), &update) {
+                        let message = assembler.message();
+                        self.push(Event::MessageUpdated { entry, message, update: &update });
+                        if self.shared.options.hooks.stops(message, &update) {
                             stopped = true;
                             break assembler.aborted(ABORTED);
                         }
@@ -67,7 +76,7 @@ impl Run {
         };
         // An answer that was over before it began is shown as what it is from the start, as pi does.
         if !started {
-            self.push(Event::MessageStarted(&answer.message.clone().into()));
+            self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
         }
         (answer, stopped)
     }

@@ -11,6 +11,7 @@ use agentese::types::{
 use futures::future::BoxFuture;
 
 use crate::providers::Update;
+use crate::session::EntryId;
 use crate::tools::{ToolOutput, ToolUpdate};
 
 /// One step of a run. A run is `RunStarted`, turns, `RunEnded`; a turn is `TurnStarted`, messages
@@ -22,16 +23,28 @@ pub enum Event<'a> {
     /// A turn begins.
     TurnStarted,
     /// A message of the user or a tool's result is there, or an answer begins.
-    MessageStarted(&'a AgentMessage),
+    MessageStarted {
+        /// The identifier that its entry in the session will have.
+        entry: &'a EntryId,
+        /// What there is of it.
+        message: &'a AgentMessage,
+    },
     /// An answer grew.
     MessageUpdated {
+        /// The identifier that its entry in the session will have.
+        entry: &'a EntryId,
         /// All of it so far.
         message: &'a AssistantMessage,
         /// What is new.
         update: &'a Update,
     },
     /// A message is complete and stands in the session.
-    MessageEnded(&'a AgentMessage),
+    MessageEnded {
+        /// Its entry.
+        entry: &'a EntryId,
+        /// All of it.
+        message: &'a AgentMessage,
+    },
     /// A tool call begins.
     ToolStarted(&'a ToolCall),
     /// A tool has something to show; it replaces what it showed before.

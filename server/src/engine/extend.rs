@@ -95,9 +95,10 @@ impl Engine {
         }
         let message = Arc::new(message);
         let sink = &self.shared.sink;
-        sink.push(Event::MessageStarted(&message));
-        state.session.append(message.clone());
-        sink.push(Event::MessageEnded(&message));
+        let entry = &state.session.reserve();
+        sink.push(Event::MessageStarted { entry, message: &message });
+        state.session.append_as(entry.clone(), message.clone());
+        sink.push(Event::MessageEnded { entry, message: &message });
         Ok(None)
     }
 

@@ -13,6 +13,7 @@ use super::retry::too_long;
 use super::state::State;
 use super::{Calls, Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, Provider};
+use crate::session::EntryId;
 
 /// What an answer that was aborted says, as pi 0.55 does.
 pub(super) const ABORTED: &str = "Request was aborted.";
@@ -121,14 +122,16 @@ impl Run {
                     self.add(message).await;
                 }
                 Step::Ask => {
-                    let (answer, stopped) = self.ask().await;
+                    let entry = self.reserve();
+                    let (answer, stopped) = self.ask(&entry).await;
                     self.outcome.stopped = stopped;
-                    self.answered(answer).await;
+                    self.answered(entry, answer).await;
                 }
                 Step::AskNobody => {
                     let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-                    self.push(Event::MessageStarted(&assembler.message().clone().into()));
-                    self.answered(assembler.aborted(ABORTED)).await;
+                    let (entry, message) = (self.reserve(), &assembler.message().clone().into());
+                    self.push(Event::MessageStarted { entry: &entry, message });
+                    self.answered(entry, assembler.aborted(ABORTED)).await;
                 }
                 Step::Call(calls) => self.calls(calls).await,
                 Step::EndTurn => {
@@ -174,6 +177,11 @@ impl Run {
         self.shared.sink.push(event);
     }
 
+    /// An identifier for a message that is on its way.
+    fn reserve(&self) -> EntryId {
+        self.shared.state().session.reserve()
+    }
+
     /// Adds a message that is complete from the start.
     async fn add(&mut self, message: AgentMessage) {
         let message = self.tell(message).await;
@@ -182,17 +190,18 @@ impl Run {
 
     /// Tells of a message that is complete from the start.
     pub(super) async fn tell(&self, message: AgentMessage) -> Arc<AgentMessage> {
-        self.push(Event::MessageStarted(&message));
+        let entry = self.reserve();
+        self.push(Event::MessageStarted { entry: &entry, message: &message });
         self.room().await;
         let message = Arc::new(message);
-        self.commit(&message);
+        self.commit(entry, &message);
         message
     }
 
     /// A message is complete: it stands in the session before anybody is told.
-    fn commit(&self, message: &Arc<AgentMessage>) {
-        self.shared.state().session.append(message.clone());
-        self.push(Event::MessageEnded(message));
+    fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
+        self.shared.state().session.append_as(entry.clone(), message.clone());
+        self.push(Event::MessageEnded { entry: &entry, message });
     }
 
     /// A message belongs to the run, and to the turn where it is a result.
@@ -201,7 +210,7 @@ impl Run {
         self.outcome.messages.push(message);
     }
 
-    async fn answered(&mut self, Answer { mut message, cut, failure }: Answer) {
+    async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
         self.shared.options.ledger.answered(&message.usage);
         let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
@@ -231,7 +240,7 @@ impl Run {
         let message = Arc::new(AgentMessage::from(message));
         self.outcome.answer = Some(message.clone());
         self.outcome.failure = failure;
-        self.commit(&message);
+        self.commit(entry, &message);
         self.keep(None, message);
         if self.outcome.attempt > 0 && !matches!(stop, StopReason::Error | StopReason::Aborted) {
             let attempt = std::mem::take(&mut self.outcome.attempt);

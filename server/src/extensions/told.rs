@@ -82,9 +82,9 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         Event::RunEnded { .. } => type_of::<AgentEnd>(),
         Event::TurnStarted => type_of::<TurnStartHook>(),
         Event::TurnEnded { .. } => type_of::<TurnEndHook>(),
-        Event::MessageStarted(_) => type_of::<MessageStart>(),
+        Event::MessageStarted { .. } => type_of::<MessageStart>(),
         Event::MessageUpdated { .. } => type_of::<MessageUpdate>(),
-        Event::MessageEnded(_) => type_of::<MessageEnd>(),
+        Event::MessageEnded { .. } => type_of::<MessageEnd>(),
         Event::ToolStarted(_) => type_of::<ToolExecutionStart>(),
         Event::ToolUpdated(..) => type_of::<ToolExecutionUpdate>(),
         Event::ToolEnded(..) => type_of::<ToolExecutionEnd>(),
@@ -121,9 +121,9 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
         Event::TurnEnded { message, results } => {
             TurnEndHook::new(turn, message.clone(), results.to_vec()).into()
         }
-        Event::MessageStarted(message) => MessageStart::new(message.clone()).into(),
-        Event::MessageEnded(message) => MessageEnd::new(message.clone()).into(),
-        Event::MessageUpdated { message, update } => {
+        Event::MessageStarted { message, .. } => MessageStart::new(message.clone()).into(),
+        Event::MessageEnded { message, .. } => MessageEnd::new(message.clone()).into(),
+        Event::MessageUpdated { message, update, .. } => {
             let mut event = MessageUpdate::new(grown(message, update));
             event.message = Some(message.clone().into());
             event.into()

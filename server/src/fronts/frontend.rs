@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::FRONTENDS;
+use crate::config::Home;
 use crate::desk::Parts;
 use crate::engine::Customs;
 
@@ -22,6 +23,9 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
 
     /// The ways of its agent.
     const CUSTOMS: Customs = Customs::PI;
+
+    /// Where its users keep settings and models.
+    const HOME: Home = Home::PI;
 
     /// Puts an agent of those parts together. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
     /// serving.
@@ -35,6 +39,7 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
 /// A dialect that the server speaks.
 pub struct Frontend {
     spec: &'static Spec,
+    home: Home,
     serve: fn(Parts, Transport, Options) -> BoxFuture<'static, Ended>,
 }
 
@@ -49,6 +54,7 @@ impl Frontend {
     pub const fn of<F: Front>() -> Self {
         Self {
             spec: F::Dialect::SPEC,
+            home: F::HOME,
             serve: |parts, transport, options| serve::<F>(parts, transport, options).boxed(),
         }
     }
@@ -56,6 +62,11 @@ impl Frontend {
     /// The tables of the dialect.
     pub fn spec(&self) -> &'static Spec {
         self.spec
+    }
+
+    /// Where its users keep settings and models.
+    pub fn home(&self) -> Home {
+        self.home
     }
 
     /// Serves one client until its input ends. Never fails: bad input is answered.

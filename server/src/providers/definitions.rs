@@ -147,7 +147,9 @@ fn provider(
 ) -> Result<ProviderDefinition, Invalid> {
     let base_url = node.text("baseUrl")?;
     let api = node.text("api")?;
-    let key = node.text("apiKey")?.map(|text| ConfigValue::new(&text, environment));
+    // omp's word for a server that asks for no key; APIs are sent one that says so.
+    let keyless = node.text("auth")?.is_some_and(|auth| auth == "none").then(|| "none".to_owned());
+    let key = node.text("apiKey")?.or(keyless).map(|text| ConfigValue::new(&text, environment));
     let details = details(node, environment)?;
     let mut models = Vec::new();
     for node in node.list("models")? {

@@ -1,7 +1,7 @@
 //! Putting the catalogue together: the built-in table, the user's `models.json`, keys.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::apis;
@@ -13,7 +13,8 @@ use super::remote::Remote;
 use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
 use super::{Catalog, Provider};
-use crate::config::Environment;
+use crate::config::yaml::{from_yaml, is_yaml};
+use crate::config::{Environment, Home};
 use crate::world::{Clock, SystemClock};
 
 /// Models that are known without any file. The date is that of the facts.
@@ -24,6 +25,8 @@ const BUILT_IN: &str = include_str!("catalog.json");
 pub struct Sources {
     /// The directory with `models.json` and `auth.json`; none: neither is read.
     pub agent_dir: Option<PathBuf>,
+    /// The name of the file with the user's models in that directory; YAML where it ends in `.yml`.
+    pub models: &'static str,
     /// Where keys and proxies may be set.
     pub environment: Arc<dyn Environment + Send + Sync>,
     /// How requests are made.
@@ -39,6 +42,7 @@ impl Sources {
     pub fn new(agent_dir: Option<PathBuf>, environment: Arc<dyn Environment + Send + Sync>) -> Self {
         Self {
             agent_dir,
+            models: Home::PI.models,
             environment,
             settings: Settings::default(),
             clock: Arc::new(SystemClock),
@@ -85,10 +89,10 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
             Vec::new()
         }
     };
-    if let Some(path) = sources.agent_dir.as_ref().map(|directory| directory.join("models.json")) {
+    if let Some(path) = sources.agent_dir.as_ref().map(|directory| directory.join(sources.models)) {
         let mut complain = |reason: String| complaints.push(Complaint { path: path.clone(), reason });
         match std::fs::read_to_string(&path) {
-            Ok(text) => match definitions::read(&text, environment, true) {
+            Ok(text) => match json(&path, text).and_then(|text| read(&text, environment)) {
                 Ok(definitions) => {
                     for definition in definitions {
                         merge(&mut providers, definition, &mut complain);
@@ -121,6 +125,15 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     });
     let all = sources.others.into_iter().chain(remote).collect();
     (Catalog::new(all).with_keys(keys), complaints)
+}
+
+fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinition>, String> {
+    definitions::read(text, environment, true).map_err(|error| error.to_string())
+}
+
+/// The text of a file as JSON.
+fn json(path: &Path, text: String) -> Result<String, String> {
+    if is_yaml(path) { from_yaml(&text).map(|value| value.to_string()) } else { Ok(text) }
 }
 
 /// A provider while files are read over one another.

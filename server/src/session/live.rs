@@ -132,16 +132,26 @@ impl Session {
         Restored::of(self.path().into_iter())
     }
 
+    /// An identifier for a message that is on its way; [`Session::append_as`] adds it under that one.
+    pub fn reserve(&self) -> EntryId {
+        self.place(self.now()).id
+    }
+
     /// Adds a message at the end. It is in the file when this returns, once the user has said
     /// something; see [`Session::storage_trouble`].
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
+        self.append_as(self.reserve(), message)
+    }
+
+    /// As [`Session::append`], under an identifier that was reserved.
+    pub fn append_as(&mut self, id: EntryId, message: Arc<AgentMessage>) -> EntryId {
         let time = match &*message {
             // Its entry has no other place for the time of the message.
             AgentMessage::Custom(custom) => custom.timestamp,
             _ => self.now(),
         };
-        let entry = Entry::of_message(self.place(time), message);
-        self.add(entry)
+        let place = Place { id, ..self.place(time) };
+        self.add(Entry::of_message(place, message))
     }
 
     /// Names it; white space around the name is dropped. Fails where nothing is left, and changes

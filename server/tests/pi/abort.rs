@@ -33,9 +33,9 @@ impl EventSink for Steps {
         let kind = match event {
             Event::RunStarted => "run".to_owned(),
             Event::TurnStarted => "turn".to_owned(),
-            Event::MessageStarted(message) => format!("+{}", message.tag()),
+            Event::MessageStarted { message, .. } => format!("+{}", message.tag()),
             Event::MessageUpdated { .. } => "update".to_owned(),
-            Event::MessageEnded(message) => format!("-{}", message.tag()),
+            Event::MessageEnded { message, .. } => format!("-{}", message.tag()),
             Event::ToolStarted(_) => "tool".to_owned(),
             Event::ToolUpdated(..) => "shown".to_owned(),
             Event::ToolEnded(..) => "/tool".to_owned(),

@@ -92,7 +92,9 @@ impl EventSink for Diary {
             Event::ToolEnded(call, output) => {
                 format!("-{}{}", call.id, if output.is_error { "!" } else { "" })
             }
-            Event::MessageEnded(AgentMessage::ToolResult(result)) => format!("={}", result.tool_call_id),
+            Event::MessageEnded { message: AgentMessage::ToolResult(result), .. } => {
+                format!("={}", result.tool_call_id)
+            }
             _ => return,
         };
         self.0.lock().unwrap().push(line);

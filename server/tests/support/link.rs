@@ -1,8 +1,10 @@
 //! A served agent in this process, spoken to in lines.
 
 use agentese::serve::{Ended, Options};
+use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese_server::config::RetrySettings;
+use agentese_server::fronts::Frontend;
 use agentese_server::{Builder, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -15,6 +17,7 @@ pub struct Link {
     writer: Option<BoxWriter>,
     lines: Lines<BufReader<BoxReader>>,
     served: JoinHandle<Ended>,
+    check: fn(&str),
     /// Every frame so far, with its text.
     pub seen: Vec<Value>,
 }
@@ -29,13 +32,20 @@ impl Link {
         let served = tokio::spawn(server.serve_with(theirs, options));
         let (reader, writer, _) = ours.into_parts();
         let lines = BufReader::new(reader).lines();
-        Self { writer: Some(writer), lines, served, seen: Vec::new() }
+        Self { writer: Some(writer), lines, served, check: super::trace::check_frame, seen: Vec::new() }
     }
 
     /// An agent whose model says what the script says, in a directory that has nothing.
     pub fn scripted(json: Value) -> (Self, tempfile::TempDir) {
         let (builder, place) = builder(json);
         (Self::to(builder.build()), place)
+    }
+
+    /// An agent that speaks another dialect than pi.
+    pub fn speaking<D: Dialect>(builder: Builder) -> Self {
+        let frontend = Frontend::find(&D::SPEC.id()).unwrap();
+        let link = Self::to(builder.dialect(frontend).build());
+        Self { check: super::trace::check_frame_of::<D>, ..link }
     }
 
     pub async fn send_raw(&mut self, bytes: &[u8]) {
@@ -51,7 +61,7 @@ impl Link {
     pub async fn next(&mut self) -> Option<Value> {
         let line = soon("a frame", self.lines.next_line()).await.unwrap()?;
         let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        super::trace::check_frame(&line);
+        (self.check)(&line);
         self.seen.push(frame.clone());
         Some(frame)
     }

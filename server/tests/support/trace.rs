@@ -3,6 +3,7 @@
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
 use agentese::pi::{Event, Pi};
+use agentese::spec::Dialect;
 use serde_json::{Value, json};
 
 /// A frame is one that the dialect declares, and nothing is in it that the declaration does not name.
@@ -19,6 +20,15 @@ pub fn check_frame(line: &str) {
     if let ServerFrame::Event(Event::Unknown(_)) = typed {
         panic!("an unknown event: {line}");
     }
+    assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
+}
+
+/// As [`check_frame`], for a dialect whose frames are looked at by tests of their own.
+#[track_caller]
+pub fn check_frame_of<D: Dialect>(line: &str) {
+    let typed = ServerFrame::<D>::decode(&FrameText::from(line), |_| None)
+        .unwrap_or_else(|error| panic!("{error}: {line}"));
+    let frame: Value = serde_json::from_str(line).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 

@@ -30,12 +30,12 @@ export const serving: Serving<Types> = {
   idFirst: false,
   finishes: false,
   commands: {
-    prompt: { name: "prompt", params: "OperatorPromptParams", lane: "session" },
-    compact: { name: "compact", params: "OperatorCompactParams", lane: "session" },
+    prompt: { name: "prompt", params: "OperatorPromptParams" },
+    compact: { name: "compact", params: "OperatorCompactParams" },
     abort: { name: "abort" },
-    new_session: { name: "newSession", lane: "session" },
-    fork: { name: "fork", params: "OperatorForkParams", lane: "session" },
-    switch_session: { name: "switchSession", params: "OperatorSwitchSessionParams", lane: "session" },
+    new_session: { name: "newSession" },
+    fork: { name: "fork", params: "OperatorForkParams" },
+    switch_session: { name: "switchSession", params: "OperatorSwitchSessionParams" },
     get_state: { name: "getState" },
   },
 };

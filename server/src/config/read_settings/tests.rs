@@ -26,6 +26,7 @@ impl Place {
 
     fn load(&self, trust: bool) -> Loaded {
         load_settings(
+            &Home::PI,
             Some(&self.agent_dir()),
             &self.cwd(),
             Some(Path::new("/home/me")),
@@ -45,7 +46,8 @@ fn complaints(user: &str) -> String {
 #[test]
 fn without_files_the_defaults_count() {
     let directory = tempfile::tempdir().unwrap();
-    let loaded = load_settings(Some(&directory.path().join("none")), directory.path(), None, Some(true));
+    let loaded =
+        load_settings(&Home::PI, Some(&directory.path().join("none")), directory.path(), None, Some(true));
     assert_eq!((loaded.settings, loaded.complaints.len()), (Settings::default(), 0));
 }
 
@@ -196,7 +198,7 @@ fn fm_f121_a_file_that_cannot_be_used_is_one_complaint() {
     assert_eq!(complaints("\u{feff} {}"), "");
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("settings.json")).unwrap();
-    let loaded = load_settings(Some(directory.path()), Path::new("/none"), None, None);
+    let loaded = load_settings(&Home::PI, Some(directory.path()), Path::new("/none"), None, None);
     assert!(matches!(loaded.complaints[..], [Complaint::Unreadable { .. }]));
 }
 

@@ -46,8 +46,8 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::MessageUpdated { .. } => Ok(None),
         Event::RunStarted => body(spec, &AgentStart::new()),
         Event::TurnStarted => body(spec, &TurnStart::new()),
-        Event::MessageStarted(message) => body(spec, &MessageStart::new(message.clone())),
-        Event::MessageEnded(message) => body(spec, &MessageEnd::new(message.clone())),
+        Event::MessageStarted { message, .. } => body(spec, &MessageStart::new(message.clone())),
+        Event::MessageEnded { message, .. } => body(spec, &MessageEnd::new(message.clone())),
         Event::ToolStarted(call) => {
             body(spec, &ToolExecutionStart::new(&call.id, &call.name, call.arguments.clone()))
         }

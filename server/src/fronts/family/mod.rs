@@ -27,8 +27,10 @@ use agentese::types::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::omp;
+use crate::config::Home;
 use crate::desk::{Desk, Parts};
-use crate::engine::Engine;
+use crate::engine::{Customs, Engine};
 pub(super) use convert::text;
 use dialogs::Dialogs;
 use sink::Sink;
@@ -47,11 +49,27 @@ pub trait Family:
                 + From<SetEditorTextNotice>,
 >
 {
+    /// The ways of its agent.
+    const CUSTOMS: Customs;
+
+    /// Where its users keep settings and models.
+    const HOME: Home;
 }
 
-impl Family for agentese::pi::Pi {}
-impl Family for agentese::omp::Omp {}
-impl Family for agentese::pisces::Pisces {}
+impl Family for agentese::pi::Pi {
+    const CUSTOMS: Customs = Customs::PI;
+    const HOME: Home = Home::PI;
+}
+
+impl Family for agentese::omp::Omp {
+    const CUSTOMS: Customs = omp::CUSTOMS;
+    const HOME: Home = omp::HOME;
+}
+
+impl Family for agentese::pisces::Pisces {
+    const CUSTOMS: Customs = omp::CUSTOMS;
+    const HOME: Home = omp::HOME;
+}
 
 /// Speaks a dialect of the family: converts, and asks the desk.
 #[derive(Debug)]
@@ -72,6 +90,9 @@ where
     Self: Dispatch<D>,
 {
     type Dialect = D;
+
+    const CUSTOMS: Customs = D::CUSTOMS;
+    const HOME: Home = D::HOME;
 
     fn new(parts: Parts, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::new(parts.updates));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use agentese::pi::Kept;
 use agentese::serve::{Call, Refusal};
+use agentese::spec::EndOfInput;
 use agentese::types::{
     AvailableModels, BashParams, BashResult, Cancellation, CompactParams, CompactionResult, CycledModel,
     CycledThinkingLevel, ExportHtmlParams, FollowUpParams, LastAssistantText, Messages, Model,
@@ -75,7 +76,11 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn shut_down(&self) {
-        self.desk.shut_down().await;
+        // Where the end of input ends everything, nobody is there any more to see what extensions show.
+        match D::SPEC.edges.end_of_input {
+            EndOfInput::Abort => self.desk.shut_down_alone().await,
+            EndOfInput::Finish => self.desk.shut_down().await,
+        }
     }
 
     async fn settle(&self) {

@@ -46,11 +46,11 @@ impl<D: Family> EventSink for Sink<D> {
     fn push(&self, event: Event<'_>) {
         let Some(emitter) = self.emitter.get() else { return };
         let mut snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Event::MessageStarted(AgentMessage::Assistant(_)) = event {
+        if let Event::MessageStarted { message: AgentMessage::Assistant(_), .. } = event {
             snapshot.begin();
         }
         let body = match &event {
-            Event::MessageUpdated { message, update } => snapshot.frame(message, update).map(Some),
+            Event::MessageUpdated { message, update, .. } => snapshot.frame(message, update).map(Some),
             _ => convert::event(D::SPEC, event),
         };
         match body {

@@ -1,0 +1,81 @@
+//! The omp dialect: what it adds to the commands of the family. pisces, its heir, keeps all of it.
+//!
+//! The commands are whole. Rules, reminders and subagents, which have events in these dialects and no commands, are not
+//! built yet: their events are not sent.
+
+use agentese::omp::{
+    AbortAndPromptParams, BranchParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp, OmpSessionState,
+    SetInterruptModeParams,
+};
+use agentese::serve::{Call, Refusal};
+use agentese::types::InterruptMode;
+use agentese::wire::{Maybe, NoParams};
+
+use super::family::{self, Family, refuse, text};
+use crate::config::Home;
+use crate::desk::{Caller, Said};
+use crate::engine::{Calls, Customs, View};
+
+/// Speaks the dialect.
+pub type Front = family::Front<Omp>;
+
+/// Calls of one answer run as each tool says; steering cuts a batch of them short.
+pub(super) const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Immediate };
+
+/// Where its users keep their files.
+pub(super) const HOME: Home = Home {
+    variable: "PI_CODING_AGENT_DIR",
+    folder: ".omp/agent",
+    settings: "config.yml",
+    models: "models.yml",
+    project: ".omp/settings.json",
+};
+
+impl<D: Family> Kept<D> for family::Front<D> {
+    async fn get_state(&self, _: NoParams, _: Call<D, OmpSessionState>) -> Result<OmpSessionState, Refusal> {
+        Ok(state(self.desk.state().await))
+    }
+
+    async fn abort_and_prompt(&self, params: AbortAndPromptParams, call: Call<D>) -> Result<(), Refusal> {
+        let said = Said::new(params.message, params.images);
+        self.desk.abort_and_prompt(said, Caller::of(&call)).await.map(drop).map_err(refuse)
+    }
+
+    async fn set_interrupt_mode(&self, params: SetInterruptModeParams, _: Call<D>) -> Result<(), Refusal> {
+        self.engine().set_interrupt_mode(params.mode);
+        Ok(())
+    }
+
+    async fn branch(&self, params: BranchParams, call: Call<D, ForkResult>) -> Result<ForkResult, Refusal> {
+        // The text is the document's.
+        let unknown = |_| Refusal::new("Invalid entry ID for branching");
+        let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(unknown)?;
+        Ok(ForkResult::new(text, !done))
+    }
+
+    async fn get_branch_messages(&self, _: NoParams, _: Call<D, ForkPoints>) -> Result<ForkPoints, Refusal> {
+        let points = self.engine().fork_messages().into_iter();
+        Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
+    }
+}
+
+fn state(view: View) -> OmpSessionState {
+    let thinks = view.model.as_ref().is_some_and(|model| model.reasoning);
+    let mut state = OmpSessionState::new(
+        view.streaming,
+        view.compacting,
+        view.steering_mode,
+        view.follow_up_mode,
+        view.interrupt_mode,
+        view.session_id,
+        view.auto_compaction,
+        view.messages as u64,
+        view.pending as u64,
+    );
+    state.model = Maybe::or_null(view.model);
+    // Absent where the model cannot think.
+    state.thinking_level = thinks.then_some(view.thinking);
+    state.session_file = view.session_file.map(text);
+    state.session_name = view.session_name;
+    state
+}

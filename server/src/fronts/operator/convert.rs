@@ -1,0 +1,153 @@
+//! Messages as Operator writes them: a list of contents, times in seconds, the entry's id as the message's.
+
+use std::collections::BTreeMap;
+
+use agentese::operator::{
+    OperatorContent, OperatorMessage, OperatorRole, OperatorText, OperatorThinking, OperatorToolCall,
+    OperatorToolResult, OperatorUsage,
+};
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, StopReason, ToolCall,
+    ToolResultMessage, Usage,
+};
+use serde_json::Number;
+
+use crate::engine::blocks;
+use crate::providers::Update;
+use crate::session::EntryId;
+use crate::tools::ToolOutput;
+
+/// A message that is complete.
+pub(super) fn message(entry: &EntryId, message: &AgentMessage) -> OperatorMessage {
+    match message {
+        AgentMessage::Assistant(answer) => complete(entry, answer),
+        AgentMessage::ToolResult(result) => {
+            told(entry, vec![tool_result(result).into()], OperatorRole::Tool, result.timestamp)
+        }
+        AgentMessage::User(user) => {
+            told(entry, vec![text(spoken(&user.content))], OperatorRole::User, user.timestamp)
+        }
+        AgentMessage::Custom(custom) => {
+            told(entry, vec![text(spoken(&custom.content))], OperatorRole::User, custom.timestamp)
+        }
+        // Nothing else is told while a run goes on.
+        _ => OperatorMessage::new(Vec::new(), OperatorRole::User),
+    }
+}
+
+/// An answer that begins: it has no contents yet.
+pub(super) fn begun(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
+    told(entry, Vec::new(), OperatorRole::Assistant, answer.timestamp)
+}
+
+/// The new piece of an answer; none for what brings no text.
+pub(super) fn piece(entry: &EntryId, answer: &AssistantMessage, update: &Update) -> Option<OperatorMessage> {
+    let content = match update {
+        Update::TextDelta { delta, .. } => text(delta.clone()),
+        Update::ThinkingDelta { delta, .. } => OperatorThinking::new(delta.clone()).into(),
+        _ => return None,
+    };
+    Some(told(entry, vec![content], OperatorRole::Assistant, answer.timestamp))
+}
+
+/// A call.
+pub(super) fn tool_call(call: &ToolCall) -> OperatorToolCall {
+    OperatorToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
+}
+
+/// What came of a call, as it ends.
+pub(super) fn tool_output(call: &ToolCall, output: &ToolOutput) -> OperatorToolResult {
+    OperatorToolResult::new(call.id.clone(), joined(&blocks(&output.content)), output.is_error)
+}
+
+/// What came of a call, as it stands in the session.
+pub(super) fn tool_result(result: &ToolResultMessage) -> OperatorToolResult {
+    OperatorToolResult::new(result.tool_call_id.clone(), joined(&result.content), result.is_error)
+}
+
+fn complete(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
+    let contents = answer.content.iter().filter_map(content).collect();
+    let mut message = told(entry, contents, OperatorRole::Assistant, answer.timestamp);
+    message.usage = Some(usage(&answer.usage)).into();
+    message.stop_reason = Some(stop_reason(answer.stop_reason).to_owned()).into();
+    // An abort is no error: the reason says it.
+    let error = answer.error_message.clone().filter(|_| answer.stop_reason != StopReason::Aborted);
+    message.error = error.map(serde_json::Value::from).into();
+    message
+}
+
+fn content(block: &AssistantBlock) -> Option<OperatorContent> {
+    Some(match block {
+        AssistantBlock::Text(block) => text(block.text.clone()),
+        AssistantBlock::Thinking(block) => {
+            let mut thinking = OperatorThinking::new(block.thinking.clone());
+            thinking.signature = block.thinking_signature.clone().into();
+            thinking.into()
+        }
+        AssistantBlock::ToolCall(call) => tool_call(call).into(),
+        _ => return None,
+    })
+}
+
+fn told(
+    entry: &EntryId,
+    contents: Vec<OperatorContent>,
+    role: OperatorRole,
+    milliseconds: i64,
+) -> OperatorMessage {
+    let mut message = OperatorMessage::new(contents, role);
+    message.id = Some(entry.to_string());
+    message.timestamp = Number::from_f64(milliseconds as f64 / 1000.0);
+    message
+}
+
+fn text(text: String) -> OperatorContent {
+    OperatorText::new(text).into()
+}
+
+fn spoken(content: &InputContent) -> String {
+    match content {
+        InputContent::Text(text) => text.clone(),
+        InputContent::Blocks(blocks) => joined(blocks),
+    }
+}
+
+/// The texts of some blocks; the dialect's contents have no place for an image.
+fn joined(blocks: &[InputBlock]) -> String {
+    let lines = blocks.iter().map(|block| match block {
+        InputBlock::Text(block) => block.text.clone(),
+        InputBlock::Image(image) => format!("[image: {}]", image.mime_type),
+        _ => String::new(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn usage(usage: &Usage) -> OperatorUsage {
+    let mut told = OperatorUsage::new();
+    told.input_tokens = Some(usage.input);
+    told.output_tokens = Some(usage.output);
+    told.cache_read_tokens = Some(usage.cache_read);
+    told.cache_write_tokens = Some(usage.cache_write);
+    let cost = &usage.cost;
+    let kinds = [
+        ("input", &cost.input),
+        ("output", &cost.output),
+        ("cache_read", &cost.cache_read),
+        ("cache_write", &cost.cache_write),
+        ("total", &cost.total),
+    ];
+    let cost: BTreeMap<_, _> =
+        kinds.into_iter().map(|(kind, dollars)| (kind.to_owned(), dollars.clone())).collect();
+    told.cost = Some(cost).into();
+    told
+}
+
+fn stop_reason(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Stop => "stop",
+        StopReason::Length => "length",
+        StopReason::ToolUse => "tool_calls",
+        StopReason::Error => "error",
+        StopReason::Aborted => "abort",
+    }
+}

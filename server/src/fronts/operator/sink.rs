@@ -1,0 +1,146 @@
+//! Where the engine's events become frames.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use agentese::operator::{
+    Event as Wire, Operator, OperatorAgentEnd, OperatorAgentStart, OperatorMessage, OperatorMessageEnd,
+    OperatorMessageStart, OperatorMessageUpdate, OperatorToolExecutionEnd, OperatorToolExecutionStart,
+    OperatorTurnEnd, OperatorTurnStart,
+};
+use agentese::serve::Emitter;
+use agentese::types::{AgentMessage, StopReason};
+use agentese::wire::Maybe;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::convert;
+use crate::engine::{Event, EventSink};
+
+/// Sends the engine's events to the client. Drops them until it is connected.
+#[derive(Default)]
+pub(super) struct Sink {
+    emitter: OnceLock<Emitter<Operator>>,
+    run: Mutex<Run>,
+}
+
+/// What was told of the run that is going on, or of the last one.
+#[derive(Debug, Default)]
+struct Run {
+    /// Its messages, but for the prompt's own.
+    messages: Vec<OperatorMessage>,
+    /// The answer of the turn.
+    answer: Option<OperatorMessage>,
+    /// How the last answer ended: a reason, and what went wrong where something did.
+    ended: Option<(StopReason, Option<String>)>,
+}
+
+impl std::fmt::Debug for Sink {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Sink").field("run", &self.run()).finish_non_exhaustive()
+    }
+}
+
+impl Sink {
+    /// From now on events go there. Only the first call counts.
+    pub fn connect(&self, emitter: Emitter<Operator>) {
+        let _ = self.emitter.set(emitter);
+    }
+
+    /// Why the last run failed; none where it did not.
+    pub fn failure(&self) -> Option<String> {
+        match &self.run().ended {
+            Some((StopReason::Error, error)) => Some(error.clone().unwrap_or_default()),
+            _ => None,
+        }
+    }
+
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, event: impl Into<Wire>) {
+        let Some(emitter) = self.emitter.get() else { return };
+        match serde_json::to_string(&event.into()) {
+            Ok(body) => emitter.emit_body_now(&body),
+            Err(error) => tracing::error!(%error, "an event could not be written"),
+        }
+    }
+}
+
+impl Run {
+    /// The prompt's own message is not told, as in Operator: the client has just sent it.
+    fn tells(&self, message: &AgentMessage) -> bool {
+        self.answer.is_some() || matches!(message, AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
+    }
+}
+
+impl EventSink for Sink {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async move {
+            if let Some(emitter) = self.emitter.get() {
+                emitter.room().await;
+            }
+        }
+        .boxed()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        let mut run = self.run();
+        match event {
+            Event::RunStarted => {
+                *run = Run::default();
+                self.send(OperatorAgentStart::new());
+            }
+            Event::TurnStarted => self.send(OperatorTurnStart::new()),
+            Event::MessageStarted { entry, message } if run.tells(message) => {
+                self.send(OperatorMessageStart::new(match message {
+                    AgentMessage::Assistant(answer) => convert::begun(entry, answer),
+                    complete => convert::message(entry, complete),
+                }));
+            }
+            Event::MessageUpdated { entry, message, update } => {
+                if let Some(piece) = convert::piece(entry, message, update) {
+                    self.send(OperatorMessageUpdate::new(piece));
+                }
+            }
+            Event::MessageEnded { entry, message } if run.tells(message) => {
+                let told = convert::message(entry, message);
+                run.messages.push(told.clone());
+                if let AgentMessage::Assistant(answer) = message {
+                    run.ended = Some((answer.stop_reason, answer.error_message.clone()));
+                    run.answer = Some(told.clone());
+                }
+                let mut end = OperatorMessageEnd::new();
+                end.message = Some(told).into();
+                self.send(end);
+            }
+            Event::ToolStarted(call) => self.send(OperatorToolExecutionStart::new(convert::tool_call(call))),
+            Event::ToolEnded(call, output) => {
+                self.send(OperatorToolExecutionEnd::new(convert::tool_output(call, output)));
+            }
+            Event::TurnEnded { message: _, results } => {
+                let mut end = OperatorTurnEnd::new();
+                // Null where the request failed.
+                let failed = matches!(run.ended, Some((StopReason::Error, _)));
+                end.message = Maybe::or_null(run.answer.clone().filter(|_| !failed));
+                end.tool_results = Some(results.iter().map(convert::tool_result).collect());
+                self.send(end);
+            }
+            Event::RunEnded { messages: _ } => {
+                let mut end = OperatorAgentEnd::new(run.messages.clone());
+                end.reason = run.ended.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
+                self.send(end);
+            }
+            // The document has no events for the rest.
+            _ => {}
+        }
+    }
+}
+
+fn reason_of(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Error => "error",
+        StopReason::Aborted => "aborted",
+        StopReason::Stop | StopReason::Length | StopReason::ToolUse => "completed",
+    }
+}

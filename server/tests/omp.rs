@@ -1,0 +1,20 @@
+//! The omp dialect, served within this process: what it has besides the commands of pi.
+
+#[path = "omp/commands.rs"]
+mod commands;
+#[path = "omp/files.rs"]
+mod files;
+#[path = "omp/runs.rs"]
+mod runs;
+#[path = "support/mod.rs"]
+mod support;
+
+use agentese::omp::Omp;
+use serde_json::Value;
+use support::link::{Link, builder};
+
+/// An agent whose model says what the script says.
+fn scripted(script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    (Link::speaking::<Omp>(builder), place)
+}

@@ -1,0 +1,30 @@
+//! The operator dialect, served within this process.
+
+#[path = "operator/client.rs"]
+mod client;
+#[path = "operator/commands.rs"]
+mod commands;
+#[path = "support/mod.rs"]
+mod support;
+#[path = "operator/turns.rs"]
+mod turns;
+
+use agentese::operator::Operator;
+use serde_json::Value;
+use support::link::{Link, builder};
+
+/// An agent whose model says what the script says.
+fn scripted(script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    (Link::speaking::<Operator>(builder), place)
+}
+
+/// The events among some frames, without their envelopes.
+fn events(frames: &[Value]) -> Vec<Value> {
+    frames.iter().filter(|frame| frame["type"] == "event").map(|frame| frame["event"].clone()).collect()
+}
+
+/// The types of some events.
+fn types(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
