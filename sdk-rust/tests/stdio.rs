@@ -89,12 +89,23 @@ fn fm_F22_over_pipes_frames_stay_whole_and_foreign_text_goes_to_stderr() {
 fn over_sockets_as_a_node_parent_has_them() {
     let (mut near_in, far_in) = UnixStream::pair().unwrap();
     let (mut near_out, far_out) = UnixStream::pair().unwrap();
+    // Whoever shares the sockets finds them as they were, meanwhile and afterwards.
+    let shared = [far_in.try_clone().unwrap(), far_out.try_clone().unwrap()];
     let server = server_over("socket", OwnedFd::from(far_in), OwnedFd::from(far_out));
+    let waits = || shared.iter().all(|socket| !fcntl_getfl(socket).unwrap().contains(OFlags::NONBLOCK));
     let writing = std::thread::spawn(move || near_in.write_all(frames().as_bytes()).unwrap());
     let mut text = String::new();
-    near_out.read_to_string(&mut text).unwrap();
+    // The sharer keeps the socket open, so that its end does not show; the last frame does.
+    let last = format!("{{\"echo\":{{\"id\":{}}}}}\n", FRAMES - 1);
+    let mut chunk = vec![0; 1 << 16];
+    while !text.ends_with(&last) {
+        let count = near_out.read(&mut chunk).unwrap();
+        assert!(count > 0 && waits(), "a shared socket was made non-blocking");
+        text.push_str(std::str::from_utf8(&chunk[..count]).unwrap());
+    }
     writing.join().unwrap();
     check(server, &text);
+    assert!(waits(), "a shared socket is left non-blocking");
 }
 
 #[test]

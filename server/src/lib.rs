@@ -41,6 +41,7 @@ pub mod extensions;
 pub mod fronts;
 pub mod prompt;
 pub mod providers;
+mod replace;
 pub mod resources;
 pub mod server;
 pub mod session;
@@ -48,4 +49,4 @@ pub mod tools;
 pub mod ui;
 pub mod world;
 
-pub use server::{Builder, Server};
+pub use server::{Builder, Served, Server};

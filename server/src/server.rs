@@ -9,7 +9,7 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::desk::{Parts, Undecided, Updates};
-use crate::engine::{Bounds, Chain, Customs, Options};
+use crate::engine::{Bounds, Chain, Customs, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
 use crate::prompt::SystemPrompt;
@@ -63,8 +63,25 @@ impl Server {
 
     /// As [`Server::serve`], with limits and a way to stop it.
     pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
-        self.frontend.serve(self.parts, transport, options).await
+        self.serve_to_the_end(transport, options).await.ended
     }
+
+    /// As [`Server::serve_with`]; says too what of the conversation could not be kept.
+    pub async fn serve_to_the_end(self, transport: Transport, options: ServeOptions) -> Served {
+        let unsaved = self.parts.options.unsaved.clone();
+        let ended = self.frontend.serve(self.parts, transport, options).await;
+        Served { ended, unsaved: unsaved.reason() }
+    }
+}
+
+/// How serving ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Served {
+    /// Why.
+    pub ended: Ended,
+    /// Why something that was said is in no session file, where that is so.
+    pub unsaved: Option<String>,
 }
 
 /// Puts a server together. What is not given has a default: the embedded model, the built-in tools,
@@ -391,6 +408,7 @@ impl Builder {
             context,
             clock: self.clock,
             ids: self.ids,
+            unsaved: Unsaved::default(),
         };
         (options, self.session, error)
     }

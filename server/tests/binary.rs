@@ -20,6 +20,8 @@ mod settings;
 mod stderr;
 #[path = "binary/stdout.rs"]
 mod stdout;
+#[path = "binary/storage.rs"]
+mod storage;
 #[path = "support/mod.rs"]
 mod support;
 #[path = "binary/trust.rs"]

@@ -36,6 +36,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_command_has_no_terminal", a_command_has_no_terminal),
     ("a_killed_server_leaves_nothing", a_killed_server_leaves_nothing),
     ("a_killed_guard_leaves_nothing", a_killed_guard_leaves_nothing),
+    ("a_stopped_guard_leaves_nothing", a_stopped_guard_leaves_nothing),
     (
         "fm_f74_background_processes_live_as_long_as_the_spawner",
         fm_f74_background_processes_live_as_long_as_the_spawner,
@@ -181,8 +182,10 @@ fn a_command_has_no_terminal() {
 /// A server that runs one command and would wait for it for ever.
 fn server(command: &str, directory: &Path) -> ! {
     let mut context = ToolContext::new(directory, Arc::new(LocalSpawner::new(Some(this_binary()))));
-    context.updates = Updates::to(|update| {
+    let go = directory.join("go");
+    context.updates = Updates::to(move |update| {
         let ToolContent::Text(text) = &update.content[0] else { return };
+        let _ = std::fs::write(&go, "");
         let mut stdout = std::io::stdout();
         let _ = stdout.write_all(text.replace('\n', " ").as_bytes()).and_then(|()| stdout.write_all(b"\n"));
         let _ = stdout.flush();
@@ -246,6 +249,34 @@ fn a_killed_guard_leaves_nothing() {
         assert!(text.ends_with("Command was lost: the guard of the command was killed"), "{text}");
         assert_gone(number(&text));
     });
+}
+
+/// Somebody stops the guard (SIGSTOP): whether its call is aborted or its server is killed, both of them go.
+fn a_stopped_guard_leaves_nothing() {
+    let place = Place::new();
+    // It is stopped when it has reported the start, which output that has come shows.
+    let command =
+        "echo $PPID $$; until [ -e go ]; do :; done; kill -STOP $PPID; echo stopped; sleep 300; true";
+    let mut context = guarded(&place);
+    let (abort, go) = (context.abort.clone(), place.work().join("go"));
+    context.updates = Updates::to(move |update| {
+        let ToolContent::Text(text) = &update.content[0] else { return };
+        std::fs::write(&go, "").unwrap();
+        if text.contains("stopped") {
+            abort.cancel();
+        }
+    });
+    let text = block_on(fails(&context, "bash", json!({"command": command})));
+    let pids: Vec<i32> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    assert_eq!(pids.len(), 2, "{text}");
+    pids.into_iter().for_each(assert_gone);
+
+    std::fs::remove_file(place.work().join("go")).unwrap();
+    let command = "echo; until [ -e go ]; do :; done; kill -STOP $PPID; echo $PPID $$; sleep 300; true";
+    let (mut server, pids) = start_server(&place, command, 2);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    pids.into_iter().for_each(assert_gone);
 }
 
 fn fm_f74_background_processes_live_as_long_as_the_spawner() {

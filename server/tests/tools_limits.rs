@@ -12,9 +12,10 @@
 mod support;
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -29,6 +30,10 @@ const TESTS: &[(&str, fn())] = &[
     ("fm_f82_without_processes_calls_fail_and_then_work_again", without_processes),
     ("fm_f82_a_fork_bomb_ends_with_its_call", a_fork_bomb),
     ("directories_that_cannot_be_read_are_left_out_with_a_note", without_rights),
+    ("a_file_in_a_directory_that_takes_no_new_file_is_written", in_a_closed_directory),
+    ("a_file_of_somebody_else_is_written_and_stays_theirs", of_somebody_else),
+    ("an_edit_of_a_large_file_takes_little_more_memory_than_the_file", a_large_file),
+    ("a_file_that_is_a_mount_of_its_own_is_written", on_a_mount),
 ];
 
 fn main() -> ExitCode {
@@ -70,6 +75,12 @@ fn in_a_child(name: &str) -> bool {
         fs::copy(&program, &copy).unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         command = Command::new(copy);
+        // A file of the superuser that everybody may write, in a directory that everybody may change.
+        let shared = directory.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join("file"), "old").unwrap();
+        fs::set_permissions(shared.join("file"), fs::Permissions::from_mode(0o666)).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
         command.uid(NOBODY_ELSE).gid(NOBODY_ELSE).current_dir("/");
     }
     command.arg(format!("__run={name}")).status().unwrap().success()
@@ -287,4 +298,100 @@ fn without_rights() {
         }
     });
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+/// `write` and `edit`, and what is then in the file.
+fn written(context: &ToolContext, path: &Path) -> String {
+    block_on(async {
+        succeeds(context, "write", json!({"path": path, "content": "one two\n"})).await;
+        succeeds(context, "edit", json!({"path": path, "oldText": "two", "newText": "three"})).await;
+    });
+    fs::read_to_string(path).unwrap()
+}
+
+fn in_a_closed_directory() {
+    let place = Place::new();
+    let file = place.file("file", "old");
+    let inode = file.metadata().unwrap().ino();
+    fs::set_permissions(place.work(), fs::Permissions::from_mode(0o555)).unwrap();
+    if File::create(place.work().join("probe")).is_ok() {
+        println!("skipped: this user may write everywhere");
+    } else {
+        let context = place.context_of(LocalSpawner::new(None));
+        assert_eq!(written(&context, &file), "one three\n");
+        assert_eq!(file.metadata().unwrap().ino(), inode);
+        assert_eq!(fs::read_dir(place.temp()).unwrap().count(), 0, "the copy of the old content is left");
+        block_on(async {
+            let output = call(&context, "write", json!({"path": "new", "content": "x"})).await;
+            assert_refused(&output, "EACCES: permission denied");
+        });
+    }
+    fs::set_permissions(place.work(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn of_somebody_else() {
+    let file = std::env::current_exe().unwrap().with_file_name("shared").join("file");
+    let Ok(before) = file.metadata().map(|metadata| (metadata.uid(), metadata.gid(), metadata.ino())) else {
+        println!("skipped: only the superuser makes a file of somebody else");
+        return;
+    };
+    assert_ne!(before.0, getuid().as_raw());
+    let place = Place::new();
+    assert_eq!(written(&place.context_of(LocalSpawner::new(None)), &file), "one three\n");
+    let after = file.metadata().unwrap();
+    assert_eq!((after.uid(), after.gid(), after.ino()), before);
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+}
+
+/// Set in the process that has its own mounts, to the file that is one.
+const MOUNTED: &str = "AGENTESE_TEST_MOUNTED";
+
+fn on_a_mount() {
+    let place = Place::new();
+    if let Some(file) = std::env::var_os(MOUNTED) {
+        let file = Path::new(&file);
+        assert_eq!(written(&place.context_of(LocalSpawner::new(None)), file), "one three\n");
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 2, "something is left beside it");
+        return;
+    }
+    let (source, target) = (place.file("source", "old"), place.file("target", "covered"));
+    // As root of a name space of its own, a user may mount what it has.
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+    let script = "mount --bind \"$1\" \"$2\" || exit 77; exec \"$0\" \"$3\"";
+    let program = std::env::current_exe().unwrap();
+    command.arg(script).arg(program).args([&source, &target]).env(MOUNTED, &target);
+    let status = command.arg("__run=a_file_that_is_a_mount_of_its_own_is_written").status();
+    match status.as_ref().map(std::process::ExitStatus::code) {
+        Ok(Some(0)) => assert_eq!(fs::read_to_string(&source).unwrap(), "one three\n"),
+        Ok(Some(101)) => panic!("the file on the mount was not written"),
+        _ => println!("skipped: this user cannot mount ({status:?})"),
+    }
+}
+
+/// The most memory that this process had, in bytes.
+fn highest() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+fn a_large_file() {
+    const LINES: usize = 3 << 20;
+    let place = Place::new();
+    let path = place.work().join("large");
+    let mut file = io::BufWriter::new(File::create(&path).unwrap());
+    for number in 0..LINES {
+        writeln!(file, "{number:010}\r").unwrap();
+    }
+    writeln!(file, "needle \u{201c}x\u{201d}\r").unwrap();
+    drop(file);
+    let size = path.metadata().unwrap().len();
+    let before = highest();
+    // Not there as it is: it is looked for twice.
+    let edit = json!({"path": path, "oldText": "needle \"x\"\n", "newText": "found\n"});
+    block_on(succeeds(&place.context_of(LocalSpawner::new(None)), "edit", edit));
+    let more = highest() - before;
+    assert!(more < size + (48 << 20), "{more} bytes more for {size}");
+    assert!(fs::read(&path).unwrap().ends_with(b"\r\nfound\r\n"));
 }

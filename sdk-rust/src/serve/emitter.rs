@@ -361,10 +361,12 @@ impl<D: Dialect, R> Call<D, R> {
     }
 
     fn success(&self, data: Option<&str>) {
-        self.emitter.release(&success_line(D::SPEC, self.id.as_deref(), self.spec.wire, data));
+        let line = success_line(D::SPEC, self.id.as_deref(), self.spec.wire, data);
+        self.emitter.outbox.note_answer(self.spec.wire, line.len());
+        self.emitter.release(&line);
     }
 
-    fn failure(&self, refusal: &Refusal) {
+    pub(super) fn failure(&self, refusal: &Refusal) {
         self.emitter.release(&lines::refused(D::SPEC, self.id.as_deref(), self.spec.wire, refusal, false));
     }
 }

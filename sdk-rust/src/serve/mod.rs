@@ -23,21 +23,21 @@
 //! ```
 
 mod emitter;
+mod lanes;
 mod lines;
 mod outbox;
 
-use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use emitter::Questions;
 pub use emitter::{Ask, Call, Emitter, Question};
+use lanes::{Lanes, Ran, Waiting};
 use outbox::Outbox;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
@@ -100,6 +100,9 @@ pub enum Ended {
     EndOfInput,
     /// The other side does not read any more.
     BrokenOutput,
+    /// Frames could not be written, for another reason: what stdout leads to is full, for one. The last
+    /// frames are lost.
+    FailedOutput,
     /// The token in the options was cancelled.
     Stopped,
 }
@@ -111,9 +114,13 @@ pub struct Options {
     /// The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a
     /// failure and skipped.
     pub max_line: usize,
-    /// How many bytes of frames may wait for a client that does not read; events wait beyond that,
-    /// answers never do. 16 MiB by default.
+    /// How many bytes of frames may wait for a client that does not read. Events wait beyond that. At twice
+    /// as many, commands wait too, one by one: those that begin or replace a run, those that wait for their
+    /// lane, and those whose answers have been long. What stops a run and what has short answers is still
+    /// heard. 16 MiB by default.
     pub outbox_bytes: usize,
+    /// How many bytes of commands may be in progress; further ones are refused. 128 MiB by default.
+    pub command_bytes: usize,
     /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
     /// serving has ended; 5 s by default.
     pub drain: std::time::Duration,
@@ -126,6 +133,7 @@ impl Default for Options {
         Options {
             max_line: DEFAULT_MAX_LINE,
             outbox_bytes: 16 << 20,
+            command_bytes: 128 << 20,
             drain: std::time::Duration::from_secs(5),
             stop: CancellationToken::new(),
         }
@@ -157,6 +165,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         service: service.clone(),
         emitter,
         lanes: Lanes::default(),
+        command_bytes: options.command_bytes,
         frames: FrameReader::with_options(transport.reader, framer),
     };
     let ended = server.run(&options, &outbox).await;
@@ -169,81 +178,21 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     if tokio::time::timeout(options.drain, writer).await.is_err() {
         abort.abort();
     }
-    ended
+    match outbox.failed() {
+        Some(reason) => {
+            tracing::error!(reason, "frames could not be written");
+            Ended::FailedOutput
+        }
+        None => ended,
+    }
 }
-
-type Work = BoxFuture<'static, Ran>;
-
-/// A command that was carried out.
-struct Ran {
-    lane: Lane,
-    session: Session,
-}
-
-/// Whose lane it is; none in a dialect with one session.
-type Session = Option<String>;
 
 struct Server<D: Dialect, S> {
     service: Arc<S>,
     emitter: Emitter<D>,
     lanes: Lanes,
+    command_bytes: usize,
     frames: FrameReader<BoxReader>,
-}
-
-/// What runs, and what waits for its lane.
-#[derive(Default)]
-struct Lanes {
-    running: FuturesUnordered<Work>,
-    /// Those of sessions in which a command is carried out, one after the other.
-    sessions: HashMap<Session, SessionLane>,
-}
-
-#[derive(Default)]
-struct SessionLane {
-    /// Commands of the lane that run or wait, and others that may be replaced.
-    begun: usize,
-    busy: bool,
-    waiting: VecDeque<Work>,
-    /// Cancelled when a command comes that ends what those before it do, and waits for them.
-    replaced: CancellationToken,
-}
-
-impl Lanes {
-    /// A command begins; gives what tells it that another one is to take its place.
-    fn enter(&mut self, session: &Session, replaces: bool) -> CancellationToken {
-        let lane = self.sessions.entry(session.clone()).or_default();
-        lane.begun += 1;
-        if replaces {
-            std::mem::take(&mut lane.replaced).cancel();
-        }
-        lane.replaced.clone()
-    }
-
-    fn add(&mut self, lane: Lane, session: &Session, work: Work) {
-        match self.sessions.get_mut(session) {
-            Some(of) if lane == Lane::Session && of.busy => of.waiting.push_back(work),
-            of => {
-                if let Some(of) = of.filter(|_| lane == Lane::Session) {
-                    of.busy = true;
-                }
-                self.running.push(work);
-            }
-        }
-    }
-
-    fn done(&mut self, ran: Ran) {
-        let Some(of) = self.sessions.get_mut(&ran.session) else { return };
-        of.begun -= 1;
-        if ran.lane == Lane::Session {
-            match of.waiting.pop_front() {
-                Some(work) => self.running.push(work),
-                None => of.busy = false,
-            }
-        }
-        if of.begun == 0 {
-            self.sessions.remove(&ran.session);
-        }
-    }
 }
 
 impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
@@ -258,21 +207,21 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     self.lanes.done(ran);
                     continue;
                 }
-                read = async {
-                    // Answers that nobody reads are not piled up without end.
-                    outbox.room_for_answers().await;
-                    self.frames.next_batch(&mut batch).await
-                } => read,
+                () = outbox.room_for_answers(), if self.lanes.holds_any() => {
+                    self.lanes.let_one_go();
+                    self.lanes.begin();
+                    continue;
+                }
+                // Answers that nobody reads are not piled up without end, and neither are commands.
+                read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
             };
             for incoming in batch.drain(..) {
                 match incoming {
                     Incoming::Frame(frame) => {
-                        if let Some((lane, session, work)) = self.line(frame.as_str()) {
-                            self.lanes.add(lane, &session, work);
+                        if let Some(waiting) = self.line(frame.as_str(), outbox) {
+                            self.lanes.add(waiting, outbox.has_room_for_answers());
                             // Each command is begun before the next line is looked at.
-                            while let Some(Some(ran)) = self.lanes.running.next().now_or_never() {
-                                self.lanes.done(ran);
-                            }
+                            self.lanes.begin();
                         }
                     }
                     Incoming::Fault(fault) => {
@@ -294,8 +243,16 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         self.emitter.dismiss_questions();
         let service = self.service.clone();
         let handlers = async {
-            while let Some(ran) = self.lanes.running.next().await {
-                self.lanes.done(ran);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(ran) = self.lanes.running.next() => self.lanes.done(ran),
+                    () = outbox.room_for_answers(), if self.lanes.holds_any() => {
+                        self.lanes.let_one_go();
+                        self.lanes.begin();
+                    }
+                    else => break,
+                }
             }
         };
         let work = async {
@@ -325,7 +282,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
     }
 
     /// Looks at a line; gives the work that it asks for.
-    fn line(&mut self, text: &str) -> Option<(Lane, Session, Work)> {
+    fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
         match lines::read::<D>(text) {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
@@ -338,13 +295,24 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             }
             lines::Line::Command { id, spec, command, session } => {
                 let lane = spec.lane;
+                let bytes = text.len();
+                if !self.lanes.has_room(bytes, self.command_bytes) && spec.run != RunRole::Stops {
+                    let call = Call::new(self.emitter.clone(), id.as_deref(), spec, CancellationToken::new());
+                    let limit = self.command_bytes;
+                    call.failure(&Refusal::new(format!(
+                        "`{}` is refused: commands of {limit} bytes are in progress; send it again when some of \
+                         them are answered",
+                        spec.wire
+                    )));
+                    return None;
+                }
                 let replaced = self.lanes.enter(&session, spec.run == RunRole::Replaces);
                 let call = Call::new(self.emitter.clone(), id.as_deref(), spec, replaced);
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }
                 let work = self.service.clone().dispatch(command, call.clone());
-                let ran = Ran { lane, session: session.clone() };
+                let ran = Ran { lane, session: session.clone(), bytes };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {
                     let result = result.unwrap_or_else(|_| {
                         tracing::error!(command = spec.wire, "a handler panicked");
@@ -353,7 +321,14 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     call.finish(result);
                     ran
                 });
-                Some((lane, session, guarded.boxed()))
+                let passes = match spec.run {
+                    RunRole::Stops => true,
+                    RunRole::None => {
+                        lane == Lane::Immediate && outbox.longest_answer(spec.wire) <= lanes::SHORT_ANSWER
+                    }
+                    RunRole::Starts | RunRole::Acts | RunRole::Replaces => false,
+                };
+                Some(Waiting { lane, session, bytes, passes, work: guarded.boxed() })
             }
         }
     }

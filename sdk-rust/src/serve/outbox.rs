@@ -1,5 +1,7 @@
 //! Frames on their way out: one order for answers and events, with a bound for events.
 
+use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::io::AsyncWriteExt;
@@ -12,6 +14,10 @@ struct State {
     bytes: Vec<u8>,
     closed: bool,
     broken: bool,
+    /// Why writing failed, where the other side is not simply gone.
+    failed: Option<String>,
+    /// The length of the longest answer to each command so far.
+    longest: HashMap<&'static str, usize>,
 }
 
 /// The frames that wait to be written.
@@ -43,6 +49,29 @@ impl Outbox {
         state.bytes.push(b'\n');
         drop(state);
         self.filled.notify_one();
+    }
+
+    /// Remembers how long an answer is.
+    pub fn note_answer(&self, command: &'static str, length: usize) {
+        let mut state = self.state();
+        let longest = state.longest.entry(command).or_default();
+        *longest = length.max(*longest);
+    }
+
+    /// The length of the longest answer to that command so far, in bytes.
+    pub fn longest_answer(&self, command: &str) -> usize {
+        self.state().longest.get(command).copied().unwrap_or_default()
+    }
+
+    /// Whether answers have room now; see [`Outbox::room_for_answers`].
+    pub fn has_room_for_answers(&self) -> bool {
+        let state = self.state();
+        state.bytes.len() < self.cap.saturating_mul(2) || state.closed || state.broken
+    }
+
+    /// Why writing failed, where the other side is not simply gone: a full disk, for one.
+    pub fn failed(&self) -> Option<String> {
+        self.state().failed.clone()
     }
 
     /// Waits until there is room for more.
@@ -103,9 +132,14 @@ impl Outbox {
         }
     }
 
-    fn break_off(&self) {
+    fn break_off(&self, error: &std::io::Error) {
+        let is_gone = matches!(
+            error.kind(),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
+        );
         let mut state = self.state();
         state.broken = true;
+        state.failed = (!is_gone).then(|| error.to_string());
         state.bytes = Vec::new();
         drop(state);
         self.emptied.notify_waiters();
@@ -125,7 +159,7 @@ pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter)
         };
         if let Err(error) = written.await {
             tracing::debug!(%error, "stdout is broken");
-            outbox.break_off();
+            outbox.break_off(&error);
             return;
         }
         bytes.clear();
@@ -134,5 +168,7 @@ pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter)
         }
         outbox.emptied.notify_waiters();
     }
-    let _ = writer.shutdown().await;
+    if let Err(error) = writer.shutdown().await {
+        outbox.break_off(&error);
+    }
 }

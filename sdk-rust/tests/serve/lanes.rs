@@ -230,3 +230,97 @@ async fn each_session_has_a_lane_of_its_own() {
     let at = |id: u64| answered.iter().position(|other| *other == id).unwrap();
     assert!(at(1) < at(2), "{answered:?}");
 }
+
+/// F58: answers are made one by one as the client reads them, and an abort is heard meanwhile.
+#[tokio::test]
+async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
+    let small = Arc::new(Small::default());
+    let mut options = Options::default();
+    options.outbox_bytes = 1 << 18;
+    let mut wire = start::<Pi, Small>(small.clone(), options);
+    const COUNT: usize = 200;
+    let lines: String =
+        (0..COUNT).map(|n| format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}\n")).collect();
+    assert!(lines.len() < 32 * 1024);
+    wire.write(lines.as_bytes()).await;
+    // The client has read nothing, and is heard.
+    wire.say(r#"{"id":"a","type":"abort"}"#).await;
+    wire.say(r#"{"id":"s","type":"get_state"}"#).await;
+    wire.say(r#"{"id":"p","type":"prompt","message":"go"}"#).await;
+    within("the abort", async {
+        while !small.stopped.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let made = small.large.load(Ordering::SeqCst);
+    assert!(made <= 8, "{made} answers of 128 KiB were made for nobody");
+    // Everything comes, in order but for what may pass.
+    let (mut next, mut others) = (0, Vec::new());
+    while others.len() < 5 {
+        let frame = wire.hear().await;
+        match frame["id"].as_u64() {
+            Some(id) => {
+                assert_eq!(id as usize, next);
+                next += 1;
+            }
+            None => others.push(frame.get("id").or(frame.get("type")).unwrap().as_str().unwrap().to_owned()),
+        }
+        let ahead = small.large.load(Ordering::SeqCst) - next;
+        assert!(ahead <= 8, "{ahead} answers wait");
+    }
+    assert_eq!(next, COUNT);
+    assert_eq!(others, ["a", "s", "p", "agent_start", "agent_end"]);
+    assert_eq!(wire.end().await, Ended::EndOfInput);
+}
+
+#[tokio::test]
+async fn what_is_held_is_answered_after_the_end_of_input() {
+    let mut options = Options::default();
+    options.outbox_bytes = 1 << 17;
+    let mut wire = start::<Pi, Small>(Arc::default(), options);
+    for n in 0..20 {
+        wire.say(&format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}")).await;
+    }
+    AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
+    for n in 0..20 {
+        assert_eq!(wire.hear().await["id"], n);
+    }
+    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+}
+
+/// F58: what waits for its lane is bounded, and what stops a run is not refused.
+#[tokio::test]
+async fn fm_f58_too_many_commands_in_progress_are_refused() {
+    let small = Arc::new(Small::default());
+    let mut options = Options::default();
+    options.command_bytes = 1 << 20;
+    let mut wire = start::<Pi, Small>(small.clone(), options);
+    wire.say(r#"{"id":"c","type":"compact"}"#).await;
+    let text = "x".repeat(600_000);
+    for id in ["p1", "p2"] {
+        wire.say(&format!("{{\"id\":\"{id}\",\"type\":\"prompt\",\"message\":\"{text}\"}}")).await;
+    }
+    let refused = wire.hear().await;
+    assert_eq!((&refused["id"], &refused["success"]), (&json!("p2"), &json!(false)));
+    let error = refused["error"].as_str().unwrap();
+    assert!(error.contains("`prompt` is refused: commands of 1048576 bytes are in progress"), "{error}");
+    assert_eq!(wire.ask(r#"{"id":"a","type":"abort"}"#).await["success"], true);
+    small.release.notify_waiters();
+    assert_eq!(wire.hear().await["id"], "c");
+    assert_eq!(wire.hear().await["id"], "p1");
+}
+
+/// What cannot be written is told from a client that is gone.
+#[tokio::test]
+async fn an_output_that_is_full_is_a_failure() {
+    let (ours, mut theirs) = agentese::transport::memory_pair(1 << 16);
+    let full = tokio::fs::File::options().write(true).open("/dev/full").await.unwrap();
+    theirs.writer = Box::new(full);
+    let served = tokio::spawn(async move {
+        agentese::serve::serve_with::<Pi, Small>(theirs, Arc::default(), Options::default(), |_| {}).await
+    });
+    let mut writer = ours.writer;
+    AsyncWriteExt::write_all(&mut writer, b"{\"type\":\"get_state\"}\n").await.unwrap();
+    assert_eq!(within("the end", served).await.unwrap(), Ended::FailedOutput);
+}

@@ -32,6 +32,8 @@ pub struct Small {
     pub release: Arc<Notify>,
     pub stopped: std::sync::atomic::AtomicBool,
     pub settled: std::sync::atomic::AtomicBool,
+    /// How many large answers were made.
+    pub large: std::sync::atomic::AtomicUsize,
 }
 
 impl pi::Service for Small {
@@ -63,6 +65,23 @@ impl pi::Service for Small {
             self.release.notified().await;
         }
         Ok(BashResult::new(params.command, false, false))
+    }
+
+    /// 128 KiB.
+    async fn get_last_assistant_text(
+        &self,
+        _: NoParams,
+        _: Call<Pi>,
+    ) -> Result<pi::LastAssistantText, Refusal> {
+        self.large.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let mut answer = pi::LastAssistantText::new();
+        answer.text = agentese::wire::Maybe::or_null(Some("x".repeat(1 << 17)));
+        Ok(answer)
+    }
+
+    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+        self.stopped.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(())
     }
 
     async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {

@@ -3,15 +3,31 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::stderr::Stderr;
 use super::{Failure, output};
 use crate::export::{Transcript, default_name, from_file, write};
+use crate::providers::{Catalog, ExposeSecret};
 
-/// Writes a session file as one HTML page and prints the page's path. Fails where it is no session
-/// file, and where the page cannot be written.
-pub(super) fn write_page(cwd: &Path, session: &Path, page: Option<&Path>) -> Result<ExitCode, Failure> {
+/// Writes a session file as one HTML page, without the keys of the catalogue, and prints the page's path. Fails where
+/// it is no session file, and where the page cannot be written.
+pub(super) fn write_page(
+    cwd: &Path,
+    session: &Path,
+    page: Option<&Path>,
+    catalog: &Catalog,
+    stderr: &Stderr,
+) -> Result<ExitCode, Failure> {
     let failed = |error: crate::export::ExportError| Failure::Usage(error.to_string());
     let file = from_file(&cwd.join(session)).map_err(failed)?;
     let page = page.map_or_else(|| default_name(session), Path::to_owned);
-    write(&Transcript::new(&file.header, &file.entries), &cwd.join(&page)).map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
+    let (secrets, unknown) = runtime.block_on(catalog.secrets());
+    for reason in unknown {
+        stderr.warn(format_args!("what cannot be known cannot be kept out of the page: {reason}"));
+    }
+    let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
+    let transcript = Transcript { secrets: &secrets, ..Transcript::new(&file.header, &file.entries) };
+    write(&transcript, &cwd.join(&page)).map_err(failed)?;
     output::print(format!("{}\n", page.display()).as_bytes())
 }

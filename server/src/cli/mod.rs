@@ -11,6 +11,7 @@
 mod api_key;
 mod arguments;
 mod completions;
+mod environment;
 mod export;
 mod list_models;
 mod neutral;
@@ -27,8 +28,10 @@ mod surroundings;
 mod table;
 mod trust;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arguments::Command;
@@ -80,6 +83,10 @@ fn linger() {
 /// Runs the program with the process's arguments. Gives 0 after an orderly end, 1 after a failure
 /// (which stderr tells), also where the command line cannot be read.
 pub fn main() -> ExitCode {
+    // A write beyond the largest size that files may have fails then like any other; unheeded, the signal is the end
+    // without a word. Programs that are started find it as it was.
+    let heeded = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heeded);
     let stderr = Stderr::of_process();
     let code = match parse::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
@@ -90,10 +97,13 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }),
         // Help and version are errors to clap, which end well and go to stdout.
-        Err(error) if !error.use_stderr() => match error.print() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
+        Err(error) if !error.use_stderr() => {
+            // What cannot be written may show only when the last of it is.
+            match error.print().and_then(|()| std::io::stdout().flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            }
+        }
         Err(error) => {
             let text = error.to_string();
             stderr.say(format_args!("Error:{}", text.strip_prefix("error:").unwrap_or(&text).trim_end()));
@@ -124,7 +134,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let plan = Plan { flags, ..Plan::read(run, &|name: &str| std::env::var_os(name), cwd)? };
+    let plan = Plan { flags, ..Plan::read(run, &environment::variable, cwd)? };
     for warning in &plan.warnings {
         stderr.warn(warning);
     }
@@ -137,6 +147,9 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
             let catalog = rpc::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
-        Task::Export { session, page } => export::write_page(plan.cwd(), &session, page.as_deref()),
+        Task::Export { session, page } => {
+            let catalog = rpc::catalog(&plan, stderr)?;
+            export::write_page(plan.cwd(), &session, page.as_deref(), &catalog, stderr)
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::serve::Options;
+use agentese::serve::{Ended, Options};
 use agentese::types::ModelScript;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use super::environment::variable;
 use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
@@ -62,7 +63,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
-    let code = runtime.block_on(serve(server, max_line));
+    let code = runtime.block_on(serve(server, max_line, stderr));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();
     persist.finish();
@@ -72,7 +73,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 /// The parts of the server that a plan asks for.
 fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
-    let (store, session) = session(&plan)?;
+    let (store, session) = session(&plan, stderr)?;
     let found = discover(&plan.extensions, stderr);
     let undecided = trust::undecided(&plan, &found, stderr);
     let more_may_come =
@@ -143,10 +144,11 @@ pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<exte
 
 /// The models that there are. The embedded one is among them only where it was asked for by name.
 pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
-    let environment = Arc::new(|name: &str| std::env::var_os(name));
+    let environment = Arc::new(variable);
     let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
     sources.models = plan.surroundings.files.models;
     sources.settings.budgets = budgets(&plan.settings);
+    sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
     let model = &plan.model;
     let named = |name: &Option<String>| {
         let name = name.as_deref().map(|name| name.split(['/', ':']).next().unwrap_or_default());
@@ -176,21 +178,28 @@ pub(super) const NO_STORE: &str =
     "there is no home directory to keep sessions in; say --session-dir or --no-session";
 
 /// Where sessions are kept, and the one to go on with.
-fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
+fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), Failure> {
     if plan.session == SessionChoice::InMemory {
         return Ok((None, None));
     }
-    let Some(store) = store(plan.session_dir.as_deref(), plan.agent_dir(), plan.cwd()) else {
-        return Err(Failure::Usage(NO_STORE.to_owned()));
-    };
-    if let Err(error) = store.create_directory() {
-        tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+    let store = store(plan.session_dir.as_deref(), plan.agent_dir(), plan.cwd());
+    match &store {
+        Some(store) => {
+            if let Err(error) = store.create_directory() {
+                tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+            }
+            store.sweep();
+        }
+        None => {
+            stderr.warn("there is no home directory, so new sessions are not kept; --session-dir says where")
+        }
     }
+    let kept = || store.as_ref().ok_or_else(|| Failure::Usage(NO_STORE.to_owned()));
     let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds));
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let session = match &plan.session {
         SessionChoice::InMemory | SessionChoice::New => None,
-        SessionChoice::Newest => match store.latest() {
+        SessionChoice::Newest => match kept()?.latest() {
             Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
             None => None,
         },
@@ -198,11 +207,11 @@ fn session(plan: &Plan) -> Result<(Option<Store>, Option<Session>), Failure> {
             Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
         }
         SessionChoice::Id(id) => {
-            let path = store.resolve(id).map_err(|error| usage(&error))?;
+            let path = kept()?.resolve(id).map_err(|error| usage(&error))?;
             Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
         }
     };
-    Ok((Some(store), session))
+    Ok((store, session))
 }
 
 /// The sessions of a working directory; none without a place for them.
@@ -269,7 +278,7 @@ fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
     }
 }
 
-async fn serve(server: Server, max_line: usize) -> Result<ExitCode, Failure> {
+async fn serve(server: Server, max_line: usize, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let failed = |context: &str| {
         let context = context.to_owned();
         |source| Failure::Io { context, source }
@@ -291,9 +300,18 @@ async fn serve(server: Server, max_line: usize) -> Result<ExitCode, Failure> {
         std::future::pending::<()>().await
     };
     let code = tokio::select! {
-        ended = server.serve_with(transport, options) => {
-            tracing::debug!(?ended, "serving ended");
-            ExitCode::SUCCESS
+        served = server.serve_to_the_end(transport, options) => {
+            tracing::debug!(?served, "serving ended");
+            if let Some(reason) = &served.unsaved {
+                stderr.say(format_args!("Error: a part of the conversation is in no file: {reason}"));
+            }
+            if served.ended == Ended::FailedOutput {
+                stderr.say("Error: stdout cannot be written; frames are lost");
+            }
+            match served.unsaved.is_none() && served.ended != Ended::FailedOutput {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
         }
         () = overdue => {
             tracing::error!("the shutdown takes too long and is cut short");

@@ -28,7 +28,7 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
 fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let agent_dir = agent_dir(&Home::PI, &|name: &str| std::env::var_os(name));
+    let agent_dir = agent_dir(&Home::PI, &super::environment::variable);
     let store = store(options.session_dir.as_deref(), agent_dir.as_deref(), &cwd);
     let store = store.ok_or_else(|| Failure::Usage(NO_STORE.to_owned()))?;
     Ok(store.list(if options.all { Scope::All } else { Scope::Here }))

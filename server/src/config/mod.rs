@@ -28,5 +28,6 @@ pub use read_settings::{Loaded, load_settings};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings, ThinkingBudgets,
 };
+pub(crate) use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};
 pub use trust::Trust;

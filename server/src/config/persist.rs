@@ -1,7 +1,6 @@
 //! Writing changes back to the user's settings file, where that is wanted.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,6 +11,7 @@ use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::{Map, Value};
 
 use super::file_lock::{FileLock, LockError};
+use crate::replace;
 
 /// How long a write waits for another program that writes the same file.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -181,7 +181,7 @@ fn write_all(path: &Path, changes: &Receiver<Change>) {
 /// no JSON object, or where another program keeps it locked for two seconds.
 pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistError> {
     // Those who keep their settings in a repository link to them.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = replace::target(path)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let _lock = FileLock::acquire(&path, PATIENCE)?;
@@ -201,13 +201,8 @@ pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistErro
     }
     let mut text = serde_json::to_vec_pretty(&object).map_err(io::Error::from)?;
     text.push(b'\n');
-    // Its mode is 0600 from the start.
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(&text)?;
-    // Without this a loss of power after the renaming could leave an empty file.
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    File::open(directory)?.sync_all()?;
+    let options = replace::Options { scratch: directory, mode: 0o600, exact_mode: Some(0o600) };
+    replace::replace(&path, &[&text], &options, || Ok(())).map_err(replace::Failure::into_io)?;
     Ok(())
 }
 

@@ -55,6 +55,15 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     Ok(TextFile { text, cut })
 }
 
+/// All of a regular file as text. Fails as [`std::fs::read_to_string`] does, also for what is no regular file: opening
+/// a pipe would wait for its writer.
+pub(crate) fn read_regular(path: &Path) -> io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, TextFileError::NotRegular));
+    }
+    std::fs::read_to_string(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +87,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert!(matches!(read_text(&pipe, 9), Err(TextFileError::NotRegular)));
         assert!(matches!(read_text(directory.path(), 9), Err(TextFileError::NotRegular)));
+        assert_eq!(read_regular(&pipe).unwrap_err().to_string(), "it is no regular file");
         let missing = read_text(&directory.path().join("none"), 9).unwrap_err();
         assert!(missing.is_not_found());
     }

@@ -86,14 +86,14 @@ impl Desk {
     /// Queues a message that interrupts the run that is going on; while the engine is idle it waits for the next prompt.
     pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
-        self.engine.steer(input);
+        self.engine.steer(input).map_err(PromptError::from)?;
         Ok(())
     }
 
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits for the next prompt.
     pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
-        self.engine.follow_up(input);
+        self.engine.follow_up(input).map_err(PromptError::from)?;
         Ok(())
     }
 

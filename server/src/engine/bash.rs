@@ -47,6 +47,7 @@ impl Engine {
             state.deferred.push(message);
         } else {
             state.session.append(message);
+            self.shared.tell_of_storage(&mut state);
         }
     }
 }

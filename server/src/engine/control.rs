@@ -181,12 +181,24 @@ impl Engine {
             }
             state.session.flush()
         };
+        let mut timed_out = false;
         let result = tokio::select! {
             result = flushed => result.map_err(|trouble| trouble.to_string()),
-            () = self.shared.options.clock.sleep(PATIENCE) => Err("the disk does not answer".to_owned()),
+            () = self.shared.options.clock.sleep(PATIENCE) => {
+                timed_out = true;
+                Err("the disk does not answer".to_owned())
+            }
         };
-        if let Err(trouble) = result {
+        let mut state = self.shared.state();
+        self.shared.tell_of_storage(&mut state);
+        if let Err(trouble) = result
+            && (timed_out || state.session.unsaved().is_some())
+        {
             tracing::error!(trouble, "what was said is not on the disk");
+            if timed_out {
+                state.lost.get_or_insert(trouble);
+            }
         }
+        self.shared.options.unsaved.set(state.unsaved());
     }
 }

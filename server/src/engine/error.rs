@@ -27,6 +27,9 @@ pub enum PromptError {
     /// A compaction that was asked for is going on.
     #[error("The conversation is being compacted; send the prompt when that is done")]
     Compacting,
+    /// It would wait, and too much waits already.
+    #[error(transparent)]
+    Full(#[from] super::queue::QueuesFull),
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,

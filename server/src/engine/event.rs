@@ -136,6 +136,11 @@ pub enum Event<'a> {
         /// What was used of it.
         snapshot: &'a BudgetSnapshot,
     },
+    /// Something that was said is not in the session's file, or all of it is there again.
+    Storage {
+        /// Why it is not; none where it is again.
+        trouble: Option<&'a str>,
+    },
     /// An extension, or something else that the user added, failed; the agent goes on.
     ExtensionFailed {
         /// Its file, or `command:name`.

@@ -42,6 +42,10 @@ impl Engine {
     /// cannot be written; a file that is no such page is never replaced.
     pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, PageError> {
         let options = &self.shared.options;
+        let (secrets, unknown) = options.catalog.secrets().await;
+        for reason in unknown {
+            tracing::warn!("what cannot be known cannot be kept out of an export: {reason}");
+        }
         let (path, snapshot) = {
             let state = self.shared.state();
             let session = &state.session;
@@ -51,7 +55,6 @@ impl Engine {
             }
             let path = target.map_or_else(|| export::default_name(file), PathBuf::from);
             let tools = options.tools.iter();
-            let secrets = options.catalog.secrets();
             let snapshot = Snapshot {
                 header: session.header().json().to_owned(),
                 entries: session.entries().iter().map(|entry| entry.json().to_owned()).collect(),

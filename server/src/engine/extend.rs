@@ -86,7 +86,7 @@ impl Engine {
             match delivery {
                 Delivery::FollowUp => state.queues.follow_up(message),
                 Delivery::Steer | Delivery::NextTurn => state.queues.steer(message),
-            }
+            }?;
             return Ok(None);
         }
         if begins && state.work.is_none() {
@@ -99,6 +99,7 @@ impl Engine {
         sink.push(Event::MessageStarted { entry, message: &message });
         state.session.append_as(entry.clone(), message.clone());
         sink.push(Event::MessageEnded { entry, message: &message });
+        self.shared.tell_of_storage(&mut state);
         Ok(None)
     }
 

@@ -42,6 +42,7 @@ mod run;
 mod seat;
 mod sessions;
 mod state;
+mod storage;
 mod trust;
 mod work;
 
@@ -62,7 +63,9 @@ pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
 pub use ledger::{Ledger, Spent};
 pub use options::Options;
 pub use prompt::{Begun, Input, Running, StreamingBehavior};
+pub use queue::QueuesFull;
 pub use seat::Seat;
+pub use storage::Unsaved;
 pub use trust::Granted;
 
 use state::State;

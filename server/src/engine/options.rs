@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
+use super::storage::Unsaved;
 use super::{Afterwards, Bounds, Chain, Customs, Ledger};
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
@@ -56,6 +57,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Identifiers.
     pub ids: Arc<dyn Ids>,
+    /// Where the engine says, when it has ended, what it could not keep.
+    pub unsaved: Unsaved,
 }
 
 impl Options {

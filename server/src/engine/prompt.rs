@@ -3,6 +3,7 @@
 use agentese::types::{AgentMessage, ImageContent, InputBlock, TextContent, UserMessage};
 use tokio_util::sync::CancellationToken;
 
+use super::queue::QueuesFull;
 use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
@@ -149,7 +150,7 @@ impl Engine {
                 (_, _, Some(StreamingBehavior::FollowUp)) => true,
                 _ => false,
             };
-            self.shared.queue(&mut state, message.into(), follows);
+            self.shared.queue(&mut state, message.into(), follows)?;
             return Ok(Begun(None));
         }
         let work = self.shared.reserve(&mut state)?;
@@ -157,22 +158,24 @@ impl Engine {
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.
-    pub fn steer(&self, input: Input) {
+    /// Fails where too much waits already.
+    pub fn steer(&self, input: Input) -> Result<(), QueuesFull> {
         let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.queue(&mut self.shared.state(), message.into(), false);
+        self.shared.queue(&mut self.shared.state(), message.into(), false)
     }
 
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits
-    /// for the next prompt.
-    pub fn follow_up(&self, input: Input) {
+    /// for the next prompt. Fails where too much waits already.
+    pub fn follow_up(&self, input: Input) -> Result<(), QueuesFull> {
         let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.queue(&mut self.shared.state(), message.into(), true);
+        self.shared.queue(&mut self.shared.state(), message.into(), true)
     }
 }
 
 impl Shared {
-    /// Puts a message into a queue and tells of it.
-    fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) {
+    /// Puts a message into a queue and tells of it. Fails, and tells nothing, where too much waits already.
+    fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) -> Result<(), QueuesFull> {
+        state.queues.fits(&message)?;
         self.sink.push(Event::Queued(&message));
         match follows {
             true => state.queues.follow_up(message),

@@ -2,7 +2,41 @@
 
 use std::collections::VecDeque;
 
-use agentese::types::{AgentMessage, InterruptMode, QueueMode};
+use agentese::types::{AgentMessage, InputBlock, InputContent, InterruptMode, QueueMode};
+
+/// How much may wait, in bytes of texts and images. A message alone always may.
+pub const LARGEST_QUEUES: usize = 64 << 20;
+
+/// So much waits already that a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{waiting} messages of {} MiB wait already, and more than {} MiB are not kept; send it again when some of them are delivered",
+    .bytes.div_ceil(1 << 20), LARGEST_QUEUES >> 20
+)]
+pub struct QueuesFull {
+    /// How many messages wait.
+    pub waiting: usize,
+    /// How long they are.
+    pub bytes: usize,
+}
+
+/// The bytes of its texts and images.
+fn size(message: &AgentMessage) -> usize {
+    let AgentMessage::User(message) = message else {
+        return serde_json::to_vec(message).map_or(0, |text| text.len());
+    };
+    match &message.content {
+        InputContent::Text(text) => text.len(),
+        InputContent::Blocks(blocks) => blocks
+            .iter()
+            .map(|block| match block {
+                InputBlock::Text(block) => block.text.len(),
+                InputBlock::Image(image) => image.data.len(),
+                _ => 0,
+            })
+            .sum(),
+    }
+}
 
 /// Two queues, and the messages that were taken from them and are about to be delivered.
 ///
@@ -14,6 +48,8 @@ pub struct Queues {
     steering: Queue,
     follow_ups: Queue,
     taken: VecDeque<(Source, AgentMessage)>,
+    /// How much waits.
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +78,7 @@ impl Default for Queues {
             steering: Queue::default(),
             follow_ups: Queue::default(),
             taken: VecDeque::new(),
+            bytes: 0,
         }
     }
 }
@@ -62,14 +99,30 @@ impl Queues {
         self.interrupt == InterruptMode::Immediate && !self.steering.waiting.is_empty()
     }
 
-    /// Adds a message that interrupts.
-    pub fn steer(&mut self, message: impl Into<AgentMessage>) {
-        self.steering.waiting.push_back(message.into());
+    /// Adds a message that interrupts. Fails, and does not take it, where too much waits.
+    pub fn steer(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
+        self.add(Source::Steering, message.into())
     }
 
-    /// Adds a message for the time when the agent would stop.
-    pub fn follow_up(&mut self, message: impl Into<AgentMessage>) {
-        self.follow_ups.waiting.push_back(message.into());
+    /// Adds a message for the time when the agent would stop. Fails, and does not take it, where too much waits.
+    pub fn follow_up(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
+        self.add(Source::FollowUps, message.into())
+    }
+
+    /// Fails where so much waits that the message would not be taken.
+    pub fn fits(&self, message: &AgentMessage) -> Result<(), QueuesFull> {
+        let waiting = self.pending();
+        match waiting > 0 && self.bytes + size(message) > LARGEST_QUEUES {
+            true => Err(QueuesFull { waiting, bytes: self.bytes }),
+            false => Ok(()),
+        }
+    }
+
+    fn add(&mut self, source: Source, message: AgentMessage) -> Result<(), QueuesFull> {
+        self.fits(&message)?;
+        self.bytes += size(&message);
+        self.queue(source).waiting.push_back(message);
+        Ok(())
     }
 
     /// How steering messages are delivered.
@@ -114,7 +167,9 @@ impl Queues {
 
     /// The next taken message; it does not count any more.
     pub fn deliver(&mut self) -> Option<AgentMessage> {
-        self.taken.pop_front().map(|(_, message)| message)
+        let (_, message) = self.taken.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(size(&message));
+        Some(message)
     }
 
     /// Puts taken messages back where they came from.
@@ -129,6 +184,7 @@ impl Queues {
         self.steering.waiting.clear();
         self.follow_ups.waiting.clear();
         self.taken.clear();
+        self.bytes = 0;
     }
 
     fn queue(&mut self, source: Source) -> &mut Queue {
@@ -171,10 +227,10 @@ mod tests {
     fn filled() -> Queues {
         let mut queues = Queues::default();
         for text in ["s1", "s2"] {
-            queues.steer(message(text));
+            queues.steer(message(text)).unwrap();
         }
         for text in ["f1", "f2"] {
-            queues.follow_up(message(text));
+            queues.follow_up(message(text)).unwrap();
         }
         queues
     }
@@ -212,12 +268,32 @@ mod tests {
         let mut queues = Queues::default();
         queues.set_steering_mode(QueueMode::All);
         for text in ["same", "same", "", ""] {
-            queues.steer(message(text));
+            queues.steer(message(text)).unwrap();
         }
         assert_eq!(queues.pending(), 4);
         queues.take_steering();
         assert_eq!(delivered(&mut queues), ["same", "same", "", ""]);
         assert_eq!(queues.pending(), 0);
+    }
+
+    #[test]
+    fn fm_f58_more_than_the_limit_is_refused_until_something_is_delivered() {
+        let mut queues = Queues::default();
+        let large = "x".repeat(1 << 20);
+        for _ in 0..64 {
+            queues.steer(message(&large)).unwrap();
+        }
+        let full = queues.follow_up(message(&large)).unwrap_err();
+        assert_eq!((full.waiting, full.bytes), (64, 64 << 20));
+        assert!(full.to_string().starts_with("64 messages of 64 MiB wait already"), "{full}");
+        queues.take_steering();
+        assert!(queues.follow_up(message(&large)).is_err(), "what is taken still counts");
+        queues.deliver();
+        queues.follow_up(message(&large)).unwrap();
+        queues.clear();
+        // One alone is never too large.
+        queues.steer(message(&large.repeat(65))).unwrap();
+        assert!(queues.steer(message("x")).is_err());
     }
 
     #[test]

@@ -202,6 +202,7 @@ impl Run {
     fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
         self.shared.state().session.append_as(entry.clone(), message.clone());
         self.push(Event::MessageEnded { entry: &entry, message });
+        self.shared.tell_of_storage(&mut self.shared.state());
     }
 
     /// A message belongs to the run, and to the turn where it is a result.

@@ -140,6 +140,7 @@ impl State {
     /// Goes on with another session. What waits belongs to the one before.
     fn move_to(&mut self, session: Session) {
         self.forget_what_waits();
+        self.note_what_is_lost();
         self.session = session;
     }
 

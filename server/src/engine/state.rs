@@ -75,6 +75,10 @@ pub(super) struct State {
     /// Stops all commands of the user that are running.
     pub bash: CancellationToken,
     pub closing: bool,
+    /// Whether the client was told that the session does not reach its file.
+    pub told_of_storage: bool,
+    /// Why a part of a session that was left is in no file.
+    pub lost: Option<String>,
 }
 
 /// What models think unless somebody says otherwise.
@@ -115,6 +119,8 @@ impl State {
             next_prompt: Vec::new(),
             bash: CancellationToken::new(),
             closing: false,
+            told_of_storage: false,
+            lost: None,
         }
     }
 

@@ -107,6 +107,7 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
         Err(error) => return Err(system(error)),
     };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    crate::replace::sweep(directory);
     let mut beside = beside(directory).map_err(system)?;
     beside.as_file_mut().write_all(html(transcript).as_bytes()).map_err(system)?;
     beside.as_file().sync_all().map_err(system)?;

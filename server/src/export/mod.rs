@@ -22,9 +22,10 @@
 //! | `entry`, `tool`, `content` | what an entry, a tool call, a content block looks like |
 //! | `markdown`, `highlight`, `format` | text, code, numbers |
 //! | `tree`, `results`, `totals`, `fields` | what is in the file: order, pairs, sums |
-//! | `redact` | what must not be in the export |
+//! | `redact`, `disguise` | what must not be in the export, and how it may be written there |
 
 mod content;
+mod disguise;
 mod entry;
 mod fields;
 mod file;
@@ -61,8 +62,9 @@ pub struct Transcript<'a> {
     pub system_prompt: Option<&'a str>,
     /// Names and descriptions of the tools that the model has.
     pub tools: &'a [(String, String)],
-    /// Texts that must not be in the export, such as the keys in use. What looks like a well-known key is replaced
-    /// anyway.
+    /// Texts that must not be in the export, such as keys: as they are, URL-encoded, escaped for JSON, in base64; those
+    /// that follow the name of a scheme (`Bearer …`) alone too. Shorter ones than 8 bytes are words and are left. What
+    /// looks like a well-known key is replaced anyway.
     pub secrets: &'a [String],
 }
 
@@ -79,7 +81,7 @@ impl<'a> Transcript<'a> {
 /// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so call it where
 /// blocking is fine.
 pub fn html(transcript: &Transcript) -> String {
-    let secrets = transcript.secrets;
+    let secrets = &redact::Secrets::of(transcript.secrets);
     let text = |text: &str| redact::redacted_text(text, secrets).into_owned();
     let header = redact::redacted(transcript.header, secrets);
     let entries: Vec<Cow<Value>> =

@@ -3,29 +3,49 @@
 use std::borrow::Cow;
 
 use agentese::redact::{REDACTED, holds_key, redact_text};
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
+use super::disguise::disguises;
 use super::fields::text;
 
+/// What is looked for: every secret, and what becomes of it in URLs, JSON and base64.
+pub(super) struct Secrets(Vec<Finder<'static>>);
+
+impl Secrets {
+    pub fn of(secrets: &[String]) -> Self {
+        let mut forms: Vec<String> = secrets.iter().flat_map(|secret| disguises(secret)).collect();
+        // A form that has another one in it goes first.
+        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        forms.dedup();
+        Self(forms.iter().map(|form| Finder::new(form.as_bytes()).into_owned()).collect())
+    }
+}
+
 /// The text with what looks like a well-known key, and every one of `secrets`, replaced.
-pub(super) fn redacted_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
-    let mut text = redact_text(text);
-    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-        if text.contains(secret.as_str()) {
-            text = Cow::Owned(text.replace(secret.as_str(), REDACTED));
+pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
+    // The secrets first: what looks like a key may end in the middle of one.
+    let mut text = Cow::Borrowed(text);
+    for finder in &secrets.0 {
+        if finder.find(text.as_bytes()).is_some() {
+            let form = String::from_utf8_lossy(finder.needle());
+            text = Cow::Owned(text.replace(&*form, REDACTED));
         }
     }
-    text
+    match text {
+        Cow::Borrowed(text) => redact_text(text),
+        Cow::Owned(text) => Cow::Owned(redact_text(&text).into_owned()),
+    }
 }
 
 /// The value with all of its texts redacted, and those of members that are named like a key replaced whole. Borrowed
 /// where nothing had to be replaced: entries with large images are not copied.
-pub(super) fn redacted<'a>(value: &'a Value, secrets: &[String]) -> Cow<'a, Value> {
+pub(super) fn redacted<'a>(value: &'a Value, secrets: &Secrets) -> Cow<'a, Value> {
     changed(value, false, secrets).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 /// What a value becomes; none where it stays as it is.
-fn changed(value: &Value, is_key: bool, secrets: &[String]) -> Option<Value> {
+fn changed(value: &Value, is_key: bool, secrets: &Secrets) -> Option<Value> {
     match value {
         Value::String(text) if is_key && !text.is_empty() => Some(Value::from(REDACTED)),
         Value::String(text) => match redacted_text(text, secrets) {
@@ -74,7 +94,7 @@ mod tests {
     #[test]
     fn fm_f118_keys_are_replaced_wherever_they_stand() {
         let key = "sk-ant-0123456789abcdefghij";
-        let secrets = ["own-secret".to_owned(), String::new()];
+        let secrets = Secrets::of(&["own-secret".to_owned(), String::new()]);
         let value = json!({
             "text": format!("first\n{key}\nlast own-secret"),
             "arguments": {"api_key": "abc", "nested": [{"password": ["a", ""]}, key], "tokens": 3, key: 1},
@@ -94,6 +114,6 @@ mod tests {
     #[test]
     fn images_and_harmless_values_are_left_alone() {
         let value = json!([{"type": "image", "data": "AKIA0123456789ABCDEFGHIJ"}, {"text": "x"}]);
-        assert!(matches!(redacted(&value, &[]), Cow::Borrowed(_)));
+        assert!(matches!(redacted(&value, &Secrets::of(&[])), Cow::Borrowed(_)));
     }
 }

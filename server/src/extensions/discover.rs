@@ -201,7 +201,7 @@ fn with_manifest(file: &Path) -> Result<Vec<Found>, String> {
 
 /// The files that a folder brings for the Node host: what its package names, or its index.
 fn node_entries(folder: &Path) -> Vec<PathBuf> {
-    let package = std::fs::read_to_string(folder.join("package.json")).unwrap_or_default();
+    let package = crate::config::read_regular(&folder.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
     let named = package["pi"]["extensions"].as_array().into_iter().flatten().filter_map(|name| name.as_str());
     let named: Vec<PathBuf> =

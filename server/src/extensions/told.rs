@@ -98,6 +98,7 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::Child { .. }
         | Event::BudgetNear { .. }
         | Event::BudgetUsedUp { .. }
+        | Event::Storage { .. }
         | Event::ExtensionFailed { .. } => return None,
     })
 }

@@ -1,8 +1,7 @@
 //! `auth.json`: the keys that a user has stored.
 
-use std::fs::{DirBuilder, File, Permissions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::auth_seen::{self, AuthSeen, Problem};
+use crate::replace;
 
 /// How long another process may hold the lock.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
@@ -119,6 +119,16 @@ impl AuthFile {
         self.seen.stored(&self.path, provider).map_err(|problem| self.failed(problem))
     }
 
+    /// The keys and tokens of all entries, also of those that this version does not know.
+    pub(super) fn secrets(&self) -> Result<Vec<SecretString>, AuthError> {
+        let entries = self.read()?;
+        let members = entries.values().filter_map(Value::as_object).flatten();
+        let is_secret =
+            |name: &str| matches!(name, "key" | "access" | "refresh") || agentese::redact::holds_key(name);
+        let secrets = members.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.as_str());
+        Ok(secrets.map(SecretString::from).collect())
+    }
+
     fn read(&self) -> Result<Map<String, Value>, AuthError> {
         auth_seen::read(&self.path).map_err(|problem| self.failed(problem))
     }
@@ -142,19 +152,13 @@ impl AuthFile {
         let _lock = self.lock(directory)?;
         let mut entries = self.read()?;
         change(&mut entries);
-        let write = || {
-            let mut file = tempfile::Builder::new()
-                .prefix("auth.json.")
-                .permissions(Permissions::from_mode(0o600))
-                .tempfile_in(directory)?;
-            serde_json::to_writer_pretty(file.as_file_mut(), &entries)?;
-            file.as_file_mut().write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path).map_err(|error| error.error)?;
-            // The rename is as lasting as the directory that holds it.
-            File::open(directory)?.sync_all()
-        };
-        write().map_err(|error| self.io(error))
+        let mut text = serde_json::to_vec_pretty(&entries).map_err(|error| self.io(error.into()))?;
+        text.push(b'\n');
+        // Those who keep it elsewhere link to it. Keys go nowhere but where they are.
+        let target = replace::target(&self.path).map_err(|error| self.io(error))?;
+        let scratch = target.parent().unwrap_or(directory);
+        let options = replace::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
+        replace::replace(&target, &[&text], &options, || Ok(())).map_err(|failure| self.io(failure.into_io()))
     }
 
     /// Holds the lock of the directory while the file it gives is open.
@@ -187,6 +191,7 @@ impl AuthFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn mode(path: &Path) -> u32 {
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777

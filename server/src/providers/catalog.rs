@@ -6,7 +6,7 @@ use agentese::types::{Model, ThinkingLevel};
 use globset::{GlobBuilder, GlobMatcher};
 use secrecy::SecretString;
 
-use super::keys::{Found, Keys, NotReady};
+use super::keys::{Keys, NotReady};
 use super::levels::nearest;
 use super::{Provider, levels};
 
@@ -106,15 +106,14 @@ impl Catalog {
         }
     }
 
-    /// The keys that are known without asking anybody, so that they can be kept out of what is
-    /// written for others.
-    pub fn secrets(&self) -> Vec<SecretString> {
-        let Some(keys) = &self.keys else { return Vec::new() };
-        let secret = |provider: &Arc<dyn Provider>| match keys.find(provider.name(), None) {
-            Ok(Found::Key(key)) => Some(key.secret().clone()),
-            _ => None,
-        };
-        self.providers.iter().filter_map(secret).collect()
+    /// Every key that there is, whether or not a provider is asked with it, so that they can be kept out of what is
+    /// written for others; with them the reasons why some are not known. Commands of `models.json` run for it, each
+    /// once in the life of the catalogue.
+    pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
+        match &self.keys {
+            Some(keys) => keys.known().await,
+            None => Default::default(),
+        }
     }
 
     /// The provider of that name, whatever its case, as it is written.

@@ -7,9 +7,10 @@ use secrecy::SecretString;
 
 use super::auth_file::{AuthError, AuthFile, Stored};
 use super::key::Key;
-use super::value::ConfigValue;
+use super::value::{Commands, ConfigValue};
 use super::{Failure, FailureKind};
 use crate::config::Environment;
+use crate::tools::Spawner;
 use crate::world::Clock;
 
 /// Variables with keys, by provider; the first one that is set counts.
@@ -94,6 +95,9 @@ pub(super) struct Keys {
     file: Option<AuthFile>,
     environment: Arc<dyn Environment + Send + Sync>,
     clock: Arc<dyn Clock>,
+    spawner: Arc<dyn Spawner>,
+    /// The keys and headers that `models.json` says, with what they are.
+    configured: Arc<[(String, ConfigValue)]>,
 }
 
 /// A key that was found, as far as that goes without waiting.
@@ -108,8 +112,9 @@ impl Keys {
         file: Option<AuthFile>,
         environment: Arc<dyn Environment + Send + Sync>,
         clock: Arc<dyn Clock>,
+        spawner: Arc<dyn Spawner>,
     ) -> Self {
-        Self { given: Arc::default(), file, environment, clock }
+        Self { given: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
     }
 
     /// Gives a key for a provider, before all others, for as long as this process lives.
@@ -174,9 +179,45 @@ impl Keys {
             Found::Key(key) => Ok(key),
             Found::Configured(value) => {
                 let what = format!("the key of {provider}");
-                value.get(&what, &*self.clock).await.map(Key::new)
+                value.get(&what, &self.commands()).await.map(Key::new)
             }
         }
+    }
+
+    /// How commands are run that give values.
+    pub fn commands(&self) -> Commands {
+        Commands { clock: self.clock.clone(), spawner: self.spawner.clone() }
+    }
+
+    /// Takes what `models.json` says, for [`Keys::known`].
+    pub fn with_configured(mut self, configured: Vec<(String, ConfigValue)>) -> Self {
+        self.configured = configured.into();
+        self
+    }
+
+    /// Every key that there is, whether or not it would be used: those that were given, of `auth.json`, of the
+    /// environment, of `models.json` with its headers and what its commands print. Commands that have not run yet run
+    /// now. With them the reasons why some are not known.
+    pub async fn known(&self) -> (Vec<SecretString>, Vec<String>) {
+        let mut unknown = Vec::new();
+        let mut known: Vec<SecretString> =
+            self.given.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        match self.file.as_ref().map(AuthFile::secrets) {
+            Some(Ok(stored)) => known.extend(stored),
+            Some(Err(error)) => unknown.push(error.to_string()),
+            None => {}
+        }
+        let variables = key_variables().filter_map(|name| self.environment.get(name)?.into_string().ok());
+        known.extend(variables.map(SecretString::from));
+        let commands = self.commands();
+        let values = self.configured.iter().map(|(what, value)| value.get(what, &commands));
+        for value in futures::future::join_all(values).await {
+            match value {
+                Ok(value) => known.push(value),
+                Err(failure) => unknown.push(failure.text),
+            }
+        }
+        (known, unknown)
     }
 }
 
@@ -200,6 +241,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::LocalSpawner;
     use crate::world::SystemClock;
 
     #[tokio::test]
@@ -210,7 +252,12 @@ mod tests {
             let environment = move |name: &str| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
             };
-            Keys::new(Some(file.clone()), Arc::new(environment), Arc::new(SystemClock))
+            Keys::new(
+                Some(file.clone()),
+                Arc::new(environment),
+                Arc::new(SystemClock),
+                Arc::new(LocalSpawner::new(None)),
+            )
         };
         let configured = ConfigValue::new("configured", &|_: &str| None);
         let found = async |keys: &Keys, provider: &str, configured: Option<&ConfigValue>| match keys
@@ -248,7 +295,12 @@ mod tests {
         let keys = |variable: Option<&'static str>| {
             let environment =
                 move |name: &str| variable.filter(|_| name == "OPENAI_API_KEY").map(OsString::from);
-            Keys::new(Some(file.clone()), Arc::new(environment), Arc::new(SystemClock))
+            Keys::new(
+                Some(file.clone()),
+                Arc::new(environment),
+                Arc::new(SystemClock),
+                Arc::new(LocalSpawner::new(None)),
+            )
         };
         let configured = ConfigValue::new("configured", &|_: &str| None);
         for text in [

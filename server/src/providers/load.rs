@@ -14,7 +14,8 @@ use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
 use super::{Catalog, Provider};
 use crate::config::yaml::{from_yaml, is_yaml};
-use crate::config::{Environment, Home};
+use crate::config::{Environment, Home, read_regular};
+use crate::tools::{LocalSpawner, Spawner};
 use crate::world::{Clock, SystemClock};
 
 /// Models that are known without any file. The date is that of the facts.
@@ -33,6 +34,8 @@ pub struct Sources {
     pub settings: Settings,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Starts the commands that give values; without a guard by default.
+    pub spawner: Arc<dyn Spawner>,
     /// Providers besides, before all others: the embedded model, where it is wanted.
     pub others: Vec<Arc<dyn Provider>>,
 }
@@ -46,6 +49,7 @@ impl Sources {
             environment,
             settings: Settings::default(),
             clock: Arc::new(SystemClock),
+            spawner: Arc::new(LocalSpawner::new(None)),
             others: Vec::new(),
         }
     }
@@ -91,7 +95,7 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     };
     if let Some(path) = sources.agent_dir.as_ref().map(|directory| directory.join(sources.models)) {
         let mut complain = |reason: String| complaints.push(Complaint { path: path.clone(), reason });
-        match std::fs::read_to_string(&path) {
+        match read_regular(&path) {
             Ok(text) => match json(&path, text).and_then(|text| read(&text, environment)) {
                 Ok(definitions) => {
                     for definition in definitions {
@@ -119,7 +123,8 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
         settings: Arc::new(settings),
         clock: sources.clock.clone(),
     };
-    let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone());
+    let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone(), sources.spawner)
+        .with_configured(configured(&providers));
     let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
         Arc::new(Remote::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
     });
@@ -134,6 +139,29 @@ fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinit
 /// The text of a file as JSON.
 fn json(path: &Path, text: String) -> Result<String, String> {
     if is_yaml(path) { from_yaml(&text).map(|value| value.to_string()) } else { Ok(text) }
+}
+
+/// Headers whose values are no secrets, and ordinary words.
+const OPEN_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
+
+/// What the files say as keys and headers, each once.
+fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
+    let mut all: Vec<(String, ConfigValue)> = Vec::new();
+    let mut add = |what: String, value: &ConfigValue| {
+        if !all.iter().any(|(_, known)| known.is(value)) {
+            all.push((what, value.clone()));
+        }
+    };
+    for Parts { name, models, key } in providers {
+        if let Some(key) = key {
+            add(format!("the key of {name}"), key);
+        }
+        let headers = models.iter().flat_map(|entry| &entry.details.headers);
+        for (header, value) in headers.filter(|(header, _)| !OPEN_HEADERS.contains(&header.as_str())) {
+            add(format!("the header {header} of {name}"), value);
+        }
+    }
+    all
 }
 
 /// A provider while files are read over one another.

@@ -101,8 +101,9 @@ impl Preparation {
         if self.details.auth_header {
             wire.headers.insert(AUTHORIZATION, key.header("Bearer ")?);
         }
+        let commands = self.keys.commands();
         for (header, value) in &self.details.headers {
-            let value = value.get(&format!("the header {header} of {}", self.name), clock).await?;
+            let value = value.get(&format!("the header {header} of {}", self.name), &commands).await?;
             secrets.add(value.expose_secret());
             let value = secret_header(value.expose_secret()).ok_or_else(|| {
                 let text =

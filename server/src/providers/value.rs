@@ -1,18 +1,17 @@
 //! Values of keys and headers in `models.json`.
 
 use std::ffi::OsString;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::Either;
+use futures::future::{Either, select};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use super::{Failure, FailureKind};
 use crate::config::Environment;
+use crate::tools::{CommandLine, Exit, Spawner, Talking};
 use crate::world::Clock;
 
 /// How long a command may take that gives a value.
@@ -53,15 +52,20 @@ impl ConfigValue {
         Self { source, printed: Arc::default() }
     }
 
+    /// Whether both are one value that was written down once.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.printed, &other.printed)
+    }
+
     /// The value. Fails where its command fails, prints nothing or takes too long; `what` names the
     /// value in that error, which shows neither the command nor what it printed.
-    pub async fn get(&self, what: &str, clock: &dyn Clock) -> Result<SecretString, Failure> {
+    pub async fn get(&self, what: &str, commands: &Commands) -> Result<SecretString, Failure> {
         let command = match &self.source {
             Source::Known(value) => return Ok(value.clone()),
             Source::Command(command) => command,
         };
         let printed = self.printed.get_or_try_init(|| async {
-            run(command, clock).await.map_err(|reason| {
+            run(command, commands).await.map_err(|reason| {
                 let text = format!("The command that gives {what} in models.json {reason}.");
                 Failure::new(FailureKind::Auth, text)
             })
@@ -70,48 +74,56 @@ impl ConfigValue {
     }
 }
 
+/// How commands are run that give values.
+#[derive(Clone)]
+pub(super) struct Commands {
+    pub clock: Arc<dyn Clock>,
+    /// Starts them. One with a guard leaves none behind, however this process ends.
+    pub spawner: Arc<dyn Spawner>,
+}
+
 /// What a shell command prints, without white space around it.
-async fn run(command: &str, clock: &dyn Clock) -> Result<SecretString, String> {
-    let mut child = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| format!("cannot be started: {error}"))?;
-    let group = Group(child.id());
-    let Some(stdout) = child.stdout.take() else { return Err("has no output".to_owned()) };
+async fn run(command: &str, commands: &Commands) -> Result<SecretString, String> {
+    let line = CommandLine {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), command.into()],
+        cwd: std::env::current_dir().unwrap_or_else(|_| "/".into()),
+        environment: Vec::new(),
+        hidden: Vec::new(),
+    };
+    let started = commands.spawner.talk(&line).await;
+    let Talking { input, output, mut errors, mut running } =
+        started.map_err(|error| format!("cannot be started: {error}"))?;
+    drop(input);
     let mut printed = String::new();
-    let finished = async {
-        let read = stdout.take(LONGEST).read_to_string(&mut printed).await;
-        (read, child.wait().await)
+    let outcome = {
+        let finished = async {
+            let read = output.take(LONGEST).read_to_string(&mut printed).await;
+            (read, running.wait().await)
+        };
+        // Nobody is told of its errors, and they do not hold it up.
+        let unheard = async {
+            let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
+            std::future::pending::<()>().await;
+        };
+        let (finished, unheard) = (std::pin::pin!(finished), std::pin::pin!(unheard));
+        match select(finished, select(unheard, commands.clock.sleep(LIMIT))).await {
+            Either::Left((outcome, _)) => Some(outcome),
+            Either::Right(_) => None,
+        }
     };
-    let outcome = match futures::future::select(std::pin::pin!(finished), clock.sleep(LIMIT)).await {
-        Either::Left((outcome, _)) => outcome,
-        Either::Right(_) => return Err(format!("takes longer than {} s", LIMIT.as_secs())),
-    };
-    drop(group);
+    // What it leaves behind ends with it.
+    running.end().await;
     match outcome {
-        (Ok(_), Ok(status)) if status.success() => {}
-        (_, Ok(status)) if !status.success() => return Err(format!("failed ({status})")),
-        _ => return Err("printed what is no text".to_owned()),
+        Some((Ok(_), Ok(Exit::Code(0)))) => {}
+        Some((_, Ok(Exit::Code(code)))) if code != 0 => return Err(format!("failed (exit code {code})")),
+        Some((_, Ok(Exit::Signal(signal)))) => return Err(format!("failed (signal {signal})")),
+        Some((_, Err(error))) => return Err(format!("was lost: {error}")),
+        Some((Err(_), _)) => return Err("printed what is no text".to_owned()),
+        _ => return Err(format!("takes longer than {} s", LIMIT.as_secs())),
     }
     let value: SecretString = printed.trim().into();
     if value.expose_secret().is_empty() { Err("printed nothing".to_owned()) } else { Ok(value) }
-}
-
-/// Ends what a command leaves behind.
-struct Group(Option<u32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let id = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        if let Some(id) = id {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -120,11 +132,16 @@ mod tests {
     use futures::future::BoxFuture;
 
     use super::*;
+    use crate::tools::LocalSpawner;
     use crate::world::SystemClock;
+
+    fn commands(clock: impl Clock + 'static) -> Commands {
+        Commands { clock: Arc::new(clock), spawner: Arc::new(LocalSpawner::new(None)) }
+    }
 
     async fn get(text: &str) -> Result<String, String> {
         let environment = |name: &str| (name == "A_KEY").then(|| OsString::from("from the environment"));
-        let value = ConfigValue::new(text, &environment).get("the key", &SystemClock).await;
+        let value = ConfigValue::new(text, &environment).get("the key", &commands(SystemClock)).await;
         value.map(|value| value.expose_secret().to_owned()).map_err(|failure| failure.text)
     }
 
@@ -144,7 +161,7 @@ mod tests {
         let log = directory.path().join("log");
         let value = ConfigValue::new(&format!("!echo x >> {0}; wc -l < {0}", log.display()), &|_: &str| None);
         for _ in 0..3 {
-            assert_eq!(value.get("it", &SystemClock).await.unwrap().expose_secret(), "1");
+            assert_eq!(value.get("it", &commands(SystemClock)).await.unwrap().expose_secret(), "1");
         }
     }
 
@@ -161,7 +178,7 @@ mod tests {
             }
         }
         let value = ConfigValue::new("!sleep 1000 & sleep 1000", &|_: &str| None);
-        let failure = value.get("it", &Hasty).await.unwrap_err();
+        let failure = value.get("it", &commands(Hasty)).await.unwrap_err();
         assert!(failure.text.contains("longer than 10 s"), "{}", failure.text);
     }
 }

@@ -102,6 +102,32 @@ impl Appender {
         Ok(next - from)
     }
 
+    /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
+    /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
+    pub fn left_of(&mut self, lines: Lines<'_>) -> io::Result<Option<usize>> {
+        if self.file.length()? >= self.length {
+            return Ok(None);
+        }
+        let bytes = self.file.read()?;
+        let (mut left, mut rest) = (0, bytes.as_slice());
+        while left < lines.count() {
+            let whole =
+                rest.strip_prefix(lines.get(left).as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
+            let Some(behind) = whole else { break };
+            (left, rest) = (left + 1, behind);
+        }
+        let is_ours = left < lines.count() && lines.get(left).as_bytes().starts_with(rest);
+        if !rest.is_empty() && !is_ours {
+            return Err(io::Error::other("somebody has cut it, and something else is in it now"));
+        }
+        let length = (bytes.len() - rest.len()) as u64;
+        if !rest.is_empty() {
+            self.file.truncate(length)?;
+        }
+        (self.length, self.end, self.tail) = (length, length, Tail::Whole);
+        Ok(Some(left))
+    }
+
     /// Cuts a torn end off. What somebody else wrote behind it stays.
     fn mend(&mut self) -> io::Result<()> {
         let length = self.file.length()?;

@@ -4,6 +4,7 @@
 //! can go through all of them.
 
 mod crash;
+mod cut;
 mod full;
 mod property;
 mod script;
@@ -73,6 +74,13 @@ impl MemoryDisk {
     pub fn failing(self, fault: Fault) -> Self {
         self.memory().fault = Some(fault);
         self
+    }
+
+    /// Somebody else puts that into a file, which stays the same file.
+    pub fn overwrite(&self, path: &Path, content: &[u8]) {
+        let mut memory = self.memory();
+        let node = memory.names[path];
+        memory.nodes[node].content = content.into();
     }
 
     /// Nothing can be written to its files.

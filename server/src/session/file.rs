@@ -135,6 +135,11 @@ impl SessionFile {
         self.written > 0
     }
 
+    /// Whether a session of that many lines, its header among them, has more than the file.
+    pub fn lacks(&self, lines: usize) -> bool {
+        self.written < lines
+    }
+
     /// Whether the path leads to this very file.
     pub fn is(&self, path: &Path) -> bool {
         match &self.open {
@@ -216,6 +221,13 @@ impl SessionFile {
             let open = self.replace(migration, lines)?;
             (self.open, self.written, self.migration) = (Some(open), lines.count(), None);
             return Ok(());
+        }
+        if self.written > 0
+            && let Some(open) = &mut self.open
+            && let Some(left) = open.left_of(lines)?
+        {
+            tracing::warn!(file = %self.path.display(), left, "somebody has cut the session file; it is written anew");
+            self.written = left;
         }
         let open = match &mut self.open {
             Some(open) => open,

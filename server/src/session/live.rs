@@ -281,6 +281,14 @@ impl Session {
         self.file.as_ref()?.trouble()
     }
 
+    /// Why something that was said is not safe in the file, where that is so. A file that cannot be written and
+    /// lacks nothing is none of that.
+    pub fn unsaved(&self) -> Option<StorageTrouble> {
+        let file = self.file.as_ref()?;
+        let trouble = file.trouble()?;
+        (file.refused().is_none() || file.lacks(self.entries.len() + 1)).then_some(trouble)
+    }
+
     /// Fails where nothing will ever reach the file, as it is of a later version or cannot be
     /// written.
     pub fn writable(&self) -> Result<(), StorageTrouble> {

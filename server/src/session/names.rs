@@ -28,6 +28,16 @@ pub(super) fn file(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
+/// Whether a file has a name as [`file`] gives them.
+pub(super) fn is_file(name: &str) -> bool {
+    let parts = name.strip_suffix(".jsonl").and_then(|name| name.split_once('_'));
+    parts.is_some_and(|(time, id)| {
+        time.len() == "2026-01-02T03-04-05-678Z".len()
+            && time.starts_with(|c: char| c.is_ascii_digit())
+            && may_be_id(id)
+    })
+}
+
 /// Whether a text may be an identifier of a session, or its beginning: letters, digits, `.`, `_` and
 /// `-`, with a letter or a digit first. Such a text cannot lead out of a directory.
 pub fn may_be_id(text: &str) -> bool {

@@ -69,6 +69,19 @@ impl Store {
         Disk.create_directory(&self.directory)
     }
 
+    /// Removes what programs left that were killed while they began a session or replaced one: empty files under
+    /// the names of sessions, and temporary files, unless they are young or in use. Never fails.
+    pub fn sweep(&self) {
+        crate::replace::sweep(&self.directory);
+        for entry in entries(&self.directory) {
+            let name = entry.file_name();
+            let is_empty = entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0);
+            if is_empty && names::is_file(&name.to_string_lossy()) && crate::replace::is_left_behind(&entry) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// The sessions, the one in which somebody spoke last first. Every file is read to its end; files
     /// that are no sessions are left out.
     pub fn list(&self, scope: Scope) -> Vec<Record> {

@@ -15,6 +15,7 @@ use super::matching::{NoMatch, find};
 use super::read::LARGEST_FILE;
 use super::truncate::format_size;
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
+use crate::replace as files;
 
 /// Replaces one piece of a text file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,10 +56,11 @@ async fn execute(context: &ToolContext, arguments: Value) -> Result<ToolOutput, 
     let argument = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
     let given = argument("path");
     let path = paths::resolve_existing(&context.cwd, &given);
-    let target = replace::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+    let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
     let _alone = locks::lock_unless(&target, &context.abort).await?;
     let job = Job {
         target,
+        scratch: context.temp_dir.clone(),
         old: argument("oldText"),
         new: argument("newText"),
         abort: context.abort.clone(),
@@ -76,6 +78,7 @@ const BOM: char = '\u{feff}';
 
 struct Job {
     target: PathBuf,
+    scratch: PathBuf,
     given: String,
     old: String,
     new: String,
@@ -129,9 +132,10 @@ impl Job {
             )
             .into());
         }
-        let replaced = [&text[..bom], &body[..range.start], &new, &body[range.end..]].concat();
+        // Not put together: the file may be large.
+        let replaced = [&text[..bom + range.start], &new, &body[range.end..]].map(str::as_bytes);
         let mut changed = false;
-        let result = replace::replace(&self.target, replaced.as_bytes(), || {
+        let result = replace::replace(&self.target, &replaced, &self.scratch, || {
             locks::unless_aborted(&self.abort)?;
             changed = seen.is_none() || Seen::of(&self.target) != seen;
             if changed { Err("the file has changed".to_owned()) } else { Ok(()) }
@@ -155,6 +159,8 @@ impl Job {
         let seen = Seen::of(&self.target);
         let mut content = Vec::new();
         if metadata.len() <= LARGEST_FILE {
+            // With its size known, reading moves nothing. One more byte, so that the end shows as one.
+            content.reserve_exact(usize::try_from(metadata.len()).map_or(0, |length| length + 1));
             let file = File::open(&self.target).map_err(problem)?;
             file.take(LARGEST_FILE + 1).read_to_end(&mut content).map_err(problem)?;
         }

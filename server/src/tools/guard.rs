@@ -94,6 +94,7 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     let _ = setsid();
     heed_signals();
     adopt_orphans();
+    go_on_when_the_server_dies();
     // The watcher comes first: a command without one could be left behind. It sees the group only when the lock is
     // free, that is when it is known whether there is one.
     let group = Arc::new(Mutex::new(None));
@@ -191,6 +192,16 @@ fn adopt_orphans() {
 
 #[cfg(not(target_os = "linux"))]
 fn adopt_orphans() {}
+
+/// A guard that somebody has stopped (SIGSTOP) does not see that the server's end of the socket is closed. A server
+/// that ends in good order wakes it; one that is killed cannot, so the system does.
+#[cfg(target_os = "linux")]
+fn go_on_when_the_server_dies() {
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn go_on_when_the_server_dies() {}
 
 fn exit_of(status: WaitStatus) -> Option<Exit> {
     status.exit_status().map(Exit::Code).or_else(|| status.terminating_signal().map(Exit::Signal))

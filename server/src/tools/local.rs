@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::io::AsyncRead;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -318,6 +318,8 @@ impl Running for Guarded {
             };
             if timeout(GRACE + PATIENCE, gone).await.is_err() {
                 self.kill();
+                // It had its time, and has nothing to guard any more.
+                let _ = self.guard.as_mut().map(Child::start_kill);
             }
         }
         .boxed()
@@ -330,12 +332,22 @@ impl Guarded {
         if let Some(lifeline) = &self.lifeline {
             let _ = lifeline.shutdown(Shutdown::Write);
         }
+        if let Some(guard) = &self.guard {
+            wake(guard);
+        }
     }
 
     fn kill(&self) {
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
         }
+    }
+}
+
+/// A guard that somebody has stopped sees nothing until it goes on.
+fn wake(guard: &Child) {
+    if let Some(guard) = guard.id().and_then(|id| Pid::from_raw(id as i32)) {
+        let _ = kill_process(guard, Signal::CONT);
     }
 }
 
@@ -348,13 +360,19 @@ impl Drop for Guarded {
         // The guard lives on for the sake of background processes. Its socket stays open until it is done, or until
         // the spawner goes. Without a runtime everything closes right here, which ends the group.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let closing = self.closing.clone();
+        let (closing, group) = (self.closing.clone(), self.group);
         runtime.spawn(async move {
             tokio::select! {
-                _ = guard.wait() => {}
+                _ = guard.wait() => return,
                 () = closing.cancelled() => drop(lifeline),
             }
-            let _ = timeout(GRACE + PATIENCE, guard.wait()).await;
+            wake(&guard);
+            if timeout(GRACE + PATIENCE, guard.wait()).await.is_err() {
+                // While it is there it has not waited for its group, whose number is nobody else's therefore.
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+                let _ = guard.start_kill();
+                let _ = guard.wait().await;
+            }
         });
     }
 }

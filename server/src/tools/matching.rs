@@ -20,8 +20,7 @@ pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
     let old = old.replace("\r\n", "\n");
     // A carriage return in the file is part of a line ending, or it would be found either way.
     let exact = if text.contains("\r\n") {
-        let view = View::new(text, false);
-        view.find(&old, |range| view.range(range, false))
+        View::find(text, false, &old, |view, range| view.range(range, false))
     } else {
         one(places(text, &old).map(|at| at..at + old.len()))
     };
@@ -31,16 +30,36 @@ pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
 }
 
 fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
-    let view = View::new(text, true);
-    let found = view.find(&normalize(old, true), |range| view.range(range, false));
+    let found = View::find(text, true, &normalize(old, true), |view, range| view.range(range, false));
     let ends_in_space = old.trim_end_matches(|c: char| c != '\n' && c.is_whitespace()).len() < old.len();
     if found != Err(NoMatch::Missing) || !ends_in_space {
         return found;
     }
     // White space at the end of `old` may stand for other white space, but only at the end of a line.
-    view.find(&normalize(old, false), |range| {
+    View::find(text, true, &normalize(old, false), |view, range| {
         let at_end = view.text[range.end..].is_empty() || view.text[range.end..].starts_with('\n');
         if at_end { view.range(range, true) } else { None }
+    })
+}
+
+/// About as many bytes are looked at in one view: a view takes several times as much memory.
+#[cfg(not(test))]
+const PART: usize = 4 << 20;
+#[cfg(test)]
+const PART: usize = 8;
+
+/// The parts of a text: each begins with a line, has the lines of [`PART`] bytes that matches may begin in (how many
+/// bytes these are is the second member) and as many lines behind them as a match may reach into.
+fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
+    let line_end = |from: usize| memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|at| from + at + 1);
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let own = (start + PART < text.len()).then(|| line_end(start + PART)).flatten();
+        next = own;
+        let Some(own) = own else { return Some((start..text.len(), text.len() - start + 1)) };
+        let end = (0..reach).try_fold(own, |at, _| line_end(at)).unwrap_or(text.len());
+        Some((start..end, own - start))
     })
 }
 
@@ -80,12 +99,27 @@ impl<'a> View<'a> {
         view
     }
 
+    /// The one place of `old` in a view of `text`, of which one part after the other is made.
     fn find(
-        &self,
+        text: &'a str,
+        normalised: bool,
         old: &str,
-        range: impl Fn(Range<usize>) -> Option<Range<usize>>,
+        range: impl Fn(&Self, Range<usize>) -> Option<Range<usize>>,
     ) -> Result<Range<usize>, NoMatch> {
-        one(places(&self.text, old).filter_map(|at| range(at..at + old.len())))
+        // One line more than a match has, so that what is behind it is in the part too.
+        let reach = memchr::memchr_iter(b'\n', old.as_bytes()).count() + 2;
+        one(parts(text, reach).flat_map(|(part, own)| {
+            let view = Self::new(&text[part.clone()], normalised);
+            // Where the first line begins that belongs to the next part alone.
+            let end =
+                view.lines.iter().find(|start| start.original >= own).map_or(usize::MAX, |start| start.view);
+            let found = places(&view.text, old)
+                .take_while(|at| *at < end)
+                .filter_map(|at| range(&view, at..at + old.len()))
+                .map(|range| part.start + range.start..part.start + range.end)
+                .take(MOST_COUNTED);
+            found.collect::<Vec<_>>()
+        }))
     }
 
     /// The range in the original; with `with_space` the white space at the end of the last line belongs to it.
@@ -189,6 +223,22 @@ mod tests {
         fails("a…b", "a..", NoMatch::Missing);
         fails("ﬁ", "f", NoMatch::Missing);
         finds("a…b", "a...", "a…");
+    }
+
+    #[test]
+    fn parts_change_nothing() {
+        // Every part is small here: a match goes over the ends of several.
+        let lines: Vec<String> = (0..40).map(|number| format!("line {number}\r\n")).collect();
+        let text = lines.concat();
+        for from in 0..39 {
+            for to in from + 1..40.min(from + 6) {
+                let old = lines[from..to].concat().replace("\r\n", "\n");
+                finds(&text, &old, &lines[from..to].concat());
+                finds(&text.replace("\r\n", " \n"), &old, &lines[from..to].concat().replace("\r\n", " \n"));
+            }
+        }
+        fails(&text, "\nline 1", NoMatch::Ambiguous(11));
+        fails(&text.repeat(100), "\nline 1", NoMatch::Ambiguous(MOST_COUNTED));
     }
 
     proptest! {

@@ -5,6 +5,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
+use crate::replace as files;
 
 /// Writes a file, whatever was there before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,12 +47,14 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
         return Err("content must be string".into());
     };
     let path = paths::resolve(&context.cwd, &given);
-    let target = replace::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+    let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
     let _alone = locks::lock_unless(&target, &context.abort).await?;
     let abort = context.abort.clone();
     let bytes = content.len();
+    let scratch = context.temp_dir.clone();
+    let job =
+        move || replace::replace(&target, &[content.as_bytes()], &scratch, || locks::unless_aborted(&abort));
     // Not raced against the abort: the answer says what really happened to the file.
-    blocking::run(move || replace::replace(&target, content.as_bytes(), || locks::unless_aborted(&abort)))
-        .await?;
+    blocking::run(job).await?;
     Ok(ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}")))
 }

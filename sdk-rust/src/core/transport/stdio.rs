@@ -2,8 +2,8 @@
 //!
 //! stdin and stdout belong to whoever shares them: making them non-blocking would make them so for the parent
 //! and for every child that inherits them. So a pipe is opened anew through `/proc/self/fd`, which gives this
-//! process a description of its own. A socket (Node's `child_process` hands those out) cannot be opened anew
-//! and is duplicated; only this end of it becomes non-blocking. Anything else (a file, a terminal, a system
+//! process a description of its own. A socket (Node's `child_process` hands those out) cannot be opened anew;
+//! each call on it says that it shall not wait. Anything else (a file, a terminal, a system
 //! without `/proc`) is read by a thread and written by the runtime's blocking pool.
 
 use std::fs::File;
@@ -14,8 +14,10 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use rustix::fs::FileType;
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::UnixStream;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
@@ -42,7 +44,7 @@ pub fn guard_stdio() -> io::Result<Transport> {
 
 enum Carrier {
     Pipe,
-    Socket(UnixStream),
+    Socket(SharedSocket),
     Other(OwnedFd),
 }
 
@@ -61,8 +63,10 @@ impl Carrier {
         if socket.local_addr().is_err() {
             return Ok(Self::Other(socket.into()));
         }
-        socket.set_nonblocking(true)?;
-        Ok(Self::Socket(UnixStream::from_std(socket)?))
+        // What takes its place is unsafe: it trusts the caller that the descriptor stays open. The type says so here.
+        #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
+        let socket = AsyncFd::new(OwnedFd::from(socket))?;
+        Ok(Self::Socket(SharedSocket(socket)))
     }
 }
 
@@ -93,6 +97,67 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
         Carrier::Socket(socket) => Box::new(socket),
         Carrier::Other(own) => blocking(own),
     })
+}
+
+/// A socket that others share, and that stays as it is for them.
+struct SharedSocket(AsyncFd<OwnedFd>);
+
+impl SharedSocket {
+    /// Does `act`, and again whenever it would have had to wait and need not any more.
+    fn poll<T>(
+        &self,
+        context: &mut Context<'_>,
+        interest: Interest,
+        mut act: impl FnMut(&OwnedFd) -> rustix::io::Result<T>,
+    ) -> Poll<io::Result<T>> {
+        loop {
+            let mut ready = ready!(match interest.is_readable() {
+                true => self.0.poll_read_ready(context),
+                false => self.0.poll_write_ready(context),
+            })?;
+            match act(self.0.get_ref()) {
+                Err(Errno::WOULDBLOCK) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
+                other => return Poll::Ready(other.map_err(io::Error::from)),
+            }
+        }
+    }
+}
+
+impl AsyncRead for SharedSocket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let room = buffer.initialize_unfilled();
+        let read = self.poll(context, Interest::READABLE, |socket| {
+            rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT).map(|(count, _)| count)
+        });
+        let count = ready!(read)?;
+        buffer.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for SharedSocket {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll(context, Interest::WRITABLE, |socket| {
+            rustix::net::send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
+        })
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(match rustix::net::shutdown(self.0.get_ref(), Shutdown::Write) {
+            // The other side is gone already.
+            Err(Errno::NOTCONN) => Ok(()),
+            other => other.map_err(io::Error::from),
+        })
+    }
 }
 
 /// How much the thread reads at once, in bytes.

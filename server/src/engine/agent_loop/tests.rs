@@ -81,8 +81,8 @@ fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
 #[test]
 fn what_waits_while_idle_comes_with_the_prompt_and_after_the_answer() {
     let mut queues = Queues::default();
-    queues.steer(message("s"));
-    queues.follow_up(message("f"));
+    queues.steer(message("s")).unwrap();
+    queues.follow_up(message("f")).unwrap();
     check(
         &play(&mut queues, &[], NEVER),
         "run | turn | +p | +s | ask | /turn | turn | +f | ask | /turn | /run",
@@ -98,10 +98,10 @@ fn what_waits_can_begin_a_run() {
         (steps[2].clone(), steps[3].clone())
     };
     let mut queues = Queues::default();
-    queues.follow_up(message("f1"));
-    queues.follow_up(message("f2"));
+    queues.follow_up(message("f1")).unwrap();
+    queues.follow_up(message("f2")).unwrap();
     assert_eq!(begin(&mut queues), (Step::Inject(message("f1").into()), Step::Ask));
-    queues.steer(message("s"));
+    queues.steer(message("s")).unwrap();
     assert_eq!(begin(&mut queues), (Step::Inject(message("s").into()), Step::Ask));
     assert_eq!(queues.pending(), 1);
 }
@@ -112,8 +112,8 @@ fn steering_skips_the_remaining_calls() {
     let steer = |step: usize, queues: &mut Queues| {
         // While the first tool runs.
         if step == 5 {
-            queues.steer(message("s1"));
-            queues.steer(message("s2"));
+            queues.steer(message("s1")).unwrap();
+            queues.steer(message("s2")).unwrap();
         }
         false
     };
@@ -134,8 +134,8 @@ fn steering_skips_the_remaining_calls() {
 fn steering_during_text_comes_before_follow_ups_and_the_run_does_not_end_between() {
     let queue = |step: usize, queues: &mut Queues| {
         if step == 4 {
-            queues.follow_up(message("f"));
-            queues.steer(message("s"));
+            queues.follow_up(message("f")).unwrap();
+            queues.steer(message("s")).unwrap();
         }
         false
     };
@@ -157,7 +157,7 @@ fn a_cut_call_is_not_executed() {
 #[test]
 fn a_failed_answer_ends_the_run_and_keeps_the_queues() {
     let mut queues = Queues::default();
-    queues.follow_up(message("f"));
+    queues.follow_up(message("f")).unwrap();
     let answers: &[(StopReason, &[&str])] = &[(StopReason::Error, &["a"])];
     check(&play(&mut queues, answers, NEVER), "run | turn | +p | ask | /turn | /run");
     assert_eq!(queues.pending(), 1);
@@ -169,11 +169,11 @@ fn an_abort_before_any_step_ends_well_and_loses_nothing() {
         &[(StopReason::ToolUse, &["a", "b"]), (StopReason::ToolUse, &["c"]), (StopReason::Stop, &[])];
     let fill = |step: usize, queues: &mut Queues| {
         if step == 0 {
-            queues.steer(message("s1"));
+            queues.steer(message("s1")).unwrap();
         }
         if step == 5 {
-            queues.steer(message("s2"));
-            queues.follow_up(message("f"));
+            queues.steer(message("s2")).unwrap();
+            queues.follow_up(message("f")).unwrap();
         }
     };
     let whole = play(&mut Queues::default(), answers, |step, queues| {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd, MessageStart,
-    StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart, TodoReminder, ToolExecutionEnd,
-    ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TtsrTriggered, TurnEnd, TurnStart,
+    BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd, MessageStart, NotifyNotice,
+    NotifyType, StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart, TodoReminder,
+    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TtsrTriggered, TurnEnd, TurnStart,
 };
 use agentese::wire::{ConstantValue, Maybe, Record};
 use serde::Serialize;
@@ -39,11 +39,23 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     result
 }
 
+/// What the family has no event for, and people shall see: a notice as extensions show them.
+pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
+    let Event::Storage { trouble } = event else { return None };
+    let (text, kind) = match trouble {
+        Some(trouble) => (format!("The session is not kept: {trouble}"), NotifyType::Error),
+        None => ("The session is kept again: all of it is in its file.".to_owned(), NotifyType::Info),
+    };
+    let mut notice = NotifyNotice::new(text);
+    notice.notify_type = Some(kind);
+    Some(notice)
+}
+
 /// The text of an event on the wire; none where the dialect does not have it, and for the growth of a message, which
-/// [`super::snapshot`] writes.
+/// [`super::snapshot`] writes, and for what a [`notice`] tells.
 pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, serde_json::Error> {
     match event {
-        Event::MessageUpdated { .. } => Ok(None),
+        Event::MessageUpdated { .. } | Event::Storage { .. } => Ok(None),
         Event::RunStarted => body(spec, &AgentStart::new()),
         Event::TurnStarted => body(spec, &TurnStart::new()),
         Event::MessageStarted { message, .. } => body(spec, &MessageStart::new(message.clone())),

@@ -45,6 +45,11 @@ impl<D: Family> EventSink for Sink<D> {
 
     fn push(&self, event: Event<'_>) {
         let Some(emitter) = self.emitter.get() else { return };
+        if let Some(notice) = convert::notice(&event) {
+            // Nobody answers it.
+            drop(emitter.question(&notice.into()));
+            return;
+        }
         let mut snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Event::MessageStarted { message: AgentMessage::Assistant(_), .. } = event {
             snapshot.begin();

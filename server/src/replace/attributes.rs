@@ -1,0 +1,76 @@
+//! What a new file takes over from the one whose name it gets.
+
+use std::fs::{File, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+
+/// Attributes that speak of the old content or lend somebody's rights to whoever runs it. The system itself takes
+/// them away when a file is written.
+const OF_THE_CONTENT: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
+
+/// Longer lists and values do not exist (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+const LARGEST: usize = 64 * 1024;
+
+/// The mode without the bits that lend somebody's rights to whoever runs the file: its content is new.
+pub(super) fn mode(old: &Metadata) -> u32 {
+    old.permissions().mode() & 0o1777
+}
+
+pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Gives `new` the owner, the group and the extended attributes (access lists are among them) of the file at
+/// `target`. Says whether it has them all now.
+pub(super) fn carry(target: &Path, old: &Metadata, new: &File) -> bool {
+    owner(old, new).is_ok_and(|same| same) && attributes(target, new).is_ok_and(|same| same)
+}
+
+fn owner(old: &Metadata, new: &File) -> io::Result<bool> {
+    let have = new.metadata()?;
+    if (have.uid(), have.gid()) == (old.uid(), old.gid()) {
+        return Ok(true);
+    }
+    std::os::unix::fs::fchown(new, Some(old.uid()), Some(old.gid()))?;
+    Ok(true)
+}
+
+fn attributes(target: &Path, new: &File) -> io::Result<bool> {
+    let mut list = vec![0; LARGEST];
+    let names = |result: rustix::io::Result<usize>, list: &[u8]| -> io::Result<Vec<Vec<u8>>> {
+        let length = match result {
+            // This file system has none.
+            Err(Errno::NOTSUP | Errno::NOSYS) => 0,
+            other => other?,
+        };
+        let names = list[..length].split(|byte| *byte == 0);
+        Ok(names
+            .filter(|name| !name.is_empty() && !OF_THE_CONTENT.contains(name))
+            .map(<[u8]>::to_vec)
+            .collect())
+    };
+    let result = rustix::fs::listxattr(target, &mut list[..]);
+    let wanted = names(result, &list)?;
+    let result = rustix::fs::flistxattr(new, &mut list[..]);
+    let have = names(result, &list)?;
+    // What the directory gives to new files.
+    for name in have.iter().filter(|name| !wanted.contains(name)) {
+        rustix::fs::fremovexattr(new, &name[..])?;
+    }
+    let mut value = vec![0; LARGEST];
+    let mut there = vec![0; LARGEST];
+    for name in &wanted {
+        let length = rustix::fs::getxattr(target, &name[..], &mut value[..])?;
+        let same = have.contains(name)
+            && rustix::fs::fgetxattr(new, &name[..], &mut there[..])
+                .is_ok_and(|count| there[..count] == value[..length]);
+        if !same {
+            rustix::fs::fsetxattr(new, &name[..], &value[..length], XattrFlags::empty())?;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,276 @@
+//! What cannot be kept is told: in a frame, on stderr, and by the exit code. And what killed programs left.
+
+use std::fs::{self, File, OpenOptions};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::process::{Agent, Place, assert_gone, pid_in};
+
+fn ok() -> Value {
+    json!({"responses": [], "default": {"text": "ok"}})
+}
+
+/// The notices among frames: what is told, and how urgent it is.
+fn notices(frames: &[Value]) -> Vec<(String, String)> {
+    let is_notice = |frame: &&Value| frame["type"] == "extension_ui_request" && frame["method"] == "notify";
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    frames
+        .iter()
+        .filter(is_notice)
+        .map(|frame| (text(&frame["notifyType"]), text(&frame["message"])))
+        .collect()
+}
+
+/// A shell starts the agent in which no file grows beyond 4 blocks of 512 bytes, as on a full disk.
+fn without_room(place: &Place, arguments: &[&str]) -> std::process::Command {
+    let agent = place.command(arguments);
+    let mut command = place.command(&[]);
+    let program = agent.get_program().to_owned();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -f 4; exec \"$0\" \"$@\""]).arg(program).args(agent.get_args());
+    shell.current_dir(place.work());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    command = shell;
+    command
+}
+
+#[test]
+fn fm_f100_a_full_disk_is_told_to_the_client_on_stderr_and_by_the_exit_code() {
+    let place = Place::new();
+    let script = place.script(ok());
+    // SIGXFSZ, which such a limit sends, is not the end.
+    let mut agent = Agent::start(without_room(&place, &["--mode", "rpc", "--script", &script]));
+    for number in 0..4 {
+        agent.send(json!({"type": "prompt", "message": format!("{number} {}", "x".repeat(900))}));
+        agent.until_event("agent_end");
+    }
+    let told = notices(&agent.seen);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0, "error");
+    assert!(
+        told[0].1.starts_with("The session is not kept: ") && told[0].1.contains("File too large"),
+        "{told:?}"
+    );
+    let (status, _, stderr) = agent.finish();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("Error: a part of the conversation is in no file: "), "{stderr}");
+}
+
+#[test]
+fn fm_f105_a_session_of_a_newer_version_is_not_lost_silently() {
+    let place = Place::new();
+    let script = place.script(ok());
+    let line = json!({"type": "session", "version": 99, "id": "s", "timestamp": "2026-01-02T03:04:05.678Z", "cwd": "/"});
+    let session = place.file("newer.jsonl", format!("{line}\n"));
+    let mut agent =
+        Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
+    agent.send(json!({"type": "prompt", "message": "kept?"}));
+    agent.until_event("agent_end");
+    let told = notices(&agent.seen);
+    assert!(told.len() == 1 && told[0].1.contains("has version 99"), "{told:?}");
+    let (status, _, stderr) = agent.finish();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("has version 99"), "{stderr}");
+    assert_eq!(fs::read_to_string(&session).unwrap(), format!("{line}\n"));
+    // Only to look at it is no loss.
+    let mut agent =
+        Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
+    agent.ask(json!({"type": "get_messages"}));
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn what_is_written_to_a_full_stdout_is_a_failure() {
+    let place = Place::new();
+    let script = place.script(ok());
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["schema"],
+        &["--list-models"],
+        &["completions", "bash"],
+        &["--mode", "rpc", "--script", &script],
+    ] {
+        let mut command = place.command(arguments);
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped());
+        command.env("ANTHROPIC_API_KEY", "c4n4ry-4711-0815");
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let _ = std::io::Write::write_all(&mut stdin, b"{\"type\":\"get_state\"}\n");
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_session_file_that_is_cut_while_it_is_used_is_whole_again() {
+    let place = Place::new();
+    let script = place.script(ok());
+    let session = place.file("s.jsonl", "");
+    let mut agent =
+        Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
+    for message in ["one", "two"] {
+        agent.send(json!({"type": "prompt", "message": message}));
+        agent.until_event("agent_end");
+        File::options().write(true).open(&session).unwrap().set_len(0).unwrap();
+    }
+    agent.send(json!({"type": "prompt", "message": "three"}));
+    agent.until_event("agent_end");
+    assert_eq!(agent.finish().0.code(), Some(0));
+    let text = fs::read_to_string(&session).unwrap();
+    assert!(text.starts_with("{\"type\":\"session\","), "{text}");
+    for message in ["one", "two", "three"] {
+        assert_eq!(text.matches(&format!("\"{message}\"")).count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_kills_left_of_sessions_is_removed_at_the_next_start() {
+    let place = Place::new();
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let id = "0d4d6a4e-1111-4222-8333-444455556666";
+    let begun = format!("2026-01-02T03-04-05-678Z_{id}.jsonl");
+    for name in [begun.as_str(), "mine.jsonl", ".agentese-0.tmp"] {
+        let path = place.put(&format!("kept/{name}"), "");
+        File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    let young = format!("2026-01-02T03-04-06-678Z_{id}.jsonl");
+    let kept = place.put(&format!("kept/{young}"), "").parent().unwrap().to_owned();
+    let directory = kept.to_str().unwrap();
+    let agent =
+        Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--session-dir", directory]));
+    assert_eq!(agent.finish().0.code(), Some(0));
+    let mut names: Vec<_> = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, [young.as_str(), "mine.jsonl"]);
+}
+
+#[test]
+fn without_a_home_directory_the_agent_starts() {
+    let place = Place::new();
+    let script = place.script(ok());
+    let mut command = place.command(&["--mode", "rpc", "--script", &script]);
+    // The system may know of another one, which is not for tests.
+    command.env_remove("HOME").env("PI_CODING_AGENT_DIR", place.work().join("agent"));
+    let mut agent = Agent::start(command);
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    agent.until_event("agent_end");
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+/// A pipe in the place of a file that is read at the start: nobody writes to it.
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nothing_up() {
+    for name in ["models.json", "settings.json", "auth.json"] {
+        let place = Place::new();
+        let script = place.script(ok());
+        let path = place.put(&format!("home/.agentese/agent/{name}"), "");
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
+        agent.ask(json!({"type": "get_available_models"}));
+        let (status, _, stderr) = agent.finish();
+        assert_eq!(status.code(), Some(0), "{name}: {stderr}");
+        assert!(stderr.contains(name) && stderr.contains("regular file"), "{name}: {stderr}");
+    }
+}
+
+#[test]
+fn a_command_that_gives_a_key_ends_with_a_killed_agent() {
+    let place = Place::new();
+    let model = json!({"id": "m", "name": "m", "reasoning": false, "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 1000, "maxTokens": 100});
+    let models = json!({"providers": {"slow": {
+        "baseUrl": "http://127.0.0.1:9", "api": "anthropic-messages",
+        "apiKey": "!echo $$ > pid; exec sleep 1000", "models": [model],
+    }}});
+    place.put("home/.agentese/agent/models.json", models.to_string());
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--model", "slow/m"]));
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    let pid = pid_in(&place.work().join("pid"));
+    agent.signal(Signal::KILL);
+    assert_gone(pid);
+}
+
+/// Every key that is configured, and how a session may show it.
+#[test]
+fn fm_f118_no_export_shows_a_key_in_any_form() {
+    let place = Place::new();
+    let secrets = [
+        ("auth", "c4n4ry/auth+4711 x"),
+        ("environment", "c4n4ry/environment+4711"),
+        ("models", "c4n4ry\"models/4711"),
+        ("header", "c4n4ry-header/4711"),
+        ("command", "c4n4ry&command=4711"),
+    ];
+    let [auth, environment, literal, header, command] = secrets.map(|(_, secret)| secret);
+    let model = json!({"id": "m", "name": "m", "reasoning": false, "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 1000, "maxTokens": 100});
+    let provider = |key: &str| {
+        json!({"baseUrl": "http://127.0.0.1:9", "api": "anthropic-messages", "apiKey": key,
+               "headers": {"x-extra": format!("Bearer {header}")}, "models": [model]})
+    };
+    let models =
+        json!({"providers": {"one": provider(literal), "two": provider(&format!("!printf %s '{command}'"))}});
+    place.put("home/.agentese/agent/models.json", models.to_string());
+    // Of a provider that nobody knows.
+    place.put(
+        "home/.agentese/agent/auth.json",
+        json!({"elsewhere": {"type": "api_key", "key": auth}}).to_string(),
+    );
+    let forms = |secret: &str| {
+        let encoded: String = secret
+            .bytes()
+            .map(|byte| match byte.is_ascii_alphanumeric() || byte == b'-' {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            })
+            .collect();
+        let base64 =
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("user:{secret}"));
+        [
+            secret.to_owned(),
+            encoded,
+            base64,
+            json!({"a": secret}).to_string(),
+            json!([json!({"a": secret}).to_string()]).to_string(),
+        ]
+    };
+    let all: Vec<String> = secrets.iter().flat_map(|(_, secret)| forms(secret)).collect();
+    let script = place.script(ok());
+    let mut started = place.command(&["--mode", "rpc", "--script", &script]);
+    started.env("OPENAI_API_KEY", environment);
+    let mut agent = Agent::start(started);
+    agent.send(json!({"type": "prompt", "message": all.join("\n")}));
+    agent.until_event("agent_end");
+    let state = agent.ask(json!({"type": "get_state"}));
+    let session = state["data"]["sessionFile"].as_str().unwrap().to_owned();
+    let written = agent.ask(json!({"type": "export_html", "outputPath": "rpc.html"}));
+    assert_eq!(written["success"], true, "{written}");
+    agent.finish();
+    let mut command = place.command(&["--export", &session, "cli.html"]);
+    command.env("OPENAI_API_KEY", environment);
+    let (status, _, stderr) = Agent::start(command).finish();
+    assert!(status.success(), "{stderr}");
+    for page in ["rpc.html", "cli.html"] {
+        let page = fs::read_to_string(place.work().join(page)).unwrap();
+        assert!(page.matches("[redacted]").count() >= all.len(), "{}", page.matches("[redacted]").count());
+        assert!(!page.contains("c4n4ry"), "a key is in the page");
+        for form in &all {
+            // As the page escapes it; the middle, for base64 begins and ends with what belongs to others.
+            let escaped = form.replace('&', "&amp;").replace('"', "&quot;");
+            assert!(!page.contains(&escaped[8..escaped.len() - 4]), "{form}");
+        }
+    }
+}
