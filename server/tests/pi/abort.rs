@@ -42,12 +42,6 @@ impl EventSink for Steps {
             Event::TurnEnded { .. } => "/turn".to_owned(),
             Event::RunEnded { .. } => "/run".to_owned(),
             other => panic!("nothing fails here, and nothing is long: {other:?}"),
-            Event::RetryStarted { .. }
-            | Event::RetryEnded { .. }
-            | Event::CompactionStarted { .. }
-            | Event::CompactionEnded { .. }
-            | Event::Storage { .. }
-            | Event::ExtensionFailed { .. } => panic!("nothing fails here, and nothing is long"),
         };
         self.kinds.lock().unwrap().push(kind);
         self.permits.forget_permits(1);

@@ -155,7 +155,7 @@ async fn steering_that_interrupts_stops_what_runs_beside_the_call_that_ended() {
         }
     };
     soon("the calls to begin", begun).await;
-    engine.steer(Input::text("stop"));
+    engine.steer(Input::text("stop")).unwrap();
     meeting.begun.notify_one();
     soon("the run", engine.settle()).await;
     assert_eq!(diary.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
@@ -168,7 +168,7 @@ async fn steering_that_waits_lets_all_calls_run() {
     engine.set_interrupt_mode(InterruptMode::Wait);
     assert_eq!(engine.view().interrupt_mode, InterruptMode::Wait);
     engine.begin(Input::text("go"), None).unwrap().start();
-    engine.steer(Input::text("later"));
+    engine.steer(Input::text("later")).unwrap();
     meeting.begun.notify_one();
     soon("the run", engine.settle()).await;
     assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
