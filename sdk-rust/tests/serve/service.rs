@@ -71,7 +71,7 @@ impl pi::Service for Small {
     async fn get_last_assistant_text(
         &self,
         _: NoParams,
-        _: Call<Pi>,
+        _: Call<Pi, pi::LastAssistantText>,
     ) -> Result<pi::LastAssistantText, Refusal> {
         self.large.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let mut answer = pi::LastAssistantText::new();
