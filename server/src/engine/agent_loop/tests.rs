@@ -230,7 +230,7 @@ fn steering_that_waits_is_delivered_at_the_end_of_the_turn() {
     queues.set_interrupt_mode(InterruptMode::Wait);
     let lines = play(&mut queues, &[(StopReason::ToolUse, &["a", "b"])], |step, queues| {
         if step == 5 {
-            queues.steer(message("s"));
+            queues.steer(message("s")).unwrap();
         }
         false
     });
@@ -238,7 +238,7 @@ fn steering_that_waits_is_delivered_at_the_end_of_the_turn() {
     queues.set_interrupt_mode(InterruptMode::Immediate);
     let lines = play(&mut queues, &[(StopReason::ToolUse, &["a&", "b&", "c&", "d"])], |step, queues| {
         if step == 5 {
-            queues.steer(message("s"));
+            queues.steer(message("s")).unwrap();
         }
         false
     });
