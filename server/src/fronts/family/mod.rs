@@ -76,6 +76,8 @@ impl Family for agentese::pisces::Pisces {
 pub struct Front<D: Family> {
     pub(super) desk: Desk,
     sink: Arc<Sink<D>>,
+    /// Cancelled when somebody else than the client ends the serving.
+    stop: CancellationToken,
 }
 
 impl<D: Family> Front<D> {
@@ -96,7 +98,7 @@ where
 
     fn new(parts: Parts, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::new(parts.updates));
-        Self { desk: Desk::new(parts, sink.clone(), stop), sink }
+        Self { desk: Desk::new(parts, sink.clone(), stop.clone()), sink, stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {

@@ -77,10 +77,8 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn shut_down(&self) {
         // Where the end of input ends everything, nobody is there any more to see what extensions show.
-        match D::SPEC.edges.end_of_input {
-            EndOfInput::Abort => self.desk.shut_down_alone().await,
-            EndOfInput::Finish => self.desk.shut_down().await,
-        }
+        let left = D::SPEC.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
+        if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }
     }
 
     async fn settle(&self) {
