@@ -612,6 +612,7 @@ pub static TABLES: Tables = Tables {
                         partial: "partialResult",
                         result: "result",
                         texts: "content[].text",
+                        cut: "details.truncation.truncated",
                     },
                 ),
                 ends: "tool_execution_end",

@@ -140,6 +140,8 @@ pub struct ToolUpdate {
     pub result: &'static str,
     /// Their texts.
     pub texts: &'static str,
+    /// Where either says with `true` that the beginning of its text is missing.
+    pub cut: &'static str,
 }
 
 /// Where an allowance holds.

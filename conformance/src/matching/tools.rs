@@ -144,14 +144,15 @@ pub(super) fn compare(
 }
 
 fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap<String, Shown<'a>> {
-    let mut ends: HashMap<String, (usize, Option<String>)> = HashMap::new();
+    let mut ends: HashMap<String, (usize, Option<(String, bool)>)> = HashMap::new();
     let mut begins: HashMap<String, usize> = HashMap::new();
     for event in events {
         let Some(call) = call(tools, event) else { continue };
         if event.name == tools.begins {
             begins.entry(call).or_insert(event.record);
         } else if event.name == tools.ends {
-            let result = event.value.get(shows.result).and_then(|result| text(result, shows));
+            let result = event.value.get(shows.result);
+            let result = result.and_then(|result| Some((text(result, shows)?, is_cut(result, shows))));
             ends.entry(call).or_insert((event.record, result));
         }
     }
@@ -173,7 +174,7 @@ fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap
             of.frames.push(frame);
         }
         let partial = event.value.get(shows.partial);
-        let result = end.and_then(|(_, result)| result.as_deref());
+        let result = end.and_then(|(_, result)| result.as_ref());
         if let Some(says) = not_earlier(partial, of.last, result, shows) {
             of.is_earlier = false;
             of.found.push((event.record, says));
@@ -189,11 +190,16 @@ fn text(value: &Value, shows: &ToolUpdate) -> Option<String> {
     texts.map(|texts| texts.concat())
 }
 
+/// Whether the beginning of a text is missing.
+fn is_cut(value: &Value, shows: &ToolUpdate) -> bool {
+    path::get(value, shows.cut).and_then(Value::as_bool).unwrap_or(false)
+}
+
 /// Why what is shown is no earlier version of what is shown later.
 fn not_earlier(
     partial: Option<&Value>,
     before: Option<&Value>,
-    result: Option<&str>,
+    result: Option<&(String, bool)>,
     shows: &ToolUpdate,
 ) -> Option<String> {
     let Some(partial) = partial else { return Some("it is missing".to_owned()) };
@@ -202,7 +208,9 @@ fn not_earlier(
     }
     let Some(shown) = text(partial, shows) else { return Some("it has no text".to_owned()) };
     let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
-    if let Some(result) = result.filter(|result| !is_part(result)) {
+    // What was shown before the result lost its beginning may be all in what is missing now.
+    let comparable = |(_, cut): &&(String, bool)| !cut || is_cut(partial, shows);
+    if let Some((result, _)) = result.filter(comparable).filter(|(result, _)| !is_part(result)) {
         return Some(format!("it is no beginning of the result: {}", super::text::unequal(result, &shown)));
     }
     let before = before.and_then(|before| text(before, shows)).unwrap_or_default();

@@ -158,6 +158,34 @@ fn what_a_tool_shows_is_an_earlier_version_of_its_result() {
 }
 
 #[test]
+fn what_was_shown_before_a_result_lost_its_beginning_is_no_beginning_of_it() {
+    let output = |text: &str, cut: bool| json!({"content": [{"type": "text", "text": text}], "details": {"truncation": {"truncated": cut}}});
+    let call = json!({"toolCallId": "t", "toolName": "bash", "args": {"command": "seq 9"}});
+    let frame = |name: &str, member: &str, value: Value| {
+        let mut frame = call.clone();
+        frame["type"] = json!(name);
+        frame[member] = value;
+        ('<', frame)
+    };
+    let begin = || frame("tool_execution_start", "toolCallId", json!("t"));
+    let show = |text: &str, cut| frame("tool_execution_update", "partialResult", output(text, cut));
+    let end = |text: &str, cut| {
+        let mut end = frame("tool_execution_end", "result", output(text, cut));
+        end.1.as_object_mut().unwrap().remove("args");
+        end.1["isError"] = json!(false);
+        end
+    };
+    let golden = vec![begin(), show("7\n8\n", true), end("7\n8\n9\n", true)];
+    check(golden.clone(), vec![begin(), show("1\n2\n", false), end("7\n8\n9\n", true)], &[]);
+    // What is cut as the result is, or belongs to a result that is whole, is a beginning of it.
+    let both = vec![begin(), show("1\n2\n", true), end("7\n8\n9\n", true)];
+    check(golden, both, &["must tool-updates partialResult"]);
+    let whole = vec![begin(), show("7\n", false), end("7\n8\n", false)];
+    let other = vec![begin(), show("1\n", false), end("7\n8\n", false)];
+    check(whole, other, &["must tool-updates partialResult"]);
+}
+
+#[test]
 fn calls_side_by_side_come_in_any_order() {
     let start = |call: &str| {
         ('<', json!({"type": "tool_execution_start", "toolCallId": call, "toolName": "read", "args": {}}))

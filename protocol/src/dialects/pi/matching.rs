@@ -104,6 +104,7 @@ pub const TOOLS: Tools = Tools {
         partial: "partialResult",
         result: "result",
         texts: "content[].text",
+        cut: "details.truncation.truncated",
     }),
     ends: "tool_execution_end",
     call: "toolCallId",
