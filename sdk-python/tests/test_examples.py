@@ -57,6 +57,8 @@ def running(agent, name, *arguments, cwd):
     program = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", HERE / f"examples/{name}.py", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=environment(agent),
+        # Whoever runs the tests in the background may ignore it, and programs inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     said = bytearray()
 

@@ -217,10 +217,12 @@ mod tests {
             let prompt: Value = serde_json::from_str(&speech.prompt("p", "hello")).unwrap();
             assert!(prompt.to_string().contains("\"hello\""), "{prompt}");
             assert!(!speech.role(RunRole::Stops).is_empty(), "{}", tables.name);
-            assert!(speech.history("h").is_some(), "{}", tables.name);
             assert!(tables.events.iter().any(|(event, _)| speech.may_end(event)), "{}", tables.name);
         }
         let pi = Speech::of("pi").unwrap();
+        assert!(pi.history("h").is_some());
+        // Its document has no such command.
+        assert_eq!(Speech::of("operator").unwrap().history("h"), None);
         let said = |line: &str| pi.read(line.as_bytes());
         assert_eq!(
             said(r#"{"type":"response","id":"a","success":true}"#),

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::Trouble;
 use super::speech::{Said, Speech};
-use crate::player::{Ground, PlayError, PlayOptions, child_options, lay_out};
+use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program, lay_out};
 
 /// How long an agent may take to say something that has to come.
 pub(super) const LONG: Duration = Duration::from_secs(60);
@@ -76,7 +76,12 @@ impl Site {
     }
 
     fn spawn(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
-        let argv: Vec<String> = wrapper.iter().chain(&self.ground.argv).cloned().collect();
+        let mut agent = self.ground.argv.clone();
+        if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
+            // The wrapper starts it from another directory.
+            *program = find_program(program).to_string_lossy().into_owned();
+        }
+        let argv = [wrapper, &agent].concat();
         let options = child_options(&argv, self.ground.directory.work(), &self.ground.environment)
             .graces(Duration::from_secs(5), Duration::from_secs(3));
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Undecided;
+use crate::engine;
+use crate::extensions;
 use crate::session::Session;
-use crate::{engine, extensions};
 
 /// What the frames of a growing answer carry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -214,7 +214,8 @@ fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i6
         },
         Number => match value {
             Value::Number(_) => value,
-            value => crate::providers::number(figure(&value).unwrap_or_default()).into(),
+            value => serde_json::Number::from_f64(figure(&value).unwrap_or_default())
+                .map_or(0.into(), Value::Number),
         },
         Time => moment(&value).unwrap_or(time).into(),
         Flag => truth(&value).unwrap_or_default().into(),
