@@ -214,8 +214,11 @@ fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i6
         },
         Number => match value {
             Value::Number(_) => value,
-            value => serde_json::Number::from_f64(figure(&value).unwrap_or_default())
-                .map_or(0.into(), Value::Number),
+            value => match figure(&value).unwrap_or_default() {
+                // An integer is written as one.
+                whole if whole.fract() == 0.0 => (whole as i64).into(),
+                part => part.into(),
+            },
         },
         Time => moment(&value).unwrap_or(time).into(),
         Flag => truth(&value).unwrap_or_default().into(),
