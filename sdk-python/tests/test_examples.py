@@ -140,6 +140,16 @@ def test_a_bridge(agent):
     assert all(json.loads(data)["type"] == name for name, data in events)
 
 
+def until_it_reads(program):
+    """Waits until a program is in the system call that reads its stdin: a signal that comes between the prompt and that
+    call is seen only after a line has come."""
+    end = time.monotonic() + LIMIT
+    call = Path(f"/proc/{program.pid}/syscall")
+    while call.exists() and call.read_text().split()[1:2] != ["0x0"]:
+        assert time.monotonic() < end, call.read_text()
+        time.sleep(0.01)
+
+
 def test_ctrl_c(agent, tmp_path):
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"responses": [{"blocks": [{"text": ["Once upon ", "a time"]}], "hang_after": 1}, {"text": "The end."}]}))
@@ -153,6 +163,7 @@ def test_ctrl_c(agent, tmp_path):
         program.stdin.write(b"And now?\n")
         program.stdin.flush()
         until(r"The end\.\n> ")
+        until_it_reads(program)
         program.send_signal(signal.SIGINT)
         until("bye")
         assert program.wait(LIMIT) == 0
