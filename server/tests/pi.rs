@@ -4,6 +4,8 @@
 
 #[path = "pi/abort.rs"]
 mod abort;
+#[path = "pi/approvals.rs"]
+mod approvals;
 #[path = "pi/bad_input.rs"]
 mod bad_input;
 #[path = "pi/bash.rs"]

@@ -26,7 +26,8 @@ pub use file_lock::{FileLock, LockError};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{
-    BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings, ThinkingBudgets,
+    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings,
+    ThinkingBudgets,
 };
 pub(crate) use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};

@@ -8,7 +8,7 @@ use super::complaint::{Complaint, LIMIT};
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
 use super::yaml::{from_yaml, is_yaml};
-use super::{Home, Settings, Trust, expand_home, resolve};
+use super::{ApprovalSettings, Home, Settings, Trust, expand_home, resolve};
 
 #[cfg(test)]
 mod tests;
@@ -136,6 +136,8 @@ fn apply(
     file.set("shellCommandPrefix", &mut settings.shell_command_prefix);
     file.set("images.autoResize", &mut settings.images.auto_resize);
     file.set("images.blockImages", &mut settings.images.block_images);
+    file.approvals(&mut settings.approval.tools);
+    file.set("approval.timeoutMs", &mut settings.approval.timeout_ms);
     file.paths("extensions", &mut settings.extensions, home);
     file.paths("skills", &mut settings.skills, home);
     file.paths("prompts", &mut settings.prompts, home);
@@ -180,6 +182,17 @@ impl File<'_> {
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         let listed = listed.iter().filter(|path| !path.is_empty());
         field.extend(listed.map(|path| resolve(directory, &expand_home(Path::new(path), home))));
+    }
+
+    /// Adds the tools that need a yes. What cannot be read protects all the more: every tool needs one then.
+    fn approvals(&mut self, tools: &mut Vec<String>) {
+        let before = self.complaints.len();
+        let mut listed = Vec::new();
+        self.set("approval.tools", &mut listed);
+        if self.complaints.len() > before {
+            listed.push(ApprovalSettings::EVERY.to_owned());
+        }
+        tools.extend(listed);
     }
 
     fn take(&mut self, key: &str) -> Option<Value> {

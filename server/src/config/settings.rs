@@ -36,6 +36,8 @@ pub struct Settings {
     pub shell_command_prefix: Option<String>,
     /// What becomes of images.
     pub images: ImageSettings,
+    /// Calls of tools that need somebody's yes.
+    pub approval: ApprovalSettings,
     /// Extensions: absolute paths. What several files name adds up.
     pub extensions: Vec<PathBuf>,
     /// Skills, likewise.
@@ -69,6 +71,7 @@ impl Default for Settings {
             shell_path: None,
             shell_command_prefix: None,
             images: ImageSettings::default(),
+            approval: ApprovalSettings::default(),
             extensions: Vec::new(),
             skills: Vec::new(),
             prompts: Vec::new(),
@@ -156,5 +159,30 @@ pub struct ImageSettings {
 impl Default for ImageSettings {
     fn default() -> Self {
         Self { auto_resize: true, block_images: false }
+    }
+}
+
+/// `approval.*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// The tools whose calls need a yes; `*` stands for all of them. What several files name adds up.
+    pub tools: Vec<String>,
+    /// How long an answer is waited for; 0: without limit.
+    pub timeout_ms: u64,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { tools: Vec::new(), timeout_ms: 300_000 }
+    }
+}
+
+impl ApprovalSettings {
+    /// What stands for every tool.
+    pub const EVERY: &'static str = "*";
+
+    /// Whether calls of that tool need a yes.
+    pub fn asks(&self, tool: &str) -> bool {
+        self.tools.iter().any(|name| name == Self::EVERY || name == tool)
     }
 }

@@ -31,7 +31,7 @@ pub use prompt::{Refused, Said};
 pub use registry::Registry;
 pub use trust::{Allowed, GateError, Question, Undecided};
 
-use crate::engine::{Engine, EventSink, View};
+use crate::engine::{Approvals, Engine, EventSink, View};
 use crate::extensions::{Host, Told};
 use crate::resources::CommandInfo;
 use crate::tools::{RpcBashError, RpcBashOutput};
@@ -45,6 +45,7 @@ const LAST_COMMANDS: Duration = Duration::from_secs(1);
 pub struct Desk {
     engine: Engine,
     host: Arc<Host>,
+    approvals: Arc<Approvals>,
     gate: Gate,
     ui: OnceLock<Arc<dyn Ui>>,
 }
@@ -80,17 +81,20 @@ impl Desk {
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
         let host = Host::new(extensions, spawner, &context.cwd, hidden, stop);
         options.hooks.push_front(host.clone());
+        let approvals = Arc::new(Approvals::new(options.settings.approval.clone(), options.clock.clone()));
+        options.hooks.push(approvals.clone());
         options.extension_commands = host.clone();
         let told = Told::new(host.clone(), sink, options.clock.clone());
         let engine = Engine::with_session(options, session, Arc::new(told));
         host.connect(engine.link());
-        Self { engine, host, gate: Gate::new(undecided), ui: OnceLock::new() }
+        Self { engine, host, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
     }
 
     /// The client is there: extensions are started, and what they show and ask goes to it. Needs a runtime; only the
     /// first call counts.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
+            self.approvals.connect(ui.clone());
             self.host.begin(ui);
         }
     }

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::{Compacting, Hooks, Opening, Selection, Switch};
+use crate::config::Settings;
 use crate::providers::Update;
 use crate::tools::{ToolOutput, ToolSet};
 
@@ -165,6 +166,12 @@ impl Hooks for Chain {
             output
         }
         .boxed()
+    }
+
+    fn trusted(&self, settings: &Settings) {
+        for hooks in &self.0 {
+            hooks.trusted(settings);
+        }
     }
 
     fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {

@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use crate::config::Settings;
 use crate::providers::Update;
 use crate::tools::{ToolOutput, ToolSet};
 
@@ -148,6 +149,11 @@ pub trait Hooks: Send + Sync {
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: ToolOutput) -> BoxFuture<'a, ToolOutput> {
         let _ = call;
         futures::future::ready(output).boxed()
+    }
+
+    /// The working directory is trusted from now on, and these settings count. Must not block.
+    fn trusted(&self, settings: &Settings) {
+        let _ = settings;
     }
 
     /// Another model is in use. Must not block. The engine can be looked at.

@@ -15,6 +15,7 @@
 
 mod afterwards;
 mod agent_loop;
+mod approvals;
 mod ask;
 mod bash;
 mod branch;
@@ -49,6 +50,7 @@ mod work;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use afterwards::{Afterwards, GoOn, RunOver};
+pub use approvals::Approvals;
 pub(crate) use call::blocks;
 pub use chain::Chain;
 pub use children::Bounds;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Engine, Shared};
+use super::{Engine, Hooks, Shared};
 use crate::config::Settings;
 use crate::prompt::{Date, SystemPrompt};
 use crate::resources::Resources;
@@ -63,6 +63,7 @@ impl Engine {
         if self.shared.overlay.set(Overlay { context, system_prompt, resources }).is_err() {
             return;
         }
+        self.shared.options.hooks.trusted(&settings);
         self.shared.extra.renew(self.shared.own_resources());
         let before = &self.shared.options.settings;
         let mut state = self.shared.state();

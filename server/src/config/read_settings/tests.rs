@@ -62,6 +62,7 @@ fn every_key_is_read() {
         "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
         "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
         "images": {"autoResize": false, "blockImages": true},
+        "approval": {"tools": ["bash", "write"], "timeoutMs": 12},
         "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true, "trustDialogMs": 11},
     });
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
@@ -104,6 +105,7 @@ fn every_key_is_read() {
         shell_path: Some("/home/me/bin/sh".into()),
         shell_command_prefix: text("set -e"),
         images: crate::config::ImageSettings { auto_resize: false, block_images: true },
+        approval: ApprovalSettings { tools: vec!["bash".to_owned(), "write".to_owned()], timeout_ms: 12 },
         extensions: vec![place.agent_dir().join("e")],
         skills: vec![place.agent_dir().join("s")],
         prompts: vec![place.agent_dir().join("p")],
@@ -206,4 +208,28 @@ fn fm_f121_a_file_that_cannot_be_used_is_one_complaint() {
 fn what_is_found_is_described_without_its_content() {
     let said = complaints(r#"{"retry":{"enabled":"sk-secret"},"images":"sk-secret"}"#);
     assert!(!said.contains("secret"), "{said}");
+}
+
+#[test]
+fn tools_that_need_a_yes_add_up() {
+    let place = Place::new(r#"{"approval":{"tools":["bash"]}}"#, r#"{"approval":{"tools":["write"]}}"#);
+    assert_eq!(place.load(false).settings.approval.tools, ["bash"]);
+    assert_eq!(place.load(true).settings.approval.tools, ["bash", "write"]);
+    let none = Place::new(r#"{"approval":{"tools":["bash"]}}"#, r#"{"approval":{"tools":[]}}"#);
+    assert_eq!(none.load(true).settings.approval.tools, ["bash"]);
+}
+
+#[test]
+fn where_the_tools_cannot_be_read_every_tool_needs_a_yes() {
+    for user in
+        [r#"{"approval":"bash"}"#, r#"{"approval":{"tools":"bash"}}"#, r#"{"approval":{"tools":[7]}}"#]
+    {
+        let loaded = Place::new(user, "{}").load(false);
+        assert_eq!(
+            (loaded.settings.approval.tools, loaded.complaints.len()),
+            (vec!["*".to_owned()], 1),
+            "{user}"
+        );
+    }
+    assert_eq!(Place::new(r#"{"approval":null}"#, "{}").load(false).settings.approval.tools, [""; 0]);
 }

@@ -1,0 +1,178 @@
+//! Asking somebody before a tool is called, where the settings say so.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use agentese::types::{AskConfirm, ToolCall};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::Hooks;
+use crate::config::{ApprovalSettings, Settings};
+use crate::ui::{Answer, Dialog, Ui};
+use crate::world::Clock;
+
+/// Asks the person behind the client whether a call may be carried out. Whatever is no yes is a no: somebody else's
+/// answer, none in time, nobody who could answer. An abort withdraws the question.
+pub struct Approvals {
+    settings: Mutex<ApprovalSettings>,
+    ui: OnceLock<Arc<dyn Ui>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Approvals {
+    /// Asks as the settings say. Without a person ([`Approvals::connect`]) every call that needs a yes is refused.
+    pub fn new(settings: ApprovalSettings, clock: Arc<dyn Clock>) -> Self {
+        Self { settings: Mutex::new(settings), ui: OnceLock::new(), clock }
+    }
+
+    /// The person who is asked. Only the first call counts.
+    pub fn connect(&self, ui: Arc<dyn Ui>) {
+        let _ = self.ui.set(ui);
+    }
+
+    /// How long an answer is waited for, where that tool needs a yes: without limit is zero.
+    fn asks(&self, tool: &str) -> Option<Duration> {
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        settings.asks(tool).then(|| Duration::from_millis(settings.timeout_ms))
+    }
+
+    async fn ask(&self, call: &ToolCall, limit: Duration) -> Result<(), String> {
+        let name = &call.name;
+        let refused = |why: &str| Err(format!("The call was not approved: {why}."));
+        let mut question = AskConfirm::new(&call.id, format!("Allow {name}?"), shown(call));
+        question.timeout = u64::try_from(limit.as_millis()).ok().filter(|limit| *limit > 0);
+        let Some(ui) = self.ui.get() else { return refused("nobody can be asked") };
+        ui.room().await;
+        let Some(answer) = ui.ask(&Dialog::Confirm(question)) else { return refused("nobody can be asked") };
+        let late = async {
+            match limit {
+                Duration::ZERO => std::future::pending().await,
+                limit => self.clock.sleep(limit).await,
+            }
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = answer => answer,
+            () = late => return refused("nobody answered in time"),
+        };
+        match answer {
+            Some(Answer::Confirmed(true)) => Ok(()),
+            Some(Answer::Confirmed(false) | Answer::Cancelled) => refused("the user rejected it"),
+            Some(Answer::Value(_) | Answer::Unreadable(_)) => refused("the answer was neither yes nor no"),
+            None => refused("nobody can answer any more"),
+        }
+    }
+}
+
+impl Hooks for Approvals {
+    fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
+        match self.asks(&call.name) {
+            Some(limit) => self.ask(call, limit).boxed(),
+            None => futures::future::ready(Ok(())).boxed(),
+        }
+    }
+
+    fn trusted(&self, settings: &Settings) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings.approval.clone();
+    }
+}
+
+impl std::fmt::Debug for Approvals {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Approvals").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What a person has to know of a call: one line for each argument, texts as they are.
+fn shown(call: &ToolCall) -> String {
+    let lines = call.arguments.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        value => format!("{name}: {value}"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ui::Notice;
+    use crate::world::SystemClock;
+
+    /// Gives that answer; waits for ever where it is none.
+    struct Says(Option<Answer>);
+
+    impl Ui for Says {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            futures::future::ready(()).boxed()
+        }
+        fn show(&self, _: &Notice) {}
+        fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+            let Dialog::Confirm(question) = dialog else { panic!("{dialog:?}") };
+            assert_eq!((&*question.title, &*question.message), ("Allow bash?", "command: ls\ntimeout: 5"));
+            let answer = self.0.clone();
+            Some(match answer {
+                Some(answer) => futures::future::ready(Some(answer)).boxed(),
+                None => futures::future::pending().boxed(),
+            })
+        }
+    }
+
+    /// Has left.
+    struct Nobody;
+
+    impl Ui for Nobody {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            futures::future::ready(()).boxed()
+        }
+        fn show(&self, _: &Notice) {}
+        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+            None
+        }
+    }
+
+    fn approvals(timeout_ms: u64, ui: Option<Arc<dyn Ui>>) -> Approvals {
+        let settings = ApprovalSettings { tools: vec!["bash".to_owned()], timeout_ms };
+        let approvals = Approvals::new(settings, Arc::new(SystemClock));
+        if let Some(ui) = ui {
+            approvals.connect(ui);
+        }
+        approvals
+    }
+
+    fn call(name: &str) -> ToolCall {
+        let arguments = json!({"command": "ls", "timeout": 5});
+        ToolCall::new("1", name, arguments.as_object().unwrap().clone())
+    }
+
+    #[tokio::test]
+    async fn only_a_yes_is_one() {
+        for (answer, said) in [
+            (Answer::Confirmed(true), Ok(())),
+            (Answer::Confirmed(false), Err("the user rejected it")),
+            (Answer::Cancelled, Err("the user rejected it")),
+            (Answer::Value("true".to_owned()), Err("the answer was neither yes nor no")),
+            (Answer::Unreadable("7".to_owned()), Err("the answer was neither yes nor no")),
+        ] {
+            let approvals = approvals(0, Some(Arc::new(Says(Some(answer)))));
+            let said = said.map_err(|why| format!("The call was not approved: {why}."));
+            assert_eq!(approvals.tool_call(&call("bash")).await, said);
+            assert_eq!(approvals.tool_call(&call("read")).await, Ok(()));
+        }
+    }
+
+    #[tokio::test]
+    async fn where_nobody_answers_the_call_is_refused() {
+        for (ui, why) in [
+            (None, "nobody can be asked"),
+            (Some(Arc::new(Nobody) as Arc<dyn Ui>), "nobody can be asked"),
+            (Some(Arc::new(Says(None))), "nobody answered in time"),
+        ] {
+            let said = approvals(1, ui).tool_call(&call("bash")).await;
+            assert_eq!(said, Err(format!("The call was not approved: {why}.")));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Tools whose calls need somebody's yes.
+
+use agentese_server::config::{ApprovalSettings, Settings};
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+
+/// An agent whose model reads a file and runs a command that leaves `ran`, where `bash` needs a yes.
+fn asking(timeout_ms: u64) -> (Link, tempfile::TempDir) {
+    let call = |name: &str, arguments: Value| json!({"tool": {"name": name, "args": arguments}});
+    let script = json!({"responses": [
+        {"blocks": [call("read", json!({"path": "known"})), call("bash", json!({"command": "touch ran", "timeout": 9}))]},
+    ], "default": {"text": "done"}});
+    let (builder, place) = builder(script);
+    std::fs::write(place.path().join("known"), "text").unwrap();
+    let approval = ApprovalSettings { tools: vec!["bash".to_owned()], timeout_ms };
+    let settings = Settings { approval, ..Settings::default() };
+    (Link::to(builder.settings(settings).build()), place)
+}
+
+async fn asked(link: &mut Link) -> Value {
+    link.send(json!({"id": "run", "type": "prompt", "message": "go"})).await;
+    link.until_event("extension_ui_request").await.pop().unwrap()
+}
+
+async fn answer(link: &mut Link, question: &Value, member: &str, value: Value) {
+    let mut answer = json!({"type": "extension_ui_response", "id": question["id"]});
+    answer[member] = value;
+    link.send(answer).await;
+}
+
+/// What the model was told of the command, once the run is over.
+async fn told(link: &mut Link) -> String {
+    let frames = link.until_event("agent_end").await;
+    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    assert_eq!(ends.last().unwrap()["toolName"], "bash");
+    ends.last().unwrap()["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_call_waits_for_a_yes_and_other_tools_do_not() {
+    let (mut link, place) = asking(60_000);
+    let question = asked(&mut link).await;
+    let read = link.seen.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!((&read["toolName"], &read["isError"]), (&json!("read"), &json!(false)));
+    let mut shown = question.clone();
+    shown.as_object_mut().unwrap().shift_remove("id");
+    let expected = json!({
+        "type": "extension_ui_request", "method": "confirm", "title": "Allow bash?",
+        "message": "command: touch ran\ntimeout: 9", "timeout": 60_000,
+    });
+    assert_eq!(shown, expected);
+    assert!(!place.path().join("ran").exists());
+    answer(&mut link, &question, "confirmed", json!(true)).await;
+    told(&mut link).await;
+    assert!(place.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn what_is_no_yes_refuses_the_call() {
+    for (member, value, why) in [
+        ("confirmed", json!(false), "the user rejected it"),
+        ("cancelled", json!(true), "the user rejected it"),
+        ("value", json!("yes"), "the answer was neither yes nor no"),
+    ] {
+        let (mut link, place) = asking(0);
+        let question = asked(&mut link).await;
+        assert_eq!(question.get("timeout"), None);
+        answer(&mut link, &question, member, value).await;
+        assert_eq!(told(&mut link).await, format!("The call was not approved: {why}."));
+        assert!(!place.path().join("ran").exists());
+    }
+}
+
+#[tokio::test]
+async fn without_an_answer_the_call_is_refused() {
+    let (mut link, place) = asking(1);
+    let question = asked(&mut link).await;
+    assert_eq!(told(&mut link).await, "The call was not approved: nobody answered in time.");
+    // An answer that comes too late changes nothing.
+    answer(&mut link, &question, "confirmed", json!(true)).await;
+    assert_eq!(link.state().await["isStreaming"], false);
+    assert!(!place.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_refuses() {
+    let (mut link, place) = asking(0);
+    asked(&mut link).await;
+    let (rest, _) = link.finish().await;
+    let end = rest.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "The call was not approved: nobody can answer any more.");
+    assert!(!place.path().join("ran").exists());
+}
+
+#[tokio::test]
+async fn an_abort_takes_the_question_back() {
+    let (mut link, place) = asking(0);
+    let question = asked(&mut link).await;
+    assert_eq!(link.ask(json!({"type": "abort"})).await["success"], true);
+    answer(&mut link, &question, "confirmed", json!(true)).await;
+    assert_eq!(link.state().await["isStreaming"], false);
+    assert!(!place.path().join("ran").exists());
+}
