@@ -34,8 +34,13 @@ test: ## Everything, in all languages. JOBS=1: one part after the other.
 test-rust: build test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(PART) $(CARGO) test --workspace --no-fail-fast
 
-test-conformance: build ## The conformance suite's pi set against the reference agent; see docs/conformance.md.
-	$(PART) $(BUILT)/agentese-conformance run --dialect pi --jobs 2 -- $(BUILT)/agentese --mode rpc
+# The dialects whose whole set the reference agent passes.
+PASSED := pi operator
+
+test-conformance: build ## The conformance suite's sets against the reference agent; see docs/conformance.md.
+	$(PART) sh -ec 'for dialect in $(PASSED); do \
+		$(BUILT)/agentese-conformance run --dialect $$dialect --jobs 2 -- $(BUILT)/agentese --mode rpc --dialect $$dialect; \
+	done'
 
 test-attack: build ## A short part of `make attack`.
 	$(PART) $(BUILT)/agentese-conformance attack --dialect pi --seconds 16 --starts 30 -- $(BUILT)/agentese --mode rpc

@@ -54,7 +54,11 @@ impl Streams<'_> {
             let item = &came[*at];
             let is_known = self.rules.event(&item.name).is_some();
             let of = if is_known { "the recording does not have here" } else { "no document has" };
-            let difference = Difference::new(Weight::Case, "", format!("`{}` came, which {of}", item.name));
+            // What the document shows of a session is not all that comes in it.
+            let is_shown = was.iter().any(|shown| shown.name == item.name);
+            let is_free = self.golden.is_written() && is_known && !is_shown;
+            let weight = if is_free { Weight::Info } else { Weight::Case };
+            let difference = Difference::new(weight, "", format!("`{}` came, which {of}", item.name));
             let about = self.golden.about(self.observed, item.record);
             let allowance = closing
                 .as_ref()

@@ -76,6 +76,13 @@ impl<'a> Reading<'a> {
         reading
     }
 
+    /// Whether the transcript was written down from the dialect's document. It then shows the members and events
+    /// that the document names in that place; others that are declared may come in addition.
+    pub(super) fn is_written(&self) -> bool {
+        let origin = self.transcript.header.extra.get("origin").and_then(Value::as_str);
+        origin == Some("derived from the document")
+    }
+
     fn sent(&mut self, spec: &Spec, record: usize, line: &str) {
         let value: Option<Value> = serde_json::from_str(line).ok();
         let name = if matches!(spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" };

@@ -38,6 +38,7 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Trans
         excuses: Excuses::default(),
         overlapping,
         same_agent: comparison.same_agent,
+        is_written: golden.is_written(),
     };
     let findings = Findings::new(rules, comparison.case, &golden, &observed);
     let mut streams = Streams { rules, golden: &golden, observed: &observed, state, findings };

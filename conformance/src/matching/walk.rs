@@ -20,6 +20,10 @@ pub(super) struct State<'a> {
     /// Calls that ran side by side in the golden transcript.
     pub(super) overlapping: HashSet<String>,
     pub(super) same_agent: bool,
+    /// Whether the golden transcript shows what the document names and no more: see [`Reading::is_written`].
+    ///
+    /// [`Reading::is_written`]: super::reading::Reading::is_written
+    pub(super) is_written: bool,
 }
 
 /// Words that are free here: the allowance for it, and whether other values are free too.
@@ -199,6 +203,13 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
         let says =
             format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed));
+        if let Some(field) = field.filter(|_| self.state.is_written) {
+            let fits = field.nullable && observed.is_null()
+                || super::declared::misfit(&field.ty, observed).is_none();
+            if fits {
+                return self.push(Weight::Info, says, None);
+            }
+        }
         self.differ(place, declared, Weight::Case, Kind::Extra(observed), says);
     }
 

@@ -12,3 +12,4 @@ mod rows_pi;
 mod semantics;
 mod support;
 mod unfinished;
+mod written;

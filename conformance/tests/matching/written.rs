@@ -1,0 +1,62 @@
+//! Golden transcripts that were written down from a document show what it names; more may come.
+
+use agentese_conformance::matching::Compared;
+use agentese_conformance::transcript::Transcript;
+use serde_json::{Value, json};
+
+use crate::support::{case, compared_in, said, transcript};
+
+fn event(event: Value) -> (char, Value) {
+    ('<', json!({"type": "event", "event": event}))
+}
+
+fn message(more: Value) -> Value {
+    let mut message = json!({"contents": [], "id": "m-1", "timestamp": 1.5, "role": "assistant"});
+    message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    message
+}
+
+fn end(more: Value) -> (char, Value) {
+    event(json!({"type": "message_end", "message": message(more)}))
+}
+
+fn written(lines: &[(char, Value)]) -> Transcript {
+    let mut transcript = transcript(lines);
+    transcript.header.extra.insert("origin".to_owned(), json!("derived from the document"));
+    transcript
+}
+
+fn held_against(golden: &Transcript, observed: &[(char, Value)]) -> Compared {
+    compared_in("operator", &case(Vec::new()), golden, &transcript(observed))
+}
+
+#[test]
+fn declared_members_may_come_in_addition_where_they_are_as_declared() {
+    let golden = written(&[end(json!({}))]);
+    let check = |more: Value, expected: &[&str]| {
+        assert_eq!(said(&held_against(&golden, &[end(more)])), expected);
+    };
+    check(json!({"stop_reason": "stop"}), &[]);
+    check(json!({"stop_reason": 1}), &["should events message.stop_reason"]);
+    check(json!({"usage": "much"}), &["should events message.usage"]);
+    // What is shown has to be as shown.
+    check(json!({"role": "user"}), &["should events", "should events"]);
+    // A recording has everything that its agent said.
+    let recorded = transcript(&[end(json!({}))]);
+    let found = held_against(&recorded, &[end(json!({"stop_reason": "stop"}))]);
+    assert_eq!(said(&found), ["should events message.stop_reason"]);
+}
+
+#[test]
+fn declared_events_may_come_in_addition_where_the_document_shows_none_of_them() {
+    let start = || event(json!({"type": "agent_start"}));
+    let turn = || event(json!({"type": "turn_start"}));
+    let golden = written(&[start(), end(json!({}))]);
+    let check = |observed: &[(char, Value)], expected: &[&str]| {
+        assert_eq!(said(&held_against(&golden, observed)), expected);
+    };
+    check(&[start(), turn(), end(json!({}))], &[]);
+    check(&[start(), start(), end(json!({}))], &["should events"]);
+    check(&[start(), event(json!({"type": "unheard_of"})), end(json!({}))], &["should events"]);
+    check(&[turn(), end(json!({}))], &["should events"]);
+}
