@@ -9,9 +9,14 @@ mod frontend;
 pub mod omp;
 pub mod operator;
 pub mod pi;
+pub mod pisces;
 
 pub use frontend::{Front, Frontend, NoFront};
 
 /// The dialects that the server speaks. The first one is spoken where none is named.
-pub static FRONTENDS: &[Frontend] =
-    &[Frontend::of::<pi::Front>(), Frontend::of::<operator::Front>(), Frontend::of::<omp::Front>()];
+pub static FRONTENDS: &[Frontend] = &[
+    Frontend::of::<pi::Front>(),
+    Frontend::of::<operator::Front>(),
+    Frontend::of::<omp::Front>(),
+    Frontend::of::<pisces::Front>(),
+];

@@ -47,7 +47,7 @@ fn what_is_not_there_is_refused() {
     refused(&[], "--mode rpc");
     refused(&["--mode", "json"], "--mode json is not available");
     refused(&["--mode", "rpc", "--dialect", "klingon"], "\"klingon\" is no dialect; there is pi@0.55");
-    for dialect in ["pisces", "opal", "pisces@13.18"] {
+    for dialect in ["opal", "opal@0.1"] {
         refused(&["--mode", "rpc", "--dialect", dialect], "does not speak it yet");
     }
     refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "no dialect");
