@@ -12,7 +12,7 @@ const FOLDER: &str = "conformance/src/generated";
 
 /// The generated files of `conformance`.
 pub fn artefacts() -> Vec<Artefact> {
-    let dialects = Index::all();
+    let dialects = Index::pinned();
     let mut modules =
         banner("What the declaration says of the dialects, as comparisons of transcripts need it.");
     let mut names: Vec<&str> = dialects.iter().map(|index| index.dialect.name).collect();
@@ -140,7 +140,7 @@ fn shape(shape: &Shape) -> String {
             format!("Shape::Choice {{ alternatives: &[{}] }}", alternatives.join(", "))
         }
         Shape::Strings { open, values } => {
-            let values: Vec<&str> = values.iter().map(|(value, _)| *value).collect();
+            let values: Vec<&str> = values.iter().map(|value| value.value).collect();
             format!("Shape::Strings {{ open: {open}, values: &{values:?} }}")
         }
     }
@@ -155,7 +155,7 @@ fn errors(errors: &[ErrorText]) -> String {
 fn dialect(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out =
-        banner(&format!("What comparisons know of {}, revision {}.", dialect.name, dialect.revision));
+        banner(&format!("What comparisons know of {}, revision {}.", dialect.name, index.revision.name));
     out.push_str(
         "#![allow(clippy::enum_glob_use, unused_imports)]\n\nuse super::words::Form::*;\nuse super::words::Holds::*;\n\
          use super::words::Sameness::*;\nuse super::words::When::*;\nuse super::words::*;\n\
@@ -164,7 +164,7 @@ fn dialect(index: &Index) -> String {
     let _ = writeln!(
         out,
         "    name: {:?},\n    revision: {:?},\n    first_question: {:?},\n    commands: &[",
-        dialect.name, dialect.revision, dialect.first_question
+        dialect.name, index.revision.name, dialect.first_question
     );
     for command in &index.commands {
         let result = command.result.map_or("None".to_owned(), |value| format!("Some({})", ty(&value)));
@@ -185,6 +185,6 @@ fn dialect(index: &Index) -> String {
         let _ = writeln!(out, "        ({:?}, {:?}),", dialog.wire, dialog.params.name);
     }
     let matching = source(&dialect.matching).replace('\n', "\n    ");
-    let _ = writeln!(out, "    ],\n    errors: {},\n    matching: {matching},\n}};", errors(dialect.errors));
+    let _ = writeln!(out, "    ],\n    errors: {},\n    matching: {matching},\n}};", errors(index.errors));
     out
 }

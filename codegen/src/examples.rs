@@ -50,7 +50,7 @@ pub fn response_frame(index: &Index, command: &Command) -> Value {
             let mut frame = members(r#"{"id": "req-1", "type": "response"}"#);
             frame.insert("command".into(), json!(command.wire));
             frame.insert("success".into(), json!(true));
-            let empty = index.dialect.edges.empty_data.then(|| json!({}));
+            let empty = index.revision.edges.empty_data.then(|| json!({}));
             if let Some(data) = data.or(empty) {
                 frame.insert("data".into(), data);
             }

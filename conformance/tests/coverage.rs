@@ -43,7 +43,7 @@ const PLACEHOLDERS: &[(&str, &str, &str)] =
     &[("compact", "Summarization failed: {reason}", "compact-error: its text is a placeholder there")];
 
 fn index(dialect: &str) -> Index {
-    Index::all().into_iter().find(|index| index.dialect.name == dialect).unwrap()
+    Index::named(dialect).unwrap()
 }
 
 fn declared(index: &Index) -> BTreeSet<String> {
@@ -95,7 +95,7 @@ fn every_edge_of_pi_has_a_case() {
 fn edges_with_rules_are_edges_of_cases() {
     let named: BTreeSet<&str> = EDGES.iter().map(|(edge, _)| *edge).collect();
     for dialect in Suite::embedded().dialects() {
-        let with_rules = edges::of_rules(&index(&dialect).dialect.edges);
+        let with_rules = edges::of_rules(&index(&dialect).revision.edges);
         let missing: Vec<_> = with_rules.difference(&named).collect();
         assert!(missing.is_empty(), "{dialect}: {missing:?}");
     }
@@ -120,7 +120,7 @@ fn every_documented_failure_of_pi_has_a_case() {
         .flat_map(|command| command.errors.iter().map(|error| (command.wire, error.text)));
     let of_dialect = index.dialect.errors.iter().map(|error| ("", error.text));
     // The recorded agent puts the words of a failed parse before failures of most commands.
-    let prefix = regex::escape(index.dialect.edges.parse_prefix);
+    let prefix = regex::escape(index.revision.edges.parse_prefix);
     let name = Regex::new(r"\\\{\w+\\\}").unwrap();
     for (command, text) in of_commands.chain(of_dialect) {
         if PLACEHOLDERS.iter().any(|known| (known.0, known.1) == (command, text)) {
@@ -188,7 +188,7 @@ fn cases_are_named_after_their_files_and_can_be_played() {
     let mut count = 0;
     for dialect in suite.dialects() {
         let index = index(&dialect);
-        let id = format!("{dialect}@{}", index.dialect.revision);
+        let id = format!("{dialect}@{}", index.revision.name);
         for case in suite.cases(&dialect).unwrap() {
             let place = format!("{dialect}/{}", case.name);
             assert_eq!((case.scenario, &case.dialect), (1, &id), "{place}");

@@ -134,19 +134,51 @@ pub struct DialogFrames {
     pub answer_type: &'static str,
 }
 
-/// One revision of one dialect.
+/// A frame that tells revisions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// The event of that type.
+    Event(&'static str),
+    /// The event of that type with that member.
+    EventMember(&'static str, &'static str),
+    /// The event of that type without that member.
+    EventWithout(&'static str, &'static str),
+    /// A successful answer to that command (by wire name) whose data have that member.
+    AnswerMember(&'static str, &'static str),
+    /// A successful answer to that command whose data lack that member, or that has no data.
+    AnswerWithout(&'static str, &'static str),
+}
+
+/// A revision of a dialect. A published one never changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Revision {
+    /// Its name.
+    pub name: &'static str,
+    /// The document that rules it.
+    pub document: &'static str,
+    /// The revision of the parent whose rows it takes over.
+    pub parent: Option<&'static str>,
+    /// The rules at the edges.
+    pub edges: Edges,
+    /// How a run ends.
+    pub run_end: RunEnd,
+    /// Frames that only this revision and younger ones send.
+    pub shows: &'static [Sign],
+    /// Frames that only older revisions send.
+    pub excludes: &'static [Sign],
+}
+
+/// A dialect with its revisions.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
     /// The dialect's name.
     pub name: &'static str,
-    /// The revision; a published one never changes.
-    pub revision: &'static str,
+    /// Its revisions, the oldest first. The first one is spoken where none is named.
+    pub revisions: &'static [Revision],
     /// The name of the agent that speaks it.
     pub agent: &'static str,
     /// What it is; the first sentence stands alone.
     pub doc: &'static str,
-    /// The document that rules.
-    pub document: &'static str,
     /// The dialect whose rows it takes over.
     pub parent: Option<&'static Dialect>,
     /// Commands of the parent (by name) that it does not have.
@@ -161,12 +193,8 @@ pub struct Dialect {
     pub event_members: &'static [Field],
     /// Dialogs in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
-    /// The rules at the edges.
-    pub edges: Edges,
     /// Documented failures that do not belong to one command.
     pub errors: &'static [ErrorText],
-    /// How a run ends.
-    pub run_end: RunEnd,
     /// Where the model's text stands.
     pub text: TextPieces,
     /// What a stranger may ask first to see who is there: a command without parameters that is answered at
@@ -178,4 +206,11 @@ pub struct Dialect {
     pub settings: &'static [Setting],
     /// What a comparison of transcripts has to know.
     pub matching: Matching,
+}
+
+impl Dialect {
+    /// The revision that is spoken where none is named.
+    pub const fn pinned(&self) -> &Revision {
+        &self.revisions[0]
+    }
 }

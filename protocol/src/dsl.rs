@@ -15,13 +15,18 @@
 /// event NAME(Payload { … }) { run: MayEnd; example {…}; }      a frame nobody asked for
 /// dialog NAME(Params { … }) -> Answer { example {…}; }         a question to the client
 /// ```
+///
+/// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both says which revisions have something. It stands before the body of a row, and
+/// behind a member, a string, a failure and what an event says about the run; `result: […];` in a command says which of
+/// them answer with data. A member may be declared again for other revisions, where only its presence differs.
 macro_rules! protocol {
     ($(
         $(#[doc = $doc:literal])*
-        $kind:ident $name:ident $( ( $($head:tt)* ) )? $( -> $result:ty )? { $($body:tt)* }
+        $kind:ident $name:ident $( ( $($head:tt)* ) )? $( -> $result:ty )? $( [ $($span:tt)* ] )? { $($body:tt)* }
     )*) => {
         $( $crate::dsl::row! {
-            $kind $name [concat!("" $(, $doc, "\n")*)] [$( $($head)* )?] [$($result)?] $($body)*
+            $kind $name [concat!("" $(, $doc, "\n")*)] [$crate::dsl::span!($( $($span)* )?)]
+            [$( $($head)* )?] [$($result)?] $($body)*
         } )*
 
         /// The rows of this file.
@@ -60,6 +65,22 @@ macro_rules! constant {
     };
 }
 
+/// The revisions that have something.
+macro_rules! span {
+    (@ [$($since:literal)*] [$($until:literal)*]) => {
+        $crate::model::Span { since: &[$($since),*], until: &[$($until),*] }
+    };
+    (@ [$($since:literal)*] [$($until:literal)*] since $revision:literal $(, $($rest:tt)*)?) => {
+        $crate::dsl::span!(@ [$($since)* $revision] [$($until)*] $($($rest)*)?)
+    };
+    (@ [$($since:literal)*] [$($until:literal)*] until $revision:literal $(, $($rest:tt)*)?) => {
+        $crate::dsl::span!(@ [$($since)*] [$($until)* $revision] $($($rest)*)?)
+    };
+    ($($rest:tt)*) => {
+        $crate::dsl::span!(@ [] [] $($rest)*)
+    };
+}
+
 macro_rules! openness {
     (open) => {
         true
@@ -71,7 +92,7 @@ macro_rules! openness {
 
 /// A type marker with its declaration.
 macro_rules! declared {
-    ($name:ident [$doc:expr] $shape:expr, $example:expr) => {
+    ($name:ident [$doc:expr] [$span:expr] $shape:expr, $example:expr) => {
         #[doc = $doc]
         #[derive(Debug)]
         pub struct $name;
@@ -92,6 +113,7 @@ macro_rules! declared {
                 doc: $doc,
                 shape: $shape,
                 example: $example,
+                span: $span,
             };
         }
         const _: () = $crate::check::type_def(&<$name as $crate::typed::Declared>::DEF);
@@ -100,11 +122,11 @@ macro_rules! declared {
 
 /// A record from its constants and members.
 macro_rules! record {
-    ($name:ident [$doc:expr] [$($member:ident = $value:tt),*]
-        $( $(#[doc = $fdoc:literal])* $field:ident : $ty:ty ),* $(,)?
+    ($name:ident [$doc:expr] [$span:expr] [$($member:ident = $value:tt),*]
+        $( $(#[doc = $fdoc:literal])* $field:ident : $ty:ty $( [ $($fspan:tt)* ] )? ),* $(,)?
         $(; example $example:tt )? $(;)?
     ) => {
-        $crate::dsl::declared! { $name [$doc]
+        $crate::dsl::declared! { $name [$doc] [$span]
             $crate::model::Shape::Record {
                 constants: &[ $( $crate::model::Constant {
                     member: stringify!($member), value: $crate::dsl::constant!($value)
@@ -114,6 +136,7 @@ macro_rules! record {
                     doc: concat!("" $(, $fdoc, "\n")*),
                     presence: <$ty as $crate::typed::Member>::PRESENCE,
                     ty: <$ty as $crate::typed::Member>::MEMBER,
+                    span: $crate::dsl::span!($( $($fspan)* )?),
                 } ),* ],
             },
             $crate::dsl::optional!($( stringify!($example) )?)
@@ -144,7 +167,7 @@ macro_rules! params {
     ([$doc:expr] ) => {};
     ([$doc:expr] $name:ident) => {};
     ([$doc:expr] $name:ident { $($fields:tt)* }) => {
-        $crate::dsl::record! { $name [$doc] [] $($fields)* }
+        $crate::dsl::record! { $name [$doc] [$crate::model::Span::ALWAYS] [] $($fields)* }
     };
 }
 macro_rules! params_name {
@@ -168,11 +191,11 @@ macro_rules! params_def {
 
 /// What stands inside each kind of row.
 macro_rules! row {
-    (record $name:ident [$doc:expr] [$($member:ident = $value:tt),*] [] $($body:tt)*) => {
-        $crate::dsl::record! { $name [$doc] [$($member = $value),*] $($body)* }
+    (record $name:ident [$doc:expr] [$span:expr] [$($member:ident = $value:tt),*] [] $($body:tt)*) => {
+        $crate::dsl::record! { $name [$doc] [$span] [$($member = $value),*] $($body)* }
     };
-    (union $name:ident [$doc:expr] [$tag:ident, $open:ident] [] $($variant:ident),* $(,)?) => {
-        $crate::dsl::declared! { $name [$doc]
+    (union $name:ident [$doc:expr] [$span:expr] [$tag:ident, $open:ident] [] $($variant:ident),* $(,)?) => {
+        $crate::dsl::declared! { $name [$doc] [$span]
             $crate::model::Shape::Union {
                 tag: stringify!($tag),
                 open: $crate::dsl::openness!($open),
@@ -184,32 +207,40 @@ macro_rules! row {
             $crate::check::tag_value(&<$variant as $crate::typed::Declared>::DEF, stringify!($tag))
         ),* ]);
     };
-    (choice $name:ident [$doc:expr] [] [] $($arm:ident($ty:ty)),* $(,)?) => {
-        $crate::dsl::declared! { $name [$doc]
+    (choice $name:ident [$doc:expr] [$span:expr] [] [] $($arm:ident($ty:ty)),* $(,)?) => {
+        $crate::dsl::declared! { $name [$doc] [$span]
             $crate::model::Shape::Choice { alternatives: &[ $( $crate::model::Alternative {
                 name: stringify!($arm), ty: <$ty as $crate::typed::Typed>::TY
             } ),* ] },
             None
         }
     };
-    (strings $name:ident [$doc:expr] [$open:ident] [] $( $(#[doc = $vdoc:literal])* $value:literal ),* $(,)?) => {
-        $crate::dsl::declared! { $name [$doc]
+    (strings $name:ident [$doc:expr] [$span:expr] [$open:ident] []
+        $( $(#[doc = $vdoc:literal])* $value:literal $( [ $($vspan:tt)* ] )? ),* $(,)?
+    ) => {
+        $crate::dsl::declared! { $name [$doc] [$span]
             $crate::model::Shape::Strings {
                 open: $crate::dsl::openness!($open),
-                values: &[ $( ($value, concat!("" $(, $vdoc, "\n")*)) ),* ],
+                values: &[ $( $crate::model::StringValue {
+                    value: $value,
+                    doc: concat!("" $(, $vdoc, "\n")*),
+                    span: $crate::dsl::span!($( $($vspan)* )?),
+                } ),* ],
             },
             None
         }
     };
-    (command $name:ident [$doc:expr] [$($params:tt)*] [$result:ty]
+    (command $name:ident [$doc:expr] [$span:expr] [$($params:tt)*] [$result:ty]
         $(wire: $wire:literal;)?
+        $(result: [ $($rspan:tt)* ];)?
         answer: $answer:ident;
         $(run: $run:ident;)?
         lane: $lane:ident;
         $(timeout: $timeout:expr;)?
         $(reads: $reads:literal;)?
-        $(since: $since:literal;)?
-        $(errors { $( $(($code:literal))? $failure:ident $text:literal => $when:literal; )* })?
+        $(errors { $(
+            $(($code:literal))? $failure:ident $text:literal => $when:literal $( [ $($espan:tt)* ] )?;
+        )* })?
         example $example:tt $( -> $example_result:tt )?;
     ) => {
         $crate::dsl::params! { [concat!("Parameters of `", stringify!($name), "`.\n\n", $doc)] $($params)* }
@@ -227,6 +258,8 @@ macro_rules! row {
                 params_def: $crate::dsl::params_def!($($params)*),
                 result: <$result as $crate::typed::Data>::DATA,
                 result_nullable: <$result as $crate::typed::Data>::NULLABLE,
+                result_span: $crate::dsl::span!($( $($rspan)* )?),
+                result_optional: false,
                 answer: $crate::model::Answer::$answer,
                 run: $crate::dsl::or_default!(
                     [$($crate::model::RunRole::$run)?] $crate::model::RunRole::None),
@@ -237,20 +270,21 @@ macro_rules! row {
                 errors: &[ $( $( $crate::model::ErrorText {
                     code: $crate::dsl::optional!($($code)?),
                     kind: stringify!($failure), text: $text, when: $when,
+                    span: $crate::dsl::span!($( $($espan)* )?),
                 } ),* )? ],
-                since: $crate::dsl::optional!($($since)?),
+                span: $span,
                 example: stringify!($example),
                 example_result: $crate::dsl::optional!($( stringify!($example_result) )?),
             };
         }
     };
-    (event $name:ident [$doc:expr] [$payload:ident { $($fields:tt)* }] []
-        $(run: $run:ident $( ($member:ident) )?;)?
+    (event $name:ident [$doc:expr] [$span:expr] [$payload:ident { $($fields:tt)* }] []
+        $(run: $run:ident $( ($member:ident) )? $( [ $($rspan:tt)* ] )?;)?
         $(snapshot: $snapshot:literal;)?
         $(undocumented: $undocumented:literal;)?
         example $example:tt;
     ) => {
-        $crate::dsl::record! { $payload [$doc] [type = (event $name)] $($fields)* }
+        $crate::dsl::record! { $payload [$doc] [$span] [type = (event $name)] $($fields)* }
         #[doc = $doc]
         #[allow(non_upper_case_globals)]
         pub const $name: $crate::model::Event = $crate::model::Event {
@@ -260,12 +294,14 @@ macro_rules! row {
             run: $crate::dsl::or_default!(
                 [$($crate::model::RunEffect::$run $( (stringify!($member)) )?)?]
                 $crate::model::RunEffect::None),
+            run_span: $crate::dsl::span!($( $( $($rspan)* )? )?),
             snapshot: $crate::dsl::or_default!([$($snapshot)?] false),
             undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
+            span: $span,
             example: stringify!($example),
         };
     };
-    (dialog $name:ident [$doc:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
+    (dialog $name:ident [$doc:expr] [$span:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
         $(wire: $wire:literal;)?
         $(fallback $fallback:tt;)?
         $(expires: $expires:literal;)?
@@ -273,7 +309,7 @@ macro_rules! row {
         $(undocumented: $undocumented:literal;)?
         example $example:tt;
     ) => {
-        $crate::dsl::record! { $params [$doc] [] $($fields)* }
+        $crate::dsl::record! { $params [$doc] [$span] [] $($fields)* }
         #[doc = $doc]
         #[derive(Debug)]
         #[allow(non_camel_case_types)]
@@ -290,6 +326,7 @@ macro_rules! row {
                 expires: $crate::dsl::optional!($($expires)?),
                 withdraws: $crate::dsl::optional!($($withdraws)?),
                 undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
+                span: $span,
                 example: stringify!($example),
             };
         }
@@ -303,5 +340,5 @@ macro_rules! row {
 
 pub(crate) use {
     constant, declared, entry, openness, optional, or_default, params, params_def, params_name, protocol,
-    record, row,
+    record, row, span,
 };

@@ -1,23 +1,28 @@
-//! A dialect with its inheritance resolved, and look-ups by name.
+//! A dialect with its inheritance and its revisions resolved, and look-ups by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Revision};
 use crate::extension;
 use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Ty, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
+use crate::view::{self, View};
 
 /// A dialect as generators see it: its own rows and those of its parents, in order.
 #[derive(Debug)]
 pub struct Index {
     /// The dialect.
     pub dialect: &'static Dialect,
+    /// The revision; in the view of a client the one that is spoken where none is named.
+    pub revision: &'static Revision,
     /// Its commands.
     pub commands: Vec<&'static Command>,
     /// Its events.
     pub events: Vec<&'static Event>,
     /// Its dialogs.
     pub dialogs: Vec<&'static Dialog>,
+    /// Documented failures that do not belong to one command.
+    pub errors: &'static [ErrorText],
     /// The settings that its document names.
     pub settings: Vec<&'static Setting>,
     /// The types that its rows use, by name.
@@ -25,52 +30,89 @@ pub struct Index {
 }
 
 impl Index {
-    /// Resolves a dialect. Never fails: what rustc and the const checks let through is consistent,
+    /// One revision, exactly. Never fails: what rustc and the const checks let through is consistent,
     /// and the tests of this crate prove the references.
-    pub fn new(dialect: &'static Dialect) -> Self {
-        let mut index = match dialect.parent {
-            Some(parent) => Index::new(parent),
-            None => Index {
-                dialect,
-                commands: Vec::new(),
-                events: Vec::new(),
-                dialogs: Vec::new(),
-                settings: Vec::new(),
-                types: BTreeMap::new(),
-            },
+    pub fn exact(dialect: &'static Dialect, revision: &'static Revision) -> Self {
+        Self::seen(dialect, revision, &View::exact(dialect, revision))
+    }
+
+    /// All revisions at once, as clients have them.
+    pub fn client(dialect: &'static Dialect) -> Self {
+        Self::seen(dialect, dialect.pinned(), &View::client(dialect))
+    }
+
+    fn seen(dialect: &'static Dialect, revision: &'static Revision, view: &View) -> Self {
+        let mut index = Index {
+            dialect,
+            revision,
+            commands: Vec::new(),
+            events: Vec::new(),
+            dialogs: Vec::new(),
+            errors: view.errors(dialect.errors),
+            settings: Vec::new(),
+            types: BTreeMap::new(),
         };
-        index.dialect = dialect;
-        index.commands.retain(|command| !dialect.without.contains(&command.name));
-        for row in dialect.rows.iter().copied().flatten() {
-            match row {
-                Row::Type(_) => {}
-                // A published revision never changes: what is younger stays out of it.
-                Row::Command(command) if !is_in(dialect, command) => {}
-                Row::Command(command) => replace(&mut index.commands, command, |c| c.name),
-                Row::Event(event) => replace(&mut index.events, event, |e| e.name),
-                Row::Dialog(dialog) => replace(&mut index.dialogs, dialog, |d| d.name),
-            }
-        }
-        index.settings.extend(dialect.settings);
-        index.types = index.reachable();
+        index.collect(dialect, view);
+        index.types = index.reachable(view);
         index
     }
 
-    /// The dialect with that name, `NAME` or `NAME@REVISION`.
+    /// Takes the rows of a dialect, its parents' first.
+    fn collect(&mut self, dialect: &'static Dialect, view: &View) {
+        if let Some(parent) = dialect.parent {
+            self.collect(parent, view);
+        }
+        self.commands.retain(|command| !dialect.without.contains(&command.name));
+        for row in dialect.rows.iter().copied().flatten() {
+            match row {
+                Row::Command(row) if view.has(row.span) => {
+                    replace(&mut self.commands, view.command(row), |c| c.name);
+                }
+                Row::Event(row) if view.has(row.span) => {
+                    replace(&mut self.events, view.event(row), |e| e.name)
+                }
+                Row::Dialog(row) if view.has(row.span) => {
+                    replace(&mut self.dialogs, view.dialog(row), |d| d.name);
+                }
+                Row::Type(_) | Row::Command(_) | Row::Event(_) | Row::Dialog(_) => {}
+            }
+        }
+        self.settings.extend(dialect.settings);
+    }
+
+    /// The dialect with that name: `NAME` for its first revision, or `NAME@REVISION`.
     pub fn named(name: &str) -> Option<Self> {
         let (name, revision) = match name.split_once('@') {
             Some((name, revision)) => (name, Some(revision)),
             None => (name, None),
         };
-        crate::DIALECTS
-            .iter()
-            .find(|d| d.name == name && revision.is_none_or(|revision| d.revision == revision))
-            .map(|dialect| Index::new(dialect))
+        let dialect = crate::DIALECTS.iter().find(|dialect| dialect.name == name)?;
+        let named = |known: &&Revision| revision.is_none_or(|revision| known.name == revision);
+        dialect.revisions.iter().find(named).map(|revision| Index::exact(dialect, revision))
     }
 
-    /// All dialects.
+    /// Every revision of every dialect, exactly.
     pub fn all() -> Vec<Self> {
-        crate::DIALECTS.iter().map(|dialect| Index::new(dialect)).collect()
+        let of = |dialect: &&'static Dialect| {
+            let dialect = *dialect;
+            dialect.revisions.iter().map(move |revision| Index::exact(dialect, revision))
+        };
+        crate::DIALECTS.iter().flat_map(of).collect()
+    }
+
+    /// The revisions that are spoken where none is named, one of each dialect.
+    pub fn pinned() -> Vec<Self> {
+        crate::DIALECTS.iter().map(|dialect| Index::exact(dialect, dialect.pinned())).collect()
+    }
+
+    /// Every dialect with all its revisions, as clients have it.
+    pub fn clients() -> Vec<Self> {
+        crate::DIALECTS.iter().map(|dialect| Index::client(dialect)).collect()
+    }
+
+    /// `NAME@REVISION`.
+    pub fn id(&self) -> String {
+        format!("{}@{}", self.dialect.name, self.revision.name)
     }
 
     /// A type that the dialect uses.
@@ -82,7 +124,7 @@ impl Index {
     pub fn failures(&self) -> Vec<&'static ErrorText> {
         let mut failures: Vec<&'static ErrorText> = Vec::new();
         let rows = self.commands.iter().flat_map(|command| command.errors);
-        for error in rows.chain(self.dialect.errors) {
+        for error in rows.chain(self.errors) {
             if !failures.iter().any(|known| known.code == error.code && known.text == error.text) {
                 failures.push(error);
             }
@@ -95,7 +137,7 @@ impl Index {
         self.dialect.dialog_frames.map(|frames| frames.answer_type)
     }
 
-    fn reachable(&self) -> BTreeMap<&'static str, &'static TypeDef> {
+    fn reachable(&self, view: &View) -> BTreeMap<&'static str, &'static TypeDef> {
         let declared = declared_types();
         let mut names: Vec<&'static str> = Vec::new();
         for command in &self.commands {
@@ -113,26 +155,21 @@ impl Index {
         let own = self.dialect.rows.iter().copied().flatten();
         if self.dialect.parent.is_some() || self.dialogs.is_empty() || self.dialect.dialog_frames.is_none() {
             names.extend(own.filter_map(|row| match row {
-                Row::Type(def) => Some(def.name),
+                Row::Type(def) if view.has(def.span) => Some(def.name),
                 _ => None,
             }));
         }
         let mut types = BTreeMap::new();
         while let Some(name) = names.pop() {
-            let Some(def) = declared.get(name) else { continue };
-            if types.insert(def.name, *def).is_none() {
-                names.extend(references(def));
+            if types.contains_key(name) {
+                continue;
             }
+            let Some(def) = declared.get(name).map(|def| view.type_def(def)) else { continue };
+            types.insert(def.name, def);
+            names.extend(references(def));
         }
         types
     }
-}
-
-/// Whether a dialect's revision has reached the one that brought a command.
-fn is_in(dialect: &Dialect, command: &Command) -> bool {
-    let numbers =
-        |revision: &str| -> Vec<u64> { revision.split('.').map_while(|part| part.parse().ok()).collect() };
-    command.since.is_none_or(|since| numbers(dialect.revision) >= numbers(since))
 }
 
 fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn(&T) -> &'static str) {
@@ -171,17 +208,32 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     types
 }
 
-/// The types that a file format uses, from its root.
+/// The types that a file format uses, from its root, as the first revisions have them.
 pub fn format_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
+    let view = View::pinned();
+    types_from(root, |def| view.type_def(def))
+}
+
+/// The types that a file format uses, from its root, as the clients have them, who decode them as those of frames.
+pub fn shared_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
+    types_from(root, view::merged_type)
+}
+
+fn types_from(
+    root: &str,
+    see: impl Fn(&'static TypeDef) -> &'static TypeDef,
+) -> BTreeMap<&'static str, &'static TypeDef> {
     let declared = declared_types();
     let mut names: BTreeSet<&'static str> =
         declared.get_key_value(root).map(|(name, _)| *name).into_iter().collect();
     let mut types = BTreeMap::new();
     while let Some(name) = names.pop_first() {
-        let Some(def) = declared.get(name) else { continue };
-        if types.insert(def.name, *def).is_none() {
-            names.extend(references(def));
+        if types.contains_key(name) {
+            continue;
         }
+        let Some(def) = declared.get(name).map(|def| see(def)) else { continue };
+        types.insert(def.name, def);
+        names.extend(references(def));
     }
     types
 }
@@ -202,26 +254,5 @@ pub fn named(ty: &Ty) -> Option<&'static str> {
         Ty::Named(name) => Some(name),
         Ty::List(item) | Ty::Map(item) => named(item),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dialects::pi;
-
-    static YOUNG: Command =
-        Command { name: "young", wire: "young", since: Some("1.5"), ..pi::commands::get_state::ROW };
-    static ROWS: &[Row] = &[Row::Command(&YOUNG)];
-    static NEXT: Dialect = Dialect { revision: "1.5", parent: Some(&pi::PI), rows: &[ROWS], ..pi::PI };
-    static PINNED: Dialect = Dialect { rows: &[ROWS], ..pi::PI };
-
-    #[test]
-    fn a_row_that_is_younger_than_a_revision_stays_out_of_it() {
-        let has = |dialect: &'static Dialect| {
-            Index::new(dialect).commands.iter().any(|command| command.name == "young")
-        };
-        assert!(has(&NEXT));
-        assert!(!has(&PINNED));
     }
 }

@@ -21,8 +21,9 @@ pub mod model;
 pub mod secrets;
 pub mod typed;
 pub mod types;
+pub mod view;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Revision};
 pub use dialects::DIALECTS;
 pub use index::Index;
 

@@ -28,6 +28,28 @@ impl Presence {
     }
 }
 
+/// In which revisions something is there. Revisions are named with their dialect, as in `pi@1.5`, and count for the heirs
+/// that take them over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The revisions that brought it: it is there from any of them on. None: from the beginning.
+    pub since: &'static [&'static str],
+    /// The revisions that took it away: it is gone from any of them on.
+    pub until: &'static [&'static str],
+}
+
+impl Span {
+    /// In every revision.
+    pub const ALWAYS: Span = Span { since: &[], until: &[] };
+
+    /// Whether it holds where those revisions were reached.
+    pub fn holds(&self, reached: &[String]) -> bool {
+        let any =
+            |revisions: &[&str]| revisions.iter().any(|revision| reached.iter().any(|id| id == revision));
+        (self.since.is_empty() || any(self.since)) && !any(self.until)
+    }
+}
+
 /// The type of a value on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
@@ -64,6 +86,19 @@ pub struct Field {
     pub presence: Presence,
     /// The type of its value.
     pub ty: Ty,
+    /// The revisions that have it.
+    pub span: Span,
+}
+
+/// A string of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct StringValue {
+    /// The string.
+    pub value: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// The revisions that have it.
+    pub span: Span,
 }
 
 /// The value of a member that is always the same.
@@ -121,8 +156,8 @@ pub enum Shape {
     Strings {
         /// True where other strings may appear and are kept.
         open: bool,
-        /// The documented values, with what each means.
-        values: &'static [(&'static str, &'static str)],
+        /// The documented values.
+        values: &'static [StringValue],
     },
 }
 
@@ -137,6 +172,8 @@ pub struct TypeDef {
     pub shape: Shape,
     /// A value of the type as JSON, validated by the tests.
     pub example: Option<&'static str>,
+    /// The revisions in which unions have it.
+    pub span: Span,
 }
 
 /// When a command is answered.
@@ -198,6 +235,8 @@ pub struct ErrorText {
     pub text: &'static str,
     /// When it is sent.
     pub when: &'static str,
+    /// The revisions that have it.
+    pub span: Span,
 }
 
 /// A request that a client sends.
@@ -217,6 +256,10 @@ pub struct Command {
     pub result: Option<Ty>,
     /// Whether the data may be null.
     pub result_nullable: bool,
+    /// The revisions in which the answer has data; it has none in the others.
+    pub result_span: Span,
+    /// In the view of a client: whether only some of the dialect's revisions answer with data.
+    pub result_optional: bool,
     /// When it is answered.
     pub answer: Answer,
     /// What it has to do with runs.
@@ -229,8 +272,8 @@ pub struct Command {
     pub reads: bool,
     /// Documented failures.
     pub errors: &'static [ErrorText],
-    /// The revision that brought it, where it is younger than the dialect's first one.
-    pub since: Option<&'static str>,
+    /// The revisions that have it.
+    pub span: Span,
     /// Example parameters as a JSON object.
     pub example: &'static str,
     /// The data of the example's answer as JSON, where there is any.
@@ -267,10 +310,14 @@ pub struct Event {
     pub payload: &'static TypeDef,
     /// What it says about the run.
     pub run: RunEffect,
+    /// The revisions in which it says that; it says nothing in the others.
+    pub run_span: Span,
     /// True where a newer one of the same kind carries all that an older one did.
     pub snapshot: bool,
     /// True where no document names it: it is decoded when it comes and never sent by ours.
     pub undocumented: bool,
+    /// The revisions that have it.
+    pub span: Span,
     /// The event's members as JSON, with `type`.
     pub example: &'static str,
 }
@@ -297,6 +344,8 @@ pub struct Dialog {
     pub withdraws: Option<&'static str>,
     /// True where no document names it: it is obeyed when it comes and never sent by ours.
     pub undocumented: bool,
+    /// The revisions that have it.
+    pub span: Span,
     /// Example parameters as a JSON object.
     pub example: &'static str,
 }

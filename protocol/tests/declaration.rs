@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use agentese_protocol::dialect::Sign;
 use agentese_protocol::index::{declared_types, references};
-use agentese_protocol::model::{Row, RunRole, TypeDef};
+use agentese_protocol::model::{Row, RunRole, Shape, Span, TypeDef};
 use agentese_protocol::{DIALECTS, Index};
 
 fn count(index: &Index) -> (usize, usize, usize) {
@@ -62,13 +63,13 @@ fn every_reference_is_declared() {
             }
         }
         for name in index.dialect.without {
-            let parent = Index::new(index.dialect.parent.expect("only a child takes something away"));
+            let parent = Index::client(index.dialect.parent.expect("only a child takes something away"));
             assert!(
                 parent.commands.iter().any(|command| command.name == *name),
                 "{name} is not in the parent"
             );
         }
-        if let Some(barrier) = index.dialect.run_end.barrier {
+        if let Some(barrier) = index.revision.run_end.barrier {
             assert!(index.commands.iter().any(|command| command.wire == barrier.command), "no {barrier:?}");
         }
         assert!(index.commands.iter().any(|command| command.run == RunRole::Starts), "nothing starts a run");
@@ -129,5 +130,82 @@ fn the_first_question_is_harmless() {
         let command = command.unwrap_or_else(|| panic!("{} has no command {question}", index.dialect.name));
         assert!(command.params.is_none() && command.result.is_some(), "{question}");
         assert_eq!(command.run, RunRole::None, "{question}");
+    }
+}
+
+/// Every span in the declaration, with what has it.
+fn spans() -> Vec<(String, Span)> {
+    let mut spans = Vec::new();
+    for def in declared_types().values() {
+        spans.push((def.name.to_owned(), def.span));
+        match def.shape {
+            Shape::Record { fields, .. } => {
+                spans.extend(fields.iter().map(|field| (format!("{}.{}", def.name, field.name), field.span)));
+            }
+            Shape::Strings { values, .. } => {
+                spans
+                    .extend(values.iter().map(|value| (format!("{} {}", def.name, value.value), value.span)));
+            }
+            _ => {}
+        }
+    }
+    for dialect in DIALECTS {
+        spans.extend(dialect.errors.iter().map(|error| (error.text.to_owned(), error.span)));
+        for row in dialect.rows.iter().copied().flatten() {
+            match row {
+                Row::Type(_) => {}
+                Row::Command(row) => {
+                    spans.extend([(row.name.to_owned(), row.span), (row.name.to_owned(), row.result_span)]);
+                    spans.extend(row.errors.iter().map(|error| (error.text.to_owned(), error.span)));
+                }
+                Row::Event(row) => {
+                    spans.extend([(row.name.to_owned(), row.span), (row.name.to_owned(), row.run_span)]);
+                }
+                Row::Dialog(row) => spans.push((row.name.to_owned(), row.span)),
+            }
+        }
+    }
+    spans
+}
+
+/// A span that names no revision would hold nowhere, or everywhere.
+#[test]
+fn spans_name_declared_revisions() {
+    let ids: Vec<String> = Index::all().iter().map(Index::id).collect();
+    for (what, span) in spans() {
+        for revision in span.since.iter().chain(span.until) {
+            assert!(ids.iter().any(|id| id == revision), "{what}: {revision} is not declared");
+        }
+    }
+}
+
+/// A member that is declared for several revisions differs in its presence and in nothing else.
+#[test]
+fn a_member_that_is_declared_again_keeps_its_type() {
+    for def in declared_types().values() {
+        let Shape::Record { fields, .. } = def.shape else { continue };
+        for (position, field) in fields.iter().enumerate() {
+            let again = fields[position + 1..].iter().find(|other| other.name == field.name);
+            assert!(again.is_none_or(|other| other.ty == field.ty), "{}.{}", def.name, field.name);
+        }
+    }
+}
+
+/// Frames that tell revisions apart are those of the declaration.
+#[test]
+fn signs_are_rows_of_the_dialect() {
+    for dialect in DIALECTS {
+        let all = Index::client(dialect);
+        let event = |name: &str| all.events.iter().any(|event| event.name == name);
+        let command = |name: &str| all.commands.iter().any(|command| command.wire == name);
+        for sign in
+            dialect.revisions.iter().flat_map(|revision| revision.shows.iter().chain(revision.excludes))
+        {
+            let known = match sign {
+                Sign::Event(name) | Sign::EventMember(name, _) | Sign::EventWithout(name, _) => event(name),
+                Sign::AnswerMember(name, _) | Sign::AnswerWithout(name, _) => command(name),
+            };
+            assert!(known, "{}: {sign:?}", dialect.name);
+        }
     }
 }

@@ -11,7 +11,7 @@ fn title(index: &Index) -> String {
     let dialect = index.dialect;
     banner(&format!(
         "The {} dialect, revision {}. Source: {}.",
-        dialect.name, dialect.revision, dialect.document
+        dialect.name, index.revision.name, index.revision.document
     ))
 }
 
@@ -94,7 +94,7 @@ pub fn module(index: &Index) -> String {
         out,
         "\nDIALECT = {}\nREVISION = {}\n\n# Each event by its type.\nEVENTS = {{",
         quote(dialect.name),
-        quote(dialect.revision)
+        quote(index.revision.name)
     );
     for event in &index.events {
         let _ = writeln!(out, "    {}: types.{},", quote(event.name), event.payload.name);
@@ -155,7 +155,7 @@ pub fn stub(index: &Index) -> String {
         out,
         "\nDIALECT: Final = {}\nREVISION: Final = {}\nEVENTS: Final[dict[str, type[Record]]]\n\nEvent: TypeAlias = (\n    types.{}\n    | UnknownEvent\n)\n\"Any event.\"",
         quote(dialect.name),
-        quote(dialect.revision),
+        quote(index.revision.name),
         classes.join("\n    | types.")
     );
     let shapes: Vec<&str> = classes.clone();

@@ -30,7 +30,7 @@ const PACKAGE: &str = "sdk-python/python/agentese";
 
 /// The generated files of `sdk-python`.
 pub fn artefacts() -> Vec<Artefact> {
-    let dialects = Index::all();
+    let dialects = Index::clients();
     let file = |name: String, text: String| Artefact::new(format!("{FOLDER}/{name}"), text);
     let mut files = vec![
         file("__init__.py".into(), banner("What is generated from the declaration.")),
@@ -46,7 +46,7 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(file(format!("{name}.pyi"), dialect::stub(index)));
         let public = format!(
             "{}from agentese.generated.{name} import *\nfrom agentese.generated.{name} import __all__ as __all__\n",
-            banner(&format!("The {name} dialect, revision {}.", index.dialect.revision))
+            banner(&format!("The {name} dialect, revision {}.", index.revision.name))
         );
         files.push(Artefact::new(format!("{PACKAGE}/{name}.py"), public));
     }

@@ -93,6 +93,6 @@ pub fn failures(index: &Index, command: &Command) -> Vec<String> {
         }
         Timeout::Never => "No timeout by default.".to_owned(),
     });
-    lines.push(format!("Source: {}.", index.dialect.document));
+    lines.push(format!("Source: {}.", index.revision.document));
     lines
 }

@@ -109,7 +109,7 @@ fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
     // Aliases name others: strings and unions of records come first.
     for (name, (def, _)) in defs {
         if let Shape::Strings { open, values } = def.shape {
-            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
             let open = if open { " | str" } else { "" };
             write(name, format!("Literal[{}]{open}", values.join(", ")), def.doc);
         }
@@ -157,7 +157,7 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
     out.push_str("}\nSTRINGS = {\n");
     for (name, (def, _)) in defs {
         if let Shape::Strings { open, values } = def.shape {
-            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
             let open = if open { "True" } else { "False" };
             let _ = writeln!(out, "    {}: ({open}, [{}]),", quote(name), values.join(", "));
         }

@@ -62,7 +62,7 @@ pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: b
             }
         }
         Shape::Strings { open, values } => {
-            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
             let open = if open { " | str" } else { "" };
             let _ = writeln!(out, "\n{name}: TypeAlias = Literal[{}]{open}", values.join(", "));
         }

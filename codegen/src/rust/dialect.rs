@@ -15,14 +15,14 @@ pub fn file(index: &Index) -> String {
     let marker = pascal(dialect.name);
     let mut out = banner(&format!(
         "The {} dialect, revision {}.\n//!\n//! {} Source: {}.",
-        dialect.name, dialect.revision, dialect.doc, dialect.document
+        dialect.name, index.revision.name, dialect.doc, index.revision.document
     ));
     out.push_str(
         "use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, tagged};\n\n",
     );
     let names: Vec<&str> = index.types.keys().copied().collect();
     let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
-    let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, dialect.revision);
+    let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, index.revision.name);
     let _ = writeln!(out, "#[derive(Debug, Clone, Copy)]\npub struct {marker};\n");
     let _ = writeln!(
         out,
@@ -60,7 +60,7 @@ fn wrap(names: &[&str]) -> String {
 
 fn spec(out: &mut String, index: &Index) {
     let dialect = index.dialect;
-    let edges = &dialect.edges;
+    let edges = &index.revision.edges;
     let framing = match dialect.framing {
         Framing::Flat => "spec::Framing::Flat".to_owned(),
         Framing::Enveloped => "spec::Framing::Enveloped".to_owned(),
@@ -88,7 +88,7 @@ fn spec(out: &mut String, index: &Index) {
         ),
         None => "None".to_owned(),
     };
-    let barrier = match dialect.run_end.barrier {
+    let barrier = match index.revision.run_end.barrier {
         Some(Barrier { command, busy, limit_ms }) => format!(
             "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
         ),
@@ -104,7 +104,7 @@ fn spec(out: &mut String, index: &Index) {
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
          run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    commands: &[",
         dialect.name,
-        dialect.revision,
+        index.revision.name,
         dialect.agent,
         dialect.events_open,
         dialect.event_members.first().map(|field| field.name),
@@ -114,8 +114,8 @@ fn spec(out: &mut String, index: &Index) {
         edges.parse_command,
         edges.blank_line_is_error,
         edges.empty_data,
-        dialect.run_end.gap_ms,
-        dialect.run_end.answer_ends,
+        index.revision.run_end.gap_ms,
+        index.revision.run_end.answer_ends,
     );
     for command in &index.commands {
         let _ = writeln!(out, "        {},", command_spec(command));
@@ -296,7 +296,7 @@ pub fn schema_file(dialects: &[Index]) -> String {
             let _ = writeln!(
                 out,
                 "    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
-                dialect.name, dialect.revision, dialect.name, dialect.revision
+                dialect.name, index.revision.name, dialect.name, index.revision.name
             );
         }
     }
@@ -306,7 +306,7 @@ pub fn schema_file(dialects: &[Index]) -> String {
         let _ = writeln!(
             out,
             "    ({:?}, {:?}, include_str!(\"../../schema/{}@{}/openrpc.json\")),",
-            dialect.name, dialect.revision, dialect.name, dialect.revision
+            dialect.name, index.revision.name, dialect.name, index.revision.name
         );
     }
     out.push_str("];\n\n/// The schemas of the file formats: `(name, text)`.\npub const FORMATS: &[(&str, &str)] = &[\n");

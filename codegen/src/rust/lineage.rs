@@ -32,7 +32,7 @@ fn heirs(dialect: &'static Dialect) -> Vec<Index> {
         let name = index.dialect.name;
         name != dialect.name && line(index.dialect).iter().any(|older| older.name == dialect.name)
     };
-    Index::all().into_iter().filter(descends).collect()
+    Index::clients().into_iter().filter(descends).collect()
 }
 
 fn same(one: &Command, other: &Command) -> bool {
@@ -52,7 +52,7 @@ impl Lineage {
                 let known = ancestors.iter().flat_map(|(_, rows)| rows).any(|row| row.name == command.name);
                 everywhere && !known && !heirs.is_empty()
             };
-            let rows: Vec<_> = Index::new(older).commands.into_iter().filter(is_kept).collect();
+            let rows: Vec<_> = Index::client(older).commands.into_iter().filter(is_kept).collect();
             match older.name == index.dialect.name {
                 true => kept = rows,
                 false => ancestors.push((older.name, rows)),
@@ -156,13 +156,17 @@ fn methods(out: &mut String, commands: &[&'static Command], dialect: &str) {
 mod tests {
     use super::*;
 
+    fn client(name: &str) -> Index {
+        Index::client(Index::named(name).unwrap().dialect)
+    }
+
     fn names(commands: &[&'static Command]) -> Vec<&'static str> {
         commands.iter().map(|command| command.name).collect()
     }
 
     #[test]
     fn every_command_of_a_family_is_in_one_trait() {
-        for index in Index::all() {
+        for index in Index::clients() {
             let Some(lineage) = Lineage::of(&index) else {
                 assert!(index.dialect.parent.is_none());
                 continue;
@@ -180,11 +184,11 @@ mod tests {
 
     #[test]
     fn what_heirs_change_is_not_shared() {
-        let pi = Lineage::of(&Index::named("pi").unwrap()).unwrap();
+        let pi = Lineage::of(&client("pi")).unwrap();
         assert_eq!(names(&pi.own), ["get_state", "fork", "get_fork_messages", "get_commands"]);
-        let omp = Lineage::of(&Index::named("omp").unwrap()).unwrap();
+        let omp = Lineage::of(&client("omp")).unwrap();
         assert!(omp.own.is_empty());
         assert!(names(&omp.kept).contains(&"get_state"));
-        assert!(Lineage::of(&Index::named("opal").unwrap()).is_none());
+        assert!(Lineage::of(&client("opal")).is_none());
     }
 }

@@ -22,7 +22,7 @@ const FOLDER: &str = "sdk-rust/src/generated";
 
 /// The generated files of `sdk-rust`.
 pub fn artefacts() -> Vec<Artefact> {
-    let dialects = Index::all();
+    let dialects = Index::clients();
     let mut files = vec![Artefact::new(format!("{FOLDER}/types.rs"), types::file(&dialects))];
     let mut modules =
         banner("What is generated from the declaration: shared types and one module per dialect.");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::index::{declared_types, format_types};
+use agentese_protocol::index::{declared_types, shared_types};
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
 use super::{banner, docs};
@@ -41,7 +41,7 @@ pub fn file(dialects: &[Index]) -> String {
         }
     }
     for root in FORMATS {
-        for (name, def) in format_types(root) {
+        for (name, def) in shared_types(root) {
             defs.insert(name, (def, &[]));
         }
     }
@@ -110,9 +110,9 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
             docs(out, "    ", def.doc);
             let open = if open { "open" } else { "closed" };
             let _ = writeln!(out, "    pub enum {} {open} {{", def.name);
-            for (value, doc) in values {
-                docs(out, "        ", doc);
-                let _ = writeln!(out, "        {} = {value:?},", pascal(value));
+            for value in values {
+                docs(out, "        ", value.doc);
+                let _ = writeln!(out, "        {} = {:?},", pascal(value.value), value.value);
             }
             out.push_str("    }\n}\n");
         }

@@ -17,7 +17,7 @@ pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out = banner(&format!(
         "The {} dialect, revision {}. Source: {}.",
-        dialect.name, dialect.revision, dialect.document
+        dialect.name, index.revision.name, index.revision.document
     ));
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
@@ -33,7 +33,7 @@ pub fn file(index: &Index) -> String {
     let names: Vec<&str> = index.types.keys().copied().collect();
     let _ = writeln!(out, "export type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
     let _ = writeln!(out, "/** The dialect's name. */\nexport const dialect = {};\n", quote(dialect.name));
-    let _ = writeln!(out, "/** The revision. */\nexport const revision = {};\n", quote(dialect.revision));
+    let _ = writeln!(out, "/** The revision. */\nexport const revision = {};\n", quote(index.revision.name));
     maps(&mut out, index);
     frames(&mut out, index);
     dialogs(&mut out, index);
@@ -231,13 +231,13 @@ fn tables(out: &mut String, index: &Index) {
             quote(frames.answer)
         );
     }
-    let _ = writeln!(out, "  parseCommand: {},", quote(dialect.edges.parse_command));
-    if let HandlerFailure::ParseWithoutId { except } = dialect.edges.handler_failure {
+    let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
+    if let HandlerFailure::ParseWithoutId { except } = index.revision.edges.handler_failure {
         let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
         let _ = writeln!(out, "  failsWithId: [{}],", except.join(", "));
     }
     let _ = writeln!(out, "  failures: {{ prefix: parsePrefixes.{0}, texts: failures }},", dialect.name);
-    let end = dialect.run_end;
+    let end = index.revision.run_end;
     let barrier = end.barrier.map_or_else(String::new, |barrier| {
         format!(
             "barrier: {{ command: {}, busy: {}, limit: {} }}, ",

@@ -18,7 +18,7 @@ pub fn file(dialects: &[Index]) -> String {
          export const parsePrefixes = {\n",
     );
     for index in dialects {
-        let _ = writeln!(out, "  {}: {},", index.dialect.name, quote(index.dialect.edges.parse_prefix));
+        let _ = writeln!(out, "  {}: {},", index.dialect.name, quote(index.revision.edges.parse_prefix));
     }
     out.push_str("} as const;\n\n");
     for index in dialects {

@@ -23,7 +23,7 @@ const FOLDER: &str = "sdk-ts/src/generated";
 
 /// The generated files of `sdk-ts`.
 pub fn artefacts() -> Vec<Artefact> {
-    let dialects = Index::all();
+    let dialects = Index::clients();
     let mut files = vec![
         Artefact::new(format!("{FOLDER}/types.ts"), types::file(&dialects)),
         Artefact::new(format!("{FOLDER}/shapes.ts"), shapes::file(&dialects)),

@@ -14,7 +14,7 @@ pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out = banner(&format!(
         "The {} dialect, revision {}, from the side of an agent.",
-        dialect.name, dialect.revision
+        dialect.name, index.revision.name
     ));
     out.push_str(
         "import { type Answer, type Call as AnyCall, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
@@ -83,7 +83,7 @@ fn names_of_the_dialect(out: &mut String, dialect: &str) {
 }
 
 fn tables(out: &mut String, index: &Index) {
-    let edges = index.dialect.edges;
+    let edges = index.revision.edges;
     out.push_str("/** The tables of this dialect's serving side. */\nexport const serving: Serving<Types> = {\n  spec,\n");
     let failure = match edges.handler_failure {
         HandlerFailure::OwnCommandAndId => "handlerFailure: \"own\"".to_owned(),

@@ -74,7 +74,7 @@ fn shape<'a>(def: &TypeDef, common: &[Field], find: &impl Fn(&str) -> Option<&'a
             format!("{{ choice: [{}] }}", arms.join(", "))
         }
         Shape::Strings { open, values } => {
-            let values: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
             format!("{{ open: {open}, strings: [{}] }}", values.join(", "))
         }
     }

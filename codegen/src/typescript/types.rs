@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::index::format_types;
+use agentese_protocol::index::shared_types;
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
 use super::{banner, docs, quote};
@@ -21,7 +21,7 @@ pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
         }
     }
     for root in SHARED_FORMATS {
-        for (name, def) in format_types(root) {
+        for (name, def) in shared_types(root) {
             defs.insert(name, (def, &[]));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
             let _ = writeln!(out, "export type {name} = {};", arms.join(" | "));
         }
         Shape::Strings { open, values } => {
-            let mut arms: Vec<String> = values.iter().map(|(value, _)| quote(value)).collect();
+            let mut arms: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
             if open {
                 arms.push("(string & {})".to_owned());
             }

@@ -21,7 +21,7 @@ pub const EDGES: &[(&str, Shows)] = &[
     }),
     // A command that some agents fail to read, for a member that it lacks, is answered as one.
     ("parse_failure", |written, index| {
-        let answer = index.dialect.edges.parse_command;
+        let answer = index.revision.edges.parse_command;
         written.lines().any(|line| !is_object(line)) || !answer.is_empty() && written.answers.contains(answer)
     }),
     ("handler_failure", |written, _| written.failures > 0),

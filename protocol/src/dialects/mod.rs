@@ -8,5 +8,5 @@ pub mod pisces;
 
 use crate::dialect::Dialect;
 
-/// Every revision of every dialect.
+/// Every dialect.
 pub const DIALECTS: &[&Dialect] = &[&pi::PI, &omp::OMP, &pisces::PISCES, &operator::OPERATOR, &opal::OPAL];

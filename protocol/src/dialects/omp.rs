@@ -5,12 +5,12 @@
 pub mod matching;
 
 use crate::dialect::{
-    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd,
+    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
 };
 use crate::dialects::pi;
 use crate::dsl::protocol;
-use crate::model::ErrorText;
 use crate::model::Timeout::Never;
+use crate::model::{ErrorText, Span};
 use crate::typed::{Any, Bool, Count, List, Nothing, Opt, OptNull, Str};
 use crate::types::content::ImageContent;
 use crate::types::model::{Model, ThinkingLevel};
@@ -237,13 +237,23 @@ pub(super) const RUN_END: RunEnd = RunEnd { barrier: Some(pi::BARRIER), gap_ms: 
 /// The sub-protocol for questions, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
+/// The revisions, the oldest first.
+const REVISIONS: &[Revision] = &[Revision {
+    name: "12.7",
+    document: "omp, docs/rpc.md (12.7.6)",
+    parent: Some("0.55"),
+    edges: EDGES,
+    run_end: RUN_END,
+    shows: &[],
+    excludes: &[],
+}];
+
 /// The omp dialect.
 pub const OMP: Dialect = Dialect {
     name: "omp",
-    revision: "12.7",
+    revisions: REVISIONS,
     agent: "omp",
     doc: "The RPC mode of omp (oh-my-pi).",
-    document: "omp, docs/rpc.md (12.7.6)",
     parent: Some(&pi::PI),
     without: &["fork", "get_fork_messages", "get_commands"],
     framing: Framing::Flat,
@@ -251,22 +261,22 @@ pub const OMP: Dialect = Dialect {
     events_open: true,
     event_members: &[],
     dialog_frames: DIALOG_FRAMES,
-    edges: EDGES,
     errors: &[
         ErrorText {
             code: None,
             kind: "UnknownCommand",
             text: "Unknown command: {command}",
             when: "no command has that name; sent without the id",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: None,
             kind: "CommandFailed",
             text: "Failed to parse command: {reason}",
             when: "the line cannot be read, or a handler failed; sent as `parse` without the id",
+            span: Span::ALWAYS,
         },
     ],
-    run_end: RUN_END,
     text: pi::TEXT,
     first_question: "get_state",
     rows: &[ROWS],

@@ -9,29 +9,15 @@ pub mod requests;
 pub mod types;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd, TextPieces,
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
 };
-use crate::model::{ErrorText, Field, Presence, Ty};
+use crate::model::{ErrorText, Field, Presence, Span, Ty};
 
-/// The Opal dialect.
-pub const OPAL: Dialect = Dialect {
-    name: "opal",
-    revision: "0.1",
-    agent: "Opal",
-    doc: "The JSON-RPC 2.0 protocol between Opal's CLI and its server.",
+/// The revisions, the oldest first.
+const REVISIONS: &[Revision] = &[Revision {
+    name: "0.1",
     document: "Opal, docs/rpc.md (protocol 0.1.0)",
     parent: None,
-    without: &[],
-    framing: Framing::JsonRpc { notification: "agent/event" },
-    case: Case::Snake,
-    events_open: true,
-    event_members: &[Field {
-        name: "session_id",
-        doc: "The session that the event belongs to.",
-        presence: Presence::Required,
-        ty: Ty::String,
-    }],
-    dialog_frames: None,
     edges: Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Method not found: {command}",
@@ -43,45 +29,74 @@ pub const OPAL: Dialect = Dialect {
         response_order: ResponseOrder::IdFirst,
         end_of_input: EndOfInput::Abort,
     },
+    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    shows: &[],
+    excludes: &[],
+}];
+
+/// The Opal dialect.
+pub const OPAL: Dialect = Dialect {
+    name: "opal",
+    revisions: REVISIONS,
+    agent: "Opal",
+    doc: "The JSON-RPC 2.0 protocol between Opal's CLI and its server.",
+    parent: None,
+    without: &[],
+    framing: Framing::JsonRpc { notification: "agent/event" },
+    case: Case::Snake,
+    events_open: true,
+    event_members: &[Field {
+        name: "session_id",
+        doc: "The session that the event belongs to.",
+        presence: Presence::Required,
+        ty: Ty::String,
+        span: Span::ALWAYS,
+    }],
+    dialog_frames: None,
     errors: &[
         ErrorText {
             code: Some(-32700),
             kind: "InvalidLine",
             text: "Parse error",
             when: "the line is no JSON; the id is null",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32600),
             kind: "InvalidRequest",
             text: "Invalid request",
             when: "JSON, but no request; the id is null",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32601),
             kind: "UnknownCommand",
             text: "Method not found: {method}",
             when: "no method has that name",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32602),
             kind: "MissingParameters",
             text: "Missing required params: {params}",
             when: "a parameter is missing",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32602),
             kind: "SessionNotFound",
             text: "Session not found",
             when: "no session has that id",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: Some(-32603),
             kind: "InternalError",
             text: "Internal error",
             when: "the method failed",
+            span: Span::ALWAYS,
         },
     ],
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
     text: TextPieces {
         begins: "message_start",
         event: "message_delta",

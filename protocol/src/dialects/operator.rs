@@ -8,11 +8,11 @@
 pub mod matching;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, RunEnd, TextPieces,
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
 };
 use crate::dsl::protocol;
-use crate::model::ErrorText;
 use crate::model::Timeout::Never;
+use crate::model::{ErrorText, Span};
 use crate::typed::{Any, Bool, Count, List, Map, Nothing, Num, Object, Opt, OptNull, Str};
 
 protocol! {
@@ -315,20 +315,11 @@ protocol! {
     }
 }
 
-/// The Operator dialect.
-pub const OPERATOR: Dialect = Dialect {
-    name: "operator",
-    revision: "seed",
-    agent: "Operator",
-    doc: "The RPC server of Operator.",
+/// The revisions, the oldest first.
+const REVISIONS: &[Revision] = &[Revision {
+    name: "seed",
     document: "Operator, docs/rpc.md",
     parent: None,
-    without: &[],
-    framing: Framing::Enveloped,
-    case: Case::Snake,
-    events_open: true,
-    event_members: &[],
-    dialog_frames: None,
     edges: Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: '{command}'",
@@ -340,21 +331,40 @@ pub const OPERATOR: Dialect = Dialect {
         response_order: ResponseOrder::TypeFirst,
         end_of_input: EndOfInput::Abort,
     },
+    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+    shows: &[],
+    excludes: &[],
+}];
+
+/// The Operator dialect.
+pub const OPERATOR: Dialect = Dialect {
+    name: "operator",
+    revisions: REVISIONS,
+    agent: "Operator",
+    doc: "The RPC server of Operator.",
+    parent: None,
+    without: &[],
+    framing: Framing::Enveloped,
+    case: Case::Snake,
+    events_open: true,
+    event_members: &[],
+    dialog_frames: None,
     errors: &[
         ErrorText {
             code: None,
             kind: "UnknownCommand",
             text: "Unknown command: '{command}'",
             when: "no command has that name",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: None,
             kind: "InvalidLine",
             text: "{reason}",
             when: "the line is no JSON; sent as `parse` without id",
+            span: Span::ALWAYS,
         },
     ],
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
     text: TextPieces {
         begins: "message_start",
         event: "message_update",

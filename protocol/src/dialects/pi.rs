@@ -10,9 +10,9 @@ pub mod matching;
 
 use crate::dialect::{
     BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
-    ResponseOrder, RunEnd, TextPieces,
+    ResponseOrder, Revision, RunEnd, TextPieces,
 };
-use crate::model::ErrorText;
+use crate::model::{ErrorText, Span};
 use crate::types;
 
 /// The state, whose answer proves the end of a run in the whole family.
@@ -28,24 +28,11 @@ pub const TEXT: TextPieces = TextPieces {
     piece: "delta",
 };
 
-/// The pi dialect.
-pub const PI: Dialect = Dialect {
-    name: "pi",
-    revision: "0.55",
-    agent: "pi",
-    doc: "The RPC mode of the pi coding agent.",
+/// The revisions, the oldest first.
+const REVISIONS: &[Revision] = &[Revision {
+    name: "0.55",
     document: "pi, docs/rpc.md (0.52.10 to 0.55.4)",
     parent: None,
-    without: &[],
-    framing: Framing::Flat,
-    case: Case::Camel,
-    events_open: true,
-    event_members: &[],
-    dialog_frames: Some(DialogFrames {
-        request: "extension_ui_request",
-        answer: "extension_ui_response",
-        answer_type: "DialogAnswer",
-    }),
     edges: Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: {command}",
@@ -57,21 +44,44 @@ pub const PI: Dialect = Dialect {
         response_order: ResponseOrder::IdFirst,
         end_of_input: EndOfInput::Finish,
     },
+    run_end: RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false },
+    shows: &[],
+    excludes: &[],
+}];
+
+/// The pi dialect.
+pub const PI: Dialect = Dialect {
+    name: "pi",
+    revisions: REVISIONS,
+    agent: "pi",
+    doc: "The RPC mode of the pi coding agent.",
+    parent: None,
+    without: &[],
+    framing: Framing::Flat,
+    case: Case::Camel,
+    events_open: true,
+    event_members: &[],
+    dialog_frames: Some(DialogFrames {
+        request: "extension_ui_request",
+        answer: "extension_ui_response",
+        answer_type: "DialogAnswer",
+    }),
     errors: &[
         ErrorText {
             code: None,
             kind: "UnknownCommand",
             text: "Unknown command: {command}",
             when: "no command has that name",
+            span: Span::ALWAYS,
         },
         ErrorText {
             code: None,
             kind: "InvalidLine",
             text: "Failed to parse command: {reason}",
             when: "the line is no JSON object, or a member is missing or wrong",
+            span: Span::ALWAYS,
         },
     ],
-    run_end: RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false },
     text: TEXT,
     first_question: "get_state",
     rows: &[

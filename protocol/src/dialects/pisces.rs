@@ -2,7 +2,7 @@
 //!
 //! Source: the document "RPC Protocol Reference" of pisces 13.18.0.
 
-use crate::dialect::{Case, Dialect, Framing};
+use crate::dialect::{Case, Dialect, Framing, Revision};
 use crate::dialects::{omp, pi};
 use crate::dsl::protocol;
 use crate::model::Setting;
@@ -338,13 +338,23 @@ protocol! {
 /// The settings that the document names.
 pub const SETTINGS: &[Setting] = settings::SETTINGS;
 
+/// The revisions, the oldest first.
+const REVISIONS: &[Revision] = &[Revision {
+    name: "13.18",
+    document: "pisces, docs/rpc.md (13.18.0)",
+    parent: Some("12.7"),
+    edges: omp::EDGES,
+    run_end: omp::RUN_END,
+    shows: &[],
+    excludes: &[],
+}];
+
 /// The pisces dialect.
 pub const PISCES: Dialect = Dialect {
     name: "pisces",
-    revision: "13.18",
+    revisions: REVISIONS,
     agent: "pisces",
     doc: "The RPC mode of pisces, a fork of omp with task verification and budgets.",
-    document: "pisces, docs/rpc.md (13.18.0)",
     parent: Some(&omp::OMP),
     without: &[],
     framing: Framing::Flat,
@@ -352,9 +362,7 @@ pub const PISCES: Dialect = Dialect {
     events_open: true,
     event_members: &[],
     dialog_frames: omp::DIALOG_FRAMES,
-    edges: omp::EDGES,
     errors: omp::OMP.errors,
-    run_end: omp::RUN_END,
     text: pi::TEXT,
     first_question: "get_state",
     rows: &[ROWS],

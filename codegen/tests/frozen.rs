@@ -1,0 +1,54 @@
+//! A published revision never changes: its schemas accept what they accepted when it was published.
+//!
+//! Words may get better, so descriptions do not count. A new revision gets its lines when it is published: the test
+//! prints them.
+
+use agentese_codegen::json_schema::{Draft, Side, schema};
+use agentese_protocol::Index;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Revision, side and hash.
+const PUBLISHED: &str = include_str!("published.txt");
+
+/// Without words, members in the order of their names.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort();
+            let words = |name: &str, value: &Value| {
+                matches!(name, "description" | "$comment" | "title") && value.is_string()
+            };
+            let kept = names.into_iter().filter(|name| !words(name, &members[*name]));
+            Value::Object(kept.map(|name| (name.clone(), plain(&members[name]))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn a_published_revision_never_changes() {
+    let mut found = String::new();
+    for index in Index::all() {
+        for side in [Side::Server, Side::Client] {
+            let schema = serde_json::to_value(schema(&index, side, Draft::Modern)).unwrap();
+            let hash = Sha256::digest(plain(&schema).to_string());
+            let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            found.push_str(&format!("{} {} {hash}\n", index.id(), side.name()));
+        }
+    }
+    for line in PUBLISHED.lines() {
+        let what = line.rsplit_once(' ').unwrap().0;
+        assert!(
+            found.lines().any(|now| now == line),
+            "the {what} of a published revision has changed: give what is new `since`"
+        );
+    }
+    for line in found.lines() {
+        let what = line.rsplit_once(' ').unwrap().0;
+        let known = PUBLISHED.lines().any(|published| published.starts_with(&format!("{what} ")));
+        assert!(known, "{what} is not frozen yet; its line for tests/published.txt is\n{line}");
+    }
+}

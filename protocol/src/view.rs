@@ -1,0 +1,277 @@
+//! Rows as one revision has them, and as a client has them that speaks with every revision.
+//!
+//! What a view changes of a row lives as long as the program: generators make their views once.
+
+use crate::dialect::{Dialect, Revision};
+use crate::model::{
+    Command, Dialog, ErrorText, Event, Field, Presence, RunEffect, Shape, Span, StringValue, TypeDef,
+};
+
+/// Which revisions are looked at: one, or all of a dialect.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// For each revision the ids that it has reached: its own, those before it, and those of its parents.
+    reached: Vec<Vec<String>>,
+    /// True where several revisions are one view.
+    merged: bool,
+}
+
+/// The ids that a revision has reached.
+pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut parent = None;
+    for known in dialect.revisions {
+        ids.push(format!("{}@{}", dialect.name, known.name));
+        parent = known.parent;
+        if known.name == revision {
+            break;
+        }
+    }
+    if let (Some(older), Some(revision)) = (dialect.parent, parent) {
+        ids.extend(reached(older, revision));
+    }
+    ids
+}
+
+impl View {
+    /// Exactly one revision.
+    pub fn exact(dialect: &Dialect, revision: &Revision) -> Self {
+        Self { reached: vec![reached(dialect, revision.name)], merged: false }
+    }
+
+    /// The first revision of every dialect: what file formats and extensions have of shared types.
+    pub fn pinned() -> Self {
+        let ids = crate::DIALECTS.iter().map(|dialect| format!("{}@{}", dialect.name, dialect.pinned().name));
+        Self { reached: vec![ids.collect()], merged: false }
+    }
+
+    /// All revisions of a dialect: what its clients have.
+    pub fn client(dialect: &Dialect) -> Self {
+        let of = |revision: &Revision| reached(dialect, revision.name);
+        Self { reached: dialect.revisions.iter().map(of).collect(), merged: true }
+    }
+
+    /// Whether any of the revisions has it.
+    pub fn has(&self, span: Span) -> bool {
+        self.reached.iter().any(|ids| span.holds(ids))
+    }
+
+    /// Whether all of them have it.
+    pub fn always_has(&self, span: Span) -> bool {
+        self.reached.iter().all(|ids| span.holds(ids))
+    }
+
+    /// A type as the view has it.
+    pub fn type_def(&self, def: &'static TypeDef) -> &'static TypeDef {
+        if is_plain(def) {
+            return def;
+        }
+        let shape = match def.shape {
+            Shape::Record { constants, fields } => {
+                let fields = match self.merged {
+                    true => merged(fields),
+                    false => fields
+                        .iter()
+                        .filter(|field| self.has(field.span))
+                        .map(|field| Field { span: Span::ALWAYS, ..*field })
+                        .collect(),
+                };
+                Shape::Record { constants, fields: leak(fields) }
+            }
+            Shape::Union { tag, open, variants } if !self.merged => {
+                let declared = crate::index::declared_types();
+                let has =
+                    |name: &&&'static str| declared.get(**name).is_none_or(|record| self.has(record.span));
+                Shape::Union { tag, open, variants: leak(variants.iter().filter(has).copied().collect()) }
+            }
+            Shape::Strings { open, values } => {
+                let has = |value: &&StringValue| self.merged || self.has(value.span);
+                let seen = |value: &StringValue| StringValue {
+                    doc: if self.merged { noted(value.doc, value.span) } else { value.doc },
+                    span: Span::ALWAYS,
+                    ..*value
+                };
+                Shape::Strings { open, values: leak(values.iter().filter(has).map(seen).collect()) }
+            }
+            shape => shape,
+        };
+        let doc = if self.merged { noted(def.doc, def.span) } else { def.doc };
+        Box::leak(Box::new(TypeDef { shape, doc, span: Span::ALWAYS, ..*def }))
+    }
+
+    /// A command as the view has it.
+    pub fn command(&self, row: &'static Command) -> &'static Command {
+        let spans = [row.span, row.result_span];
+        let errors = row.errors.iter().any(|error| error.span != Span::ALWAYS);
+        if !errors && spans.iter().all(|span| *span == Span::ALWAYS) {
+            return row;
+        }
+        let result_optional =
+            row.result.is_some() && self.has(row.result_span) && !self.always_has(row.result_span);
+        let mut doc =
+            if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        if result_optional {
+            doc = said(doc, "Answered with data", row.result_span);
+        }
+        Box::leak(Box::new(Command {
+            doc,
+            result: row.result.filter(|_| self.has(row.result_span)),
+            result_span: Span::ALWAYS,
+            result_optional,
+            example_result: row.example_result.filter(|_| self.has(row.result_span)),
+            errors: self.errors(row.errors),
+            span: Span::ALWAYS,
+            ..*row
+        }))
+    }
+
+    /// Failures as the view has them.
+    pub fn errors(&self, errors: &'static [ErrorText]) -> &'static [ErrorText] {
+        if errors.iter().all(|error| error.span == Span::ALWAYS) {
+            return errors;
+        }
+        let has = errors.iter().filter(|error| self.has(error.span));
+        leak(has.map(|error| ErrorText { span: Span::ALWAYS, ..*error }).collect())
+    }
+
+    /// An event as the view has it. In the view of a client it says of runs what the oldest revision that has it says.
+    pub fn event(&self, row: &'static Event) -> &'static Event {
+        let payload = self.type_def(row.payload);
+        let plain = row.span == Span::ALWAYS && row.run_span == Span::ALWAYS;
+        if plain && std::ptr::eq(payload, row.payload) {
+            return row;
+        }
+        let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        let run = if self.has(row.run_span) { row.run } else { RunEffect::None };
+        Box::leak(Box::new(Event { doc, payload, run, run_span: Span::ALWAYS, span: Span::ALWAYS, ..*row }))
+    }
+
+    /// A dialog as the view has it.
+    pub fn dialog(&self, row: &'static Dialog) -> &'static Dialog {
+        let params = self.type_def(row.params);
+        if row.span == Span::ALWAYS && std::ptr::eq(params, row.params) {
+            return row;
+        }
+        let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        Box::leak(Box::new(Dialog { doc, params, span: Span::ALWAYS, ..*row }))
+    }
+}
+
+/// A type as clients have it: with what any revision of any dialect has.
+pub fn merged_type(def: &'static TypeDef) -> &'static TypeDef {
+    View { reached: Vec::new(), merged: true }.type_def(def)
+}
+
+/// Whether a type is the same in all views.
+fn is_plain(def: &TypeDef) -> bool {
+    let always = |span: &Span| *span == Span::ALWAYS;
+    always(&def.span)
+        && match def.shape {
+            Shape::Record { fields, .. } => fields.iter().all(|field| always(&field.span)),
+            Shape::Union { .. } => false,
+            Shape::Choice { .. } => true,
+            Shape::Strings { values, .. } => values.iter().all(|value| always(&value.span)),
+        }
+}
+
+/// The members of all revisions: one that only some of them have is optional.
+fn merged(fields: &[Field]) -> Vec<Field> {
+    let mut all: Vec<Field> = Vec::new();
+    for field in fields {
+        let Some(known) = all.iter_mut().find(|known| known.name == field.name) else {
+            all.push(*field);
+            continue;
+        };
+        // Declared again for other revisions: what one takes away the other brings.
+        let both = Span { since: known.span.since, until: field.span.until };
+        let meets = known.span.until == field.span.since;
+        let required = meets && known.presence.is_required() && field.presence.is_required();
+        let nullable = known.presence.is_nullable() || field.presence.is_nullable();
+        known.presence = presence(required, nullable);
+        known.span = both;
+        known.doc = field.doc;
+    }
+    for field in &mut all {
+        if field.span != Span::ALWAYS {
+            field.presence = presence(false, field.presence.is_nullable());
+            field.doc = noted(field.doc, field.span);
+        }
+        field.span = Span::ALWAYS;
+    }
+    all
+}
+
+fn presence(required: bool, nullable: bool) -> Presence {
+    match (required, nullable) {
+        (true, false) => Presence::Required,
+        (true, true) => Presence::Nullable,
+        (false, false) => Presence::Optional,
+        (false, true) => Presence::OptionalNullable,
+    }
+}
+
+/// A doc text that says which revisions have it.
+fn noted(doc: &'static str, span: Span) -> &'static str {
+    if span == Span::ALWAYS { doc } else { said(doc, "", span) }
+}
+
+fn said(doc: &'static str, what: &str, span: Span) -> &'static str {
+    let mut parts = Vec::new();
+    if !span.since.is_empty() {
+        parts.push(format!("since {}", span.since.join(", ")));
+    }
+    if !span.until.is_empty() {
+        parts.push(format!("until {}", span.until.join(", ")));
+    }
+    let note = match what {
+        "" => parts.join(", "),
+        what => format!("{what} {}", parts.join(", ")),
+    };
+    let mut letters = note.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let note: String = first.into_iter().chain(letters).collect();
+    Box::leak(format!("{} {note}.\n", doc.trim_end()).into_boxed_str())
+}
+
+fn leak<T>(items: Vec<T>) -> &'static [T] {
+    Box::leak(items.into_boxed_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Ty;
+
+    const FIELD: Field = Field {
+        name: "a",
+        doc: "A member.\n",
+        presence: Presence::Required,
+        ty: Ty::String,
+        span: Span::ALWAYS,
+    };
+    const SINCE: Span = Span { since: &["pi@1.5"], until: &[] };
+    const UNTIL: Span = Span { since: &[], until: &["pi@1.5"] };
+
+    #[test]
+    fn a_member_of_some_revisions_is_optional_for_clients() {
+        let all = merged(&[FIELD, Field { name: "b", span: SINCE, ..FIELD }]);
+        assert_eq!((all[0].presence, all[1].presence), (Presence::Required, Presence::Optional));
+        assert_eq!(all[1].doc, "A member. Since pi@1.5.\n");
+    }
+
+    #[test]
+    fn a_member_that_is_declared_again_is_one_member() {
+        let null = Field { presence: Presence::Nullable, span: UNTIL, ..FIELD };
+        let all = merged(&[null, Field { presence: Presence::Optional, span: SINCE, ..FIELD }]);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].presence, all[0].doc), (Presence::OptionalNullable, FIELD.doc));
+        let all = merged(&[null, Field { span: SINCE, ..FIELD }]);
+        assert_eq!(all[0].presence, Presence::Nullable);
+    }
+
+    #[test]
+    fn an_heir_reaches_what_its_parent_had_reached() {
+        let ids = reached(&crate::dialects::pisces::PISCES, "13.18");
+        assert_eq!(ids, ["pisces@13.18", "omp@12.7", "pi@0.55"]);
+    }
+}
