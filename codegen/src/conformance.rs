@@ -163,8 +163,8 @@ fn dialect(index: &Index) -> String {
     );
     let _ = writeln!(
         out,
-        "    name: {:?},\n    revision: {:?},\n    first_question: {:?},\n    commands: &[",
-        dialect.name, index.revision.name, dialect.first_question
+        "    name: {:?},\n    revision: {:?},\n    probe_command: {:?},\n    commands: &[",
+        dialect.name, index.revision.name, dialect.probe_command
     );
     for command in &index.commands {
         let result = command.result.map_or("None".to_owned(), |value| format!("Some({})", ty(&value)));

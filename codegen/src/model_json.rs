@@ -291,7 +291,7 @@ fn dialect_json(index: &Index) -> Value {
         },
         "shows": index.revision.shows.iter().map(sign).collect::<Vec<_>>(),
         "excludes": index.revision.excludes.iter().map(sign).collect::<Vec<_>>(),
-        "firstQuestion": row.first_question,
+        "probeCommand": row.probe_command,
         "commands": index.commands.iter().map(|row| command(row)).collect::<Vec<_>>(),
         "events": index.events.iter().map(|row| event(row)).collect::<Vec<_>>(),
         "dialogs": index.dialogs.iter().map(|row| json!({

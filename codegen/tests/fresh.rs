@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentese_codegen::output::{self, GENERATED_FOLDERS};
 use agentese_codegen::{Artefact, COMMAND, artefacts};
+use agentese_protocol::Index;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -54,6 +55,22 @@ fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files
         // OpenRPC has no place for comments before its description.
         assert!(head.contains(COMMAND) || path.ends_with("openrpc.json"), "{path} does not name the command");
     }
+}
+
+/// Generated Rust is switched by one feature for each dialect, and an heir's feature needs its parent's.
+#[test]
+fn the_features_of_the_rust_crate_are_the_dialects() {
+    let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();
+    let section = manifest.split("[features]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let found: Vec<&str> = section.lines().filter(|line| line.contains('=')).collect();
+    let dialects = Index::all();
+    let names: Vec<String> = dialects.iter().map(|index| format!("{:?}", index.dialect.name)).collect();
+    let mut expected = vec![format!("default = [{}]", names.join(", "))];
+    for index in &dialects {
+        let parent = index.dialect.parent.map(|parent| format!("{:?}", parent.name)).unwrap_or_default();
+        expected.push(format!("{} = [{parent}]", index.dialect.name));
+    }
+    assert_eq!(found, expected);
 }
 
 #[test]

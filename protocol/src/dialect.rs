@@ -197,9 +197,9 @@ pub struct Dialect {
     pub errors: &'static [ErrorText],
     /// Where the model's text stands.
     pub text: TextPieces,
-    /// What a stranger may ask first to see who is there: a command without parameters that is answered at
+    /// The command that probes an unknown agent: a command without parameters that is answered at
     /// any time and changes nothing.
-    pub first_question: &'static str,
+    pub probe_command: &'static str,
     /// Its own rows; one with the name of a parent's row replaces it.
     pub rows: &'static [&'static [Row]],
     /// The settings its document names.

@@ -121,15 +121,15 @@ fn docs_are_sentences() {
     }
 }
 
-/// A stranger's first question asks and does nothing else.
+/// The probe command asks and does nothing else.
 #[test]
-fn the_first_question_is_harmless() {
+fn the_probe_command_changes_nothing() {
     for index in Index::all() {
-        let question = index.dialect.first_question;
-        let command = index.commands.iter().find(|command| command.wire == question);
-        let command = command.unwrap_or_else(|| panic!("{} has no command {question}", index.dialect.name));
-        assert!(command.params.is_none() && command.result.is_some(), "{question}");
-        assert_eq!(command.run, RunRole::None, "{question}");
+        let probe = index.dialect.probe_command;
+        let command = index.commands.iter().find(|command| command.wire == probe);
+        let command = command.unwrap_or_else(|| panic!("{} has no command {probe}", index.dialect.name));
+        assert!(command.params.is_none() && command.result.is_some(), "{probe}");
+        assert_eq!(command.run, RunRole::None, "{probe}");
     }
 }
 

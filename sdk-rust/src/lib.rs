@@ -1,12 +1,15 @@
 //! Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
 //!
-//! One declaration describes five dialects ([`pi`], [`omp`], [`pisces`], [`operator`], [`opal`]);
-//! this crate has what is generated from it and what makes it run:
+//! There are five dialects; each has a module and a feature of that name, and all features are on by default:
+//! `pi`, `omp`, `pisces`, `operator`, `opal`. To compile one dialect only, use `default-features = false` and
+//! name its feature.
 //!
-//! * [`RpcClient`] drives an agent: a typed method for every command, [`Run`] handles with events,
-//!   dialogs, timeouts, and one [`Termination`] value that settles everything when it ends;
-//! * [`serve`](mod@serve) is the other side: a trait with a method for every command;
-//! * [`framing`], [`scan`], [`correlate`], [`run_tracker`] are the parts without I/O.
+//! * `Client` in the module of a dialect, for example [`pi::Client`], drives an agent: a method for every
+//!   command, [`Run`] handles with their events, dialogs, timeouts, and one [`Termination`] value that fails
+//!   every open call when the agent ends.
+//! * `Service` in the module of a dialect is the trait that an agent implements; [`serve()`] runs it.
+//! * [`dynamic`] is a client for a dialect that is chosen at run time.
+//! * [`framing`], [`scan`], [`correlate`] and [`run_tracker`] are the parts without I/O.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), agentese::Error> {
@@ -30,7 +33,17 @@ pub use crate::core::{
     correlate, frame, framing, queue, redact, route, run_tracker, scan, schema, script, spec, transport, wire,
 };
 pub use error::{Error, ErrorKind, Refused};
-pub use generated::{omp, opal, operator, pi, pisces, types};
+#[cfg(feature = "omp")]
+pub use generated::omp;
+#[cfg(feature = "opal")]
+pub use generated::opal;
+#[cfg(feature = "operator")]
+pub use generated::operator;
+#[cfg(feature = "pi")]
+pub use generated::pi;
+#[cfg(feature = "pisces")]
+pub use generated::pisces;
+pub use generated::types;
 pub use redact::redact;
 pub use run_tracker::EndedBy;
 pub use serve::serve;

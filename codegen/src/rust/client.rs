@@ -76,13 +76,13 @@ fn errors(out: &mut String, command: &Command) {
         Timeout::Milliseconds(milliseconds) => {
             let _ = writeln!(
                 out,
-                "    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within {} s.",
+                "    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within {} s.",
                 milliseconds / 1000
             );
         }
         Timeout::Never => {
             out.push_str(
-                "    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.\n",
+                "    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.\n",
             );
         }
     }
@@ -104,9 +104,9 @@ fn helper(out: &mut String, index: &Index, command: &Command) {
     if starts {
         let when = match command.answer {
             Answer::Done => "Returns at once with the run; its result says how the command ended.",
-            Answer::Accepted => "Returns when the agent has accepted it; a refusal is the error.",
+            Answer::Accepted => "Returns when the agent has accepted the command; a rejection is the error.",
             Answer::Acknowledged => {
-                "Returns when the agent has acknowledged it; a late failure is the run's error."
+                "Returns when the agent has acknowledged the command; a later failure is the run's error."
             }
         };
         let _ = writeln!(out, "    ///\n    /// {when}");

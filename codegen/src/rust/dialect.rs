@@ -6,7 +6,7 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder};
 use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout};
 
-use super::types::rust_type;
+use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving};
 use crate::names::{pascal, snake};
 
@@ -20,7 +20,13 @@ pub fn file(index: &Index) -> String {
     out.push_str(
         "use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, tagged};\n\n",
     );
-    let names: Vec<&str> = index.types.keys().copied().collect();
+    let mut names: Vec<String> = Vec::new();
+    for (name, def) in &index.types {
+        let is_event = index.events.iter().any(|event| event.payload.name == *name);
+        let common = if is_event { dialect.event_members } else { &[] };
+        names.push((*name).to_owned());
+        names.extend(builder_of(def, common));
+    }
     let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
     let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, index.revision.name);
     let _ = writeln!(out, "#[derive(Debug, Clone, Copy)]\npub struct {marker};\n");
@@ -41,7 +47,7 @@ pub fn file(index: &Index) -> String {
     out
 }
 
-fn wrap(names: &[&str]) -> String {
+fn wrap(names: &[String]) -> String {
     let mut lines = vec![String::new()];
     for name in names {
         if let Some(line) = lines.last_mut()
@@ -53,7 +59,7 @@ fn wrap(names: &[&str]) -> String {
             line.push_str(name);
             continue;
         }
-        lines.push((*name).to_owned());
+        lines.push(name.clone());
     }
     lines.join(",\n    ")
 }
@@ -213,7 +219,9 @@ pub fn result_type(command: &Command) -> String {
 }
 
 fn unions(out: &mut String, index: &Index) {
-    out.push_str("tagged! {\n    /// What the agent sends without being asked.\n    pub enum Event by \"type\" open {\n");
+    out.push_str(
+        "tagged! {\n    /// An event that the agent sends.\n    pub enum Event by \"type\" open {\n",
+    );
     for event in &index.events {
         docs(out, "        ", event.doc);
         // `Unknown` is the arm of what is not declared.
@@ -237,7 +245,7 @@ fn unions(out: &mut String, index: &Index) {
     out.push_str("    }\n}\n\n");
     replies(out, index);
     out.push_str(
-        "named! {\n    /// A question or notice for the person behind the client.\n    pub enum Dialog {\n",
+        "named! {\n    /// A dialog: a question or a notice for the user of the client.\n    pub enum Dialog {\n",
     );
     for dialog in &index.dialogs {
         docs(out, "        ", dialog.doc);
@@ -295,8 +303,8 @@ pub fn schema_file(dialects: &[Index]) -> String {
         for side in ["server", "client"] {
             let _ = writeln!(
                 out,
-                "    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
-                dialect.name, index.revision.name, dialect.name, index.revision.name
+                "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
+                dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
             );
         }
     }
@@ -305,8 +313,8 @@ pub fn schema_file(dialects: &[Index]) -> String {
         let dialect = index.dialect;
         let _ = writeln!(
             out,
-            "    ({:?}, {:?}, include_str!(\"../../schema/{}@{}/openrpc.json\")),",
-            dialect.name, index.revision.name, dialect.name, index.revision.name
+            "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, include_str!(\"../../schema/{}@{}/openrpc.json\")),",
+            dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
         );
     }
     out.push_str("];\n\n/// The schemas of the file formats: `(name, text)`.\npub const FORMATS: &[(&str, &str)] = &[\n");

@@ -14,9 +14,9 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
         return;
     }
     out.push_str(
-        "/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.\n\
-         ///\n/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question\n\
-         /// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.\n\
+        "/// Answers the agent's dialogs. Every method has a default: questions are dismissed, notices ignored.\n\
+         ///\n/// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the\n\
+         /// connection ends, the handler's future is dropped and no answer is sent.\n\
          pub trait Dialogs: Send + Sync + 'static {\n",
     );
     // What takes a question back is the connection's to obey.
@@ -30,7 +30,7 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
             Some(member) => {
                 let _ = writeln!(
                     out,
-                    "    ///\n    /// `None` dismisses it.\n    fn {}(&self, dialog: {}) -> impl Future<Output = Option<{}>> + Send {{\n        \
+                    "    ///\n    /// Return `None` to dismiss the question.\n    fn {}(&self, dialog: {}) -> impl Future<Output = Option<{}>> + Send {{\n        \
                      let _ = dialog;\n        async {{ None }}\n    }}",
                     dialog.name,
                     dialog.params.name,

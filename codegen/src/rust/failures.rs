@@ -16,15 +16,14 @@ pub fn kinds(out: &mut String, index: &Index) {
         }
     }
     out.push_str(
-        "/// A failure that the document of this dialect names.\n#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]\n\
+        "/// A failure that this dialect documents.\n#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]\n\
          #[non_exhaustive]\npub enum Failure {\n",
     );
     for (kind, when) in &kinds {
         let _ = writeln!(out, "    /// {}.\n    {kind},", sentence(&when.join("; or ")));
     }
     out.push_str(
-        "}\n\nimpl Failure {\n    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no\n    \
-         /// document.\n    pub fn of(error: &crate::Error) -> Option<Self> {\n        match error.refused()?.failure? {\n",
+        "}\n\nimpl Failure {\n    /// The documented failure behind an error; `None` for any other error.\n    pub fn of(error: &crate::Error) -> Option<Self> {\n        match error.refused()?.failure? {\n",
     );
     for kind in kinds.keys() {
         let _ = writeln!(out, "            {:?} => Some(Failure::{kind}),", snake(kind));

@@ -78,9 +78,9 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
         let heirs: Vec<_> = heirs(index.dialect).iter().map(|heir| heir.dialect.name).collect();
         let _ = writeln!(
             out,
-            "\n/// The commands that this dialect brings and {} takes over unchanged, for servers that speak several of the\n\
-             /// family: written once, for every dialect `D`. All are to be there. Whoever has these traits for all the\n\
-             /// commands of a dialect has its [`Service`], where each method is described.\n\
+            "\n/// The commands that {} inherit unchanged from this dialect. A server of several dialects of the family\n\
+             /// implements them once, for every dialect `D`. Every method is required; [`Service`] describes them. A type\n\
+             /// that implements the traits of all commands of a dialect implements its [`Service`].\n\
              pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {{",
             heirs.join(" and ")
         );
@@ -96,7 +96,7 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
     if !own.is_empty() {
         let _ = writeln!(
             out,
-            "\n/// The commands of this dialect that no other of its family has in the same form.\n\
+            "\n/// The commands of this dialect that no other dialect of its family has in the same form.\n\
              pub trait Own: Send + Sync + 'static {{"
         );
         methods(out, &own, marker);

@@ -23,27 +23,27 @@ const FOLDER: &str = "sdk-rust/src/generated";
 /// The generated files of `sdk-rust`.
 pub fn artefacts() -> Vec<Artefact> {
     let dialects = Index::clients();
-    let mut files = vec![Artefact::new(format!("{FOLDER}/types.rs"), types::file(&dialects))];
+    let mut files: Vec<Artefact> = types::files(&dialects)
+        .into_iter()
+        .map(|(name, text)| Artefact::new(format!("{FOLDER}/{name}"), text))
+        .collect();
     let mut modules =
         banner("What is generated from the declaration: shared types and one module per dialect.");
     modules.push_str("#![allow(missing_docs, clippy::all)]\n\n");
     for index in &dialects {
-        let _ = writeln!(modules, "pub mod {};", index.dialect.name);
+        let name = index.dialect.name;
+        let _ = writeln!(modules, "#[cfg(feature = {name:?})]\npub mod {name};");
         files.push(Artefact::new(format!("{FOLDER}/{}.rs", index.dialect.name), dialect::file(index)));
     }
     modules.push_str("pub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
-        "\nuse crate::spec::Spec;\n\n/// The tables of all dialects.\npub const SPECS: &[&Spec] = &[\n",
+        "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on.\npub const SPECS: &[&Spec] = &[\n",
     );
     for index in &dialects {
-        let _ = writeln!(modules, "    &{}::SPEC,", index.dialect.name);
+        let name = index.dialect.name;
+        let _ = writeln!(modules, "    #[cfg(feature = {name:?})]\n    &{name}::SPEC,");
     }
-    let names: Vec<&str> = dialects.iter().map(|index| index.dialect.name).collect();
-    let _ = writeln!(
-        modules,
-        "];\n\n/// The names of all dialects, as errors list them.\npub const NAMES: &str = {:?};",
-        names.join(", ")
-    );
+    modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&dialects)));

@@ -12,8 +12,8 @@ use crate::names::pascal;
 pub fn service(out: &mut String, index: &Index, marker: &str) {
     let _ = writeln!(
         out,
-        "/// What a server of this dialect does, command by command. A command that is left out answers\n\
-         /// that it is not available.\npub trait Service: Send + Sync + 'static {{"
+        "/// The commands of a server of this dialect. A command that is not implemented answers that it is\n\
+         /// not available.\npub trait Service: Send + Sync + 'static {{"
     );
     for (position, command) in index.commands.iter().enumerate() {
         if position > 0 {
@@ -21,11 +21,13 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         }
         docs(out, "    ", command.doc);
         let when = match command.answer {
-            Answer::Done => "Answered when the future is ready.",
+            Answer::Done => "Answered when the future completes.",
             Answer::Accepted => {
-                "Answered when the future is ready: once the work can start, not when it is over."
+                "Answered when the future completes: as soon as the work can start, not when it is done."
             }
-            Answer::Acknowledged => "Acknowledged before this is called; an error is sent with the same id.",
+            Answer::Acknowledged => {
+                "Acknowledged before this method is called; an error is sent with the same id."
+            }
         };
         let _ = writeln!(out, "    ///\n    /// {when}");
         let _ = writeln!(
@@ -41,9 +43,9 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     }
     let _ = writeln!(
         out,
-        "\n    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.\n    \
+        "\n    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when\n    /// stdout is broken.\n    \
          fn shut_down(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n\n    \
-         /// Waits until all running work is over: stdin has ended and the dialect lets it finish.\n    \
+         /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.\n    \
          fn settle(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n}}\n"
     );
     let _ = writeln!(

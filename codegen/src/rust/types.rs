@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
+use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::{declared_types, shared_types};
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
@@ -31,27 +32,89 @@ pub const FORMATS: &[&str] = &[
 /// Those that the TypeScript package has too: what stands in between a client and its tests.
 pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
 
-pub fn file(dialects: &[Index]) -> String {
-    let mut defs: BTreeMap<&str, (&TypeDef, &[Field])> = BTreeMap::new();
+/// A file of types: what stands in it, and which types those are.
+struct Group<'a> {
+    name: &'a str,
+    title: String,
+    defs: Vec<(&'static TypeDef, &'static [Field])>,
+}
+
+/// The files of the types: those that are always there, and those of each dialect, which its feature switches.
+pub fn files(dialects: &[Index]) -> Vec<(String, String)> {
+    let groups = groups(dialects);
+    let mut root = banner("Every declared type, once; the modules of the dialects name those that they use.");
+    let mut files = Vec::new();
+    for group in &groups {
+        let feature = match group.name {
+            COMMON => String::new(),
+            name => format!("#[cfg(feature = {name:?})]\n"),
+        };
+        let name = group.name;
+        let _ = writeln!(root, "{feature}mod {name};\n{feature}pub use {name}::*;");
+        let mut body = String::new();
+        for (def, common) in &group.defs {
+            body.push('\n');
+            type_def(&mut body, def, common);
+        }
+        let mut out = banner(&group.title);
+        let macros = ["choice", "record", "strings", "tagged"];
+        let used: Vec<_> =
+            macros.into_iter().filter(|name| body.contains(&format!("\n{name}! {{"))).collect();
+        let parents = if name == COMMON { "" } else { "#[allow(unused_imports)]\nuse super::*;\n" };
+        let _ = write!(out, "{parents}use crate::wire::{{{}}};\n{body}", used.join(", "));
+        files.push((format!("types/{name}.rs"), out));
+    }
+    files.push(("types/mod.rs".to_owned(), root));
+    files
+}
+
+/// The group of the types that no feature switches.
+const COMMON: &str = "common";
+
+fn groups(dialects: &[Index]) -> Vec<Group<'static>> {
+    let mut groups = vec![Group {
+        name: COMMON,
+        title:
+            "Types of the file formats and the extension protocol, and those that unrelated dialects share."
+                .to_owned(),
+        defs: Vec::new(),
+    }];
+    let mut defs: BTreeMap<&str, (&'static TypeDef, &'static [Field], Vec<&'static Dialect>)> =
+        BTreeMap::new();
     for index in dialects {
+        groups.push(Group {
+            name: index.dialect.name,
+            title: format!("Types that {} brings.", index.dialect.name),
+            defs: Vec::new(),
+        });
         for (name, def) in &index.types {
             let is_event = index.events.iter().any(|event| event.payload.name == *name);
             let common = if is_event { index.dialect.event_members } else { &[] };
-            defs.insert(name, (def, common));
+            let entry = defs.entry(name).or_insert((def, common, Vec::new()));
+            *entry = (def, common, std::mem::take(&mut entry.2));
+            entry.2.push(index.dialect);
         }
     }
     for root in FORMATS {
         for (name, def) in shared_types(root) {
-            defs.insert(name, (def, &[]));
+            defs.insert(name, (def, &[], Vec::new()));
         }
     }
-    let mut out = banner("Every declared type, once; the modules of the dialects name those that they use.");
-    out.push_str("use crate::wire::{choice, record, strings, tagged};\n");
-    for (def, common) in defs.values() {
-        out.push('\n');
-        type_def(&mut out, def, common);
+    for (def, common, users) in defs.into_values() {
+        let inherits = |dialect: &&&Dialect| {
+            let mut parents = std::iter::successors(dialect.parent, |parent| parent.parent);
+            parents.any(|parent| users.iter().any(|user| user.name == parent.name))
+        };
+        let brought: Vec<_> = users.iter().filter(|dialect| !inherits(dialect)).collect();
+        let name = match brought.as_slice() {
+            [dialect] => dialect.name,
+            _ => COMMON,
+        };
+        if let Some(group) = groups.iter_mut().find(|group| group.name == name) {
+            group.defs.push((def, common));
+        }
     }
-    out
+    groups
 }
 
 fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
@@ -80,7 +143,7 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
                 );
             }
             out.push_str("    }\n}\n");
-            constructor(out, def.name, &fields);
+            constructor(out, def, common, &fields);
         }
         Shape::Union { tag, open, variants } => {
             out.push_str("tagged! {\n");
@@ -183,25 +246,70 @@ fn is_choice(ty: &Ty) -> bool {
         .is_some_and(|def| matches!(def.shape, Shape::Choice { .. } | Shape::Union { .. }))
 }
 
-fn constructor(out: &mut String, name: &str, fields: &[&Field]) {
-    let required: Vec<_> = fields.iter().filter(|field| field.presence.is_required()).collect();
-    let arguments: Vec<_> = required.iter().map(|field| argument(field)).collect();
-    let signature: Vec<&str> = arguments.iter().map(|(parameter, _)| parameter.as_str()).collect();
-    let _ = writeln!(out, "\nimpl {name} {{");
-    let what = if required.is_empty() {
-        "A value without its optional members."
+/// Up to how many required members a record has a `new` with positional arguments.
+const POSITIONAL: usize = 3;
+
+/// How a record is made: by `new`, or by its builder where `new` would have many arguments.
+fn constructor(out: &mut String, def: &TypeDef, common: &[Field], fields: &[&Field]) {
+    let name = def.name;
+    let required: Vec<_> = fields.iter().copied().filter(|field| field.presence.is_required()).collect();
+    if let Some(builder_name) = builder_of(def, common) {
+        builder(out, name, &builder_name, fields, &required);
     } else {
-        "A value of the required members; the others can be set on it."
-    };
-    let _ = writeln!(out, "    /// {what}");
-    if signature.len() > 6 {
-        out.push_str("    #[allow(clippy::too_many_arguments)]\n");
+        let arguments: Vec<_> = required.iter().map(|field| argument(field).0).collect();
+        let what = if required.is_empty() {
+            "Makes the value without its optional members."
+        } else {
+            "Makes the value from its required members; set the optional ones on the result."
+        };
+        let _ = writeln!(
+            out,
+            "\nimpl {name} {{\n    /// {what}\n    pub fn new({}) -> Self {{\n        Self {{",
+            arguments.join(", ")
+        );
+        initializers(out, fields, |field| argument(field).1);
+        out.push_str("        }\n    }\n}\n");
     }
-    let _ = writeln!(out, "    pub fn new({}) -> Self {{", signature.join(", "));
-    out.push_str("        Self {\n");
+    if has_default(def) {
+        default(out, name, fields, required.is_empty());
+    }
+}
+
+/// The builder of a record, by its name; none for a type that has `new`, or is no record.
+pub fn builder_of(def: &TypeDef, common: &[Field]) -> Option<String> {
+    let Shape::Record { fields, .. } = def.shape else { return None };
+    let required = common.iter().chain(fields).filter(|field| field.presence.is_required()).count();
+    (required > POSITIONAL).then(|| format!("{}Builder", def.name))
+}
+
+/// A struct of the required members, so that the compiler says which is missing and each stands beside its name.
+fn builder(out: &mut String, name: &str, builder: &str, fields: &[&Field], required: &[&Field]) {
+    let _ = writeln!(
+        out,
+        "\n/// Builds a [`{name}`]: a literal with every required member, then [`build`](Self::build).\n\
+         #[derive(Debug, Clone)]\npub struct {builder} {{"
+    );
+    for field in required {
+        docs(out, "    ", field.doc);
+        let ty = match field.presence {
+            Presence::Nullable => format!("Option<{}>", rust_type(&field.ty)),
+            _ => rust_type(&field.ty),
+        };
+        let _ = writeln!(out, "    pub {}: {ty},", rust_field(field.name));
+    }
+    let _ = writeln!(
+        out,
+        "}}\n\nimpl {builder} {{\n    /// Makes the value; set the optional members on the result.\n    \
+         pub fn build(self) -> {name} {{\n        {name} {{"
+    );
+    initializers(out, fields, |field| format!("self.{}", rust_field(field.name)));
+    out.push_str("        }\n    }\n}\n");
+}
+
+fn initializers(out: &mut String, fields: &[&Field], required: impl Fn(&Field) -> String) {
     for field in fields {
         let value = match field.presence {
-            Presence::Required | Presence::Nullable => argument(field).1,
+            Presence::Required | Presence::Nullable => required(field),
             Presence::Optional => "None".to_owned(),
             Presence::OptionalNullable => "crate::wire::Maybe::Absent".to_owned(),
         };
@@ -212,11 +320,43 @@ fn constructor(out: &mut String, name: &str, fields: &[&Field]) {
             let _ = writeln!(out, "            {field}: {value},");
         }
     }
-    out.push_str("            extra: crate::wire::Extra::default(),\n        }\n    }\n}\n");
-    if required.is_empty() {
-        let _ = writeln!(
-            out,
-            "\nimpl Default for {name} {{\n    fn default() -> Self {{\n        Self::new()\n    }}\n}}"
-        );
+    out.push_str("            extra: crate::wire::Extra::default(),\n");
+}
+
+/// Whether the empty value of a record means something: no member that has to be there, or amounts and collections alone.
+fn has_default(def: &TypeDef) -> bool {
+    let Shape::Record { constants, fields } = def.shape else { return false };
+    let mut required = fields.iter().filter(|field| field.presence.is_required());
+    if fields.iter().all(|field| !field.presence.is_required()) {
+        return true;
     }
+    let is_data = constants.is_empty() && !def.name.ends_with("Params");
+    is_data && required.all(|field| field.presence == Presence::Nullable || empty(&field.ty).is_some())
+}
+
+/// The empty value of a type that has one.
+fn empty(ty: &Ty) -> Option<&'static str> {
+    match ty {
+        Ty::Count => Some("0"),
+        Ty::Number => Some("serde_json::Number::from(0)"),
+        Ty::List(_) | Ty::Map(_) | Ty::Object => Some("Default::default()"),
+        Ty::Named(name) => {
+            declared_types().get(name).filter(|def| has_default(def)).map(|_| "Default::default()")
+        }
+        _ => None,
+    }
+}
+
+fn default(out: &mut String, name: &str, fields: &[&Field], is_empty: bool) {
+    let _ = writeln!(out, "\nimpl Default for {name} {{\n    fn default() -> Self {{");
+    if is_empty {
+        out.push_str("        Self::new()\n    }\n}\n");
+        return;
+    }
+    out.push_str("        Self {\n");
+    initializers(out, fields, |field| match field.presence {
+        Presence::Nullable => "None".to_owned(),
+        _ => empty(&field.ty).unwrap_or("Default::default()").to_owned(),
+    });
+    out.push_str("        }\n    }\n}\n");
 }

@@ -139,7 +139,7 @@ impl Speech {
 
     /// What a stranger may ask first, which changes nothing.
     pub(super) fn question(&self, id: &str) -> String {
-        self.line(id, self.tables.first_question, Map::new())
+        self.line(id, self.tables.probe_command, Map::new())
     }
 
     /// The question for the whole history.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Exit, Transport};
-use agentese::types::{ModelScript, Profile, Scenario};
+use agentese::types::{ModelScript, Profile, ScenarioBuilder};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -40,7 +40,14 @@ pub(super) struct Site {
 impl Site {
     /// Lays out files and starts a model that plays a script.
     pub(super) async fn new(field: &Field, script: Value) -> Result<Self, Trouble> {
-        let mut case = Scenario::new(1, "attack", &field.profile.dialect, "an attack", Vec::new());
+        let mut case = ScenarioBuilder {
+            scenario: 1,
+            name: "attack".to_owned(),
+            dialect: field.profile.dialect.clone(),
+            title: "an attack".to_owned(),
+            steps: Vec::new(),
+        }
+        .build();
         case.model =
             Some(serde_json::from_value::<ModelScript>(script).expect("scripts of attacks are valid"));
         let options = PlayOptions { command: field.command.clone(), ..PlayOptions::default() };

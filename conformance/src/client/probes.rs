@@ -4,7 +4,7 @@
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::spec::{Framing, RunEffect, RunRole, Spec};
-use agentese::types::{CheckLevel, Scenario, TranscriptControl};
+use agentese::types::{CheckLevel, Scenario, ScenarioBuilder, TranscriptControl};
 use agentese::wire::Maybe;
 use serde_json::{Value, json};
 
@@ -30,7 +30,14 @@ pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteErr
     played.sort_by_key(|(golden, _)| golden.records.len());
     let mut probes = Vec::new();
     let mut add = |name: &str, title: &str, transcript: Transcript| {
-        let mut case = Scenario::new(1, name, spec.id(), title, Vec::new());
+        let mut case = ScenarioBuilder {
+            scenario: 1,
+            name: name.into(),
+            dialect: spec.id(),
+            title: title.into(),
+            steps: Vec::new(),
+        }
+        .build();
         case.level = Some(CheckLevel::Must);
         probes.push((case, transcript));
     };

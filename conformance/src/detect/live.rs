@@ -8,7 +8,8 @@ use agentese::framing::FrameText;
 use agentese::spec::Framing;
 use agentese::transport::{ChildOptions, SpawnError, Transport};
 use agentese::types::{
-    Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioStep, TranscriptRecord, WaitStep,
+    Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioBuilder, ScenarioStep, TranscriptRecord,
+    WaitStep,
 };
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -27,7 +28,7 @@ fn questions() -> Vec<String> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
         let Some(tables) = DIALECTS.iter().find(|tables| tables.name == spec.name) else { continue };
-        let question = (matches!(spec.framing, Framing::JsonRpc { .. }), tables.first_question);
+        let question = (matches!(spec.framing, Framing::JsonRpc { .. }), tables.probe_command);
         if !asked.contains(&question) {
             asked.push(question);
         }
@@ -78,7 +79,14 @@ pub fn detect_case(dialect: &str) -> Scenario {
     quiet.skip = Some(true);
     let steps = questions().into_iter().map(|question| ScenarioStep::from(RawStep::new(question)));
     let steps = steps.chain([answer.into(), quiet.into()]).collect();
-    let mut case = Scenario::new(1, "detect", dialect, "which dialect the agent speaks", steps);
+    let mut case = ScenarioBuilder {
+        scenario: 1,
+        name: "detect".to_owned(),
+        dialect: dialect.into(),
+        title: "which dialect the agent speaks".to_owned(),
+        steps,
+    }
+    .build();
     case.model = Some(ModelScript::new(Vec::new()));
     case
 }

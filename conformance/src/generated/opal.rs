@@ -14,7 +14,7 @@ use crate::matching::tables::{Command, Tables, Ty};
 pub static TABLES: Tables = Tables {
     name: "opal",
     revision: "0.1",
-    first_question: "opal/version",
+    probe_command: "opal/version",
     commands: &[
         Command { wire: "session/start", params: Some("SessionStartParams"), result: Some(Ty::Named("SessionStarted")), errors: &[(Some(-32602), "model must be {provider, id} with non-empty strings"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32603), "Failed to start session")] },
         Command { wire: "agent/prompt", params: Some("AgentPromptParams"), result: Some(Ty::Named("PromptQueued")), errors: &[(Some(-32602), "Missing required params: session_id, text"), (Some(-32602), "Session not found")] },

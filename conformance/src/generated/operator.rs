@@ -14,7 +14,7 @@ use crate::matching::tables::{Command, Tables, Ty};
 pub static TABLES: Tables = Tables {
     name: "operator",
     revision: "seed",
-    first_question: "get_state",
+    probe_command: "get_state",
     commands: &[
         Command { wire: "prompt", params: Some("OperatorPromptParams"), result: None, errors: &[(None, "Agent is busy (phase='{phase}'). Wait for the current operation to finish.")] },
         Command { wire: "compact", params: Some("OperatorCompactParams"), result: None, errors: &[(None, "Agent is busy (phase='{phase}'). Wait for the current operation to finish.")] },

@@ -14,7 +14,7 @@ use crate::matching::tables::{Command, Tables, Ty};
 pub static TABLES: Tables = Tables {
     name: "pisces",
     revision: "13.18",
-    first_question: "get_state",
+    probe_command: "get_state",
     commands: &[
         Command { wire: "prompt", params: Some("PromptParams"), result: None, errors: &[(None, "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.")] },
         Command { wire: "steer", params: Some("SteerParams"), result: None, errors: &[(None, "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming.")] },

@@ -9,8 +9,8 @@ pub struct Tables {
     pub name: &'static str,
     /// Its revision.
     pub revision: &'static str,
-    /// What a stranger may ask first: a command without parameters that changes nothing.
-    pub first_question: &'static str,
+    /// The command that probes an unknown agent: it has no parameters and changes nothing.
+    pub probe_command: &'static str,
     /// Its commands.
     pub commands: &'static [Command],
     /// Its events: their types, and the records of their members.

@@ -1,6 +1,8 @@
 //! What a request says, the same whatever API it came in.
 
-use agentese::types::{ModelApi, ModelRequest, RequestCall, RequestMessage, RequestResult, RequestRole};
+use agentese::types::{
+    ModelApi, ModelRequest, ModelRequestBuilder, RequestCall, RequestMessage, RequestResult, RequestRole,
+};
 use serde_json::{Map, Value};
 
 /// The longest text that the log shows in full.
@@ -14,8 +16,15 @@ pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
         ModelApi::OpenaiResponses => responses(body),
         ModelApi::GoogleGenerativeAi => google(body),
     };
-    let mut request =
-        ModelRequest::new(0, api, path.to_owned(), merged(messages), tools(body), options(body));
+    let mut request = ModelRequestBuilder {
+        n: 0,
+        api,
+        path: path.to_owned(),
+        messages: merged(messages),
+        tools: tools(body),
+        options: options(body),
+    }
+    .build();
     request.system = Some(system).filter(|system| !system.is_empty());
     request.model = match api {
         // …/models/NAME:streamGenerateContent

@@ -36,6 +36,7 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use agentese::types::ProfileBuilder;
     use serde_json::json;
 
     use super::*;
@@ -68,7 +69,13 @@ mod tests {
             (json!({"without": ["model_failures"]}), Some("it needs model failures, and the agent has none")),
         ];
         for (claims, wanted) in table {
-            let mut profile = Profile::new(1, "p", "pi@0.55", "a");
+            let mut profile = ProfileBuilder {
+                profile: 1,
+                name: "p".to_owned(),
+                dialect: "pi@0.55".to_owned(),
+                agent: "a".to_owned(),
+            }
+            .build();
             profile.claims = serde_json::from_value(claims).unwrap();
             assert_eq!(not_applicable(&case, &profile).as_deref(), wanted);
         }

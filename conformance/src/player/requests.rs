@@ -78,6 +78,7 @@ fn times(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentese::types::ProfileBuilder;
 
     #[test]
     fn checks_name_what_is_missing() {
@@ -95,7 +96,13 @@ mod tests {
             "tools": [], "options": {},
         }))
         .unwrap();
-        let profile = Profile::new(1, "p", "pi@0.55", "a");
+        let profile = ProfileBuilder {
+            profile: 1,
+            name: "p".to_owned(),
+            dialect: "pi@0.55".to_owned(),
+            agent: "a".to_owned(),
+        }
+        .build();
         let findings = check_requests(&case, &profile, &[request]);
         let failures: Vec<_> = findings.iter().map(|finding| finding.failure.as_deref()).collect();
         assert_eq!(

@@ -10,8 +10,8 @@ pub mod text;
 use std::time::Duration;
 
 use agentese::types::{
-    CaseVerdict, CheckLevel, CheckOutcome, Profile, ReportCase, ReportCheck, ReportFrame, ReportTotals,
-    SuiteReport,
+    CaseVerdict, CheckLevel, CheckOutcome, Profile, ReportCase, ReportCaseBuilder, ReportCheck, ReportFrame,
+    ReportTotals, ReportTotalsBuilder, SuiteReport, SuiteReportBuilder,
 };
 
 use crate::judge::counts;
@@ -56,20 +56,21 @@ impl Report {
         };
         let totals = totals(&cases);
         let exit_code = exit_code(&totals, &problems, facts.interrupted);
-        let mut data = SuiteReport::new(
-            1,
-            env!("CARGO_PKG_VERSION"),
-            &facts.profile.dialect,
-            &facts.profile.name,
-            &facts.profile.agent,
-            facts.command.clone(),
-            facts.level,
-            millis(facts.took),
+        let mut data = SuiteReportBuilder {
+            report: 1,
+            suite: env!("CARGO_PKG_VERSION").into(),
+            dialect: facts.profile.dialect.clone(),
+            profile: facts.profile.name.clone(),
+            agent: facts.profile.agent.clone(),
+            command: facts.command.clone(),
+            level: facts.level,
+            ms: millis(facts.took),
             exit_code,
             totals,
             problems,
             cases,
-        );
+        }
+        .build();
         data.interrupted = facts.interrupted.then_some(true);
         Report { data, recordings: ran.into_iter().map(|ran| ran.judged.recording).collect() }
     }
@@ -99,14 +100,15 @@ fn totals(cases: &[ReportCase]) -> ReportTotals {
         let fits = |case: &&ReportCase| case.verdict == verdict && case.expected == expected;
         cases.iter().filter(fits).count() as u64
     };
-    ReportTotals::new(
-        count(CaseVerdict::Pass, None),
-        count(CaseVerdict::Lenient, None),
-        count(CaseVerdict::Fail, None),
-        count(CaseVerdict::Fail, Some(true)),
-        count(CaseVerdict::Inconclusive, None),
-        count(CaseVerdict::NotApplicable, None),
-    )
+    ReportTotalsBuilder {
+        pass: count(CaseVerdict::Pass, None),
+        lenient: count(CaseVerdict::Lenient, None),
+        fail: count(CaseVerdict::Fail, None),
+        expected_failure: count(CaseVerdict::Fail, Some(true)),
+        inconclusive: count(CaseVerdict::Inconclusive, None),
+        not_applicable: count(CaseVerdict::NotApplicable, None),
+    }
+    .build()
 }
 
 fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
@@ -118,16 +120,17 @@ fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
         Verdict::Inconclusive => CaseVerdict::Inconclusive,
         Verdict::NotApplicable => CaseVerdict::NotApplicable,
     };
-    let mut case = ReportCase::new(
-        &judged.case.name,
-        &judged.case.title,
-        judged.case.level.unwrap_or(CheckLevel::Should),
+    let mut case = ReportCaseBuilder {
+        name: judged.case.name.clone(),
+        title: judged.case.title.clone(),
+        level: judged.case.level.unwrap_or(CheckLevel::Should),
         verdict,
-        judged.frames as u64,
-        judged.agreed as u64,
-        judged.case.covers.clone().unwrap_or_default(),
-        judged.findings.iter().map(check).collect(),
-    );
+        frames: judged.frames as u64,
+        agreed: judged.agreed as u64,
+        covers: judged.case.covers.clone().unwrap_or_default(),
+        checks: judged.findings.iter().map(check).collect(),
+    }
+    .build();
     case.reason =
         judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
     case.ms = ran.took.map(millis);

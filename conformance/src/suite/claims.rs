@@ -49,12 +49,19 @@ pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> 
 
 #[cfg(test)]
 mod tests {
+    use agentese::types::ProfileBuilder;
     use serde_json::{Value, json};
 
     use super::*;
 
     fn checked(claims: Value) -> Result<(), String> {
-        let mut profile = Profile::new(1, "p", "pi@0.55", "a");
+        let mut profile = ProfileBuilder {
+            profile: 1,
+            name: "p".to_owned(),
+            dialect: "pi@0.55".to_owned(),
+            agent: "a".to_owned(),
+        }
+        .build();
         profile.claims = serde_json::from_value(claims).unwrap();
         check(&Suite::embedded(), &profile).map_err(|error| error.to_string())
     }

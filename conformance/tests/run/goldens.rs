@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentese::types::{CheckLevel, ExpectedFailure, ExpectedFailures, Profile, Scenario, TranscriptRecord};
+use agentese::types::{
+    CheckLevel, ExpectedFailure, ExpectedFailures, ProfileBuilder, Scenario, TranscriptRecord,
+};
 use agentese_conformance::Suite;
 use agentese_conformance::judge::{Judged, judge};
 use agentese_conformance::player::Played;
@@ -54,7 +56,13 @@ fn judge_goldens(dialect: &str) -> (usize, BTreeMap<String, BTreeMap<String, Str
     let (mut passed, mut found) = (0, BTreeMap::new());
     for case in suite.cases(dialect).unwrap() {
         let Some(golden) = suite.golden(dialect, &case.name).unwrap() else { continue };
-        let profile = Profile::new(1, "golden", &case.dialect, &golden.header.agent);
+        let profile = ProfileBuilder {
+            profile: 1,
+            name: "golden".to_owned(),
+            dialect: case.dialect.clone(),
+            agent: golden.header.agent.clone(),
+        }
+        .build();
         let case = without_requests(case);
         let judged = judge(&case, &profile, &played(dialect, &case.name), &suite).unwrap();
         match judged.verdict(CheckLevel::Should) {
@@ -93,7 +101,13 @@ fn a_session_that_went_wrong_does_not_pass() {
     use agentese::types::{Direction, TranscriptControl, TranscriptLine};
     let suite = Suite::embedded();
     let case = without_requests(suite.case("pi", "bash-basic").unwrap());
-    let profile = Profile::new(1, "golden", &case.dialect, "pi");
+    let profile = ProfileBuilder {
+        profile: 1,
+        name: "golden".to_owned(),
+        dialect: case.dialect.clone(),
+        agent: "pi".to_owned(),
+    }
+    .build();
     let line = |text: &str| {
         let mut line = TranscriptLine::new(Direction::S2c);
         line.line = Some(text.to_owned());

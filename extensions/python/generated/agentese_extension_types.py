@@ -82,13 +82,13 @@ class AskSelect(TypedDict):
     title: "str"
     """The question."""
     options: "Sequence[str]"
-    """What can be chosen."""
+    """The choices."""
     timeout: NotRequired["int"]
     """After how many milliseconds nobody answers; never where it is missing."""
 
 
 class AskWithdraw(TypedDict):
-    """Takes a question back. It is answered as if nobody had answered it, and so is one that has not
+    """Withdraws a question. It counts as unanswered, and so does one that has not
     arrived yet.
     """
     type: Literal["withdraw"]
@@ -112,11 +112,11 @@ class AssistantMessage(TypedDict):
     usage: "Usage"
     """Tokens and costs."""
     stopReason: "StopReason"
-    """Why it stopped; while it streams, `stop`."""
+    """The stop reason; `stop` while the message streams."""
     timestamp: "int"
     """When it began, in milliseconds since the epoch."""
     errorMessage: NotRequired["str"]
-    """What went wrong, with `error` and `aborted`."""
+    """The error message, with `error` and `aborted`."""
 
 AssistantMessageEvent: TypeAlias = "StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Mapping[str, JsonValue]"
 
@@ -188,7 +188,7 @@ class BeforeAgentStartHook(TypedDict):
     """A run is about to begin. The answer may add a message, and replace the system prompt of this run."""
     type: Literal["before_agent_start"]
     prompt: "str"
-    """The user's words, expanded."""
+    """The user's input after expansion."""
     images: NotRequired["Sequence[ImageContent]"]
     """Images that go with them."""
     systemPrompt: "str"
@@ -204,7 +204,7 @@ class BeforeCompactAnswer(TypedDict):
 
 
 class BranchSummaryMessage(TypedDict):
-    """What was said on a branch that the conversation has left."""
+    """A summary of a branch that the conversation has left."""
     role: Literal["branchSummary"]
     summary: "str"
     """The summary."""
@@ -227,11 +227,11 @@ class Cancellation(TypedDict):
 
 
 class CommandInfo(TypedDict):
-    """Something that a prompt can invoke with `/name`."""
+    """A command that a prompt can invoke with `/name`."""
     name: "str"
     """The name, without the slash."""
     description: NotRequired["str"]
-    """What it does, for people."""
+    """A description for people."""
     source: "CommandSource"
     """Where it comes from."""
     location: NotRequired["CommandLocation"]
@@ -245,7 +245,7 @@ CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 
 
 class CompactionPlan(TypedDict):
-    """What a compaction is about to do."""
+    """The plan of a compaction."""
     firstKeptEntryId: "str"
     """The first session entry that would stay as it is."""
     tokensBefore: "int"
@@ -263,9 +263,9 @@ class CompactionPlan(TypedDict):
 
 
 class CompactionResult(TypedDict):
-    """What compaction did."""
+    """The result of a compaction."""
     summary: "str"
-    """The text that stands in place of what was removed."""
+    """The text that replaces what was removed."""
     firstKeptEntryId: "str"
     """The first session entry that stays as it is."""
     tokensBefore: "int"
@@ -275,7 +275,7 @@ class CompactionResult(TypedDict):
 
 
 class CompactionSummaryMessage(TypedDict):
-    """What stands in place of messages that compaction removed."""
+    """The summary that replaces messages which compaction removed."""
     role: Literal["compactionSummary"]
     summary: "str"
     """The summary."""
@@ -305,7 +305,7 @@ class ContextHook(TypedDict):
 
 
 class ContextUsage(TypedDict):
-    """How full the model's context is."""
+    """How much of the model's context is in use."""
     tokens: "int | None"
     """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
     contextWindow: "int"
@@ -315,7 +315,7 @@ class ContextUsage(TypedDict):
 
 
 class Cost(TypedDict):
-    """What tokens cost, in US dollars."""
+    """The cost of tokens in US dollars."""
     input: "float"
     """For input tokens."""
     output: "float"
@@ -355,7 +355,7 @@ class DoAbort(TypedDict):
 
 
 class DoAppendEntry(TypedDict):
-    """Keeps something in the session that the model does not see."""
+    """Stores data in the session that the model does not see."""
     type: Literal["append_entry"]
     id: NotRequired["str"]
     """Names the question."""
@@ -373,7 +373,7 @@ class DoCompact(TypedDict):
     id: NotRequired["str"]
     """Names the question."""
     customInstructions: NotRequired["str"]
-    """What the summary should care about."""
+    """Extra instructions for the summary."""
 
 
 class DoFork(TypedDict):
@@ -388,21 +388,21 @@ class DoFork(TypedDict):
 
 
 class DoGetEntries(TypedDict):
-    """Asks for the session's entries."""
+    """Returns the session's entries."""
     type: Literal["get_entries"]
     id: "str"
     """Names the question."""
 
 
 class DoGetState(TypedDict):
-    """Asks for the state, whole."""
+    """Returns the full state."""
     type: Literal["get_state"]
     id: "str"
     """Names the question."""
 
 
 class DoNewSession(TypedDict):
-    """Begins a fresh session. Only for commands. Answered with whether an extension stopped it."""
+    """Starts a new session. Only for commands. The answer says whether an extension stopped it."""
     type: Literal["new_session"]
     id: NotRequired["str"]
     """Names the question."""
@@ -411,7 +411,7 @@ class DoNewSession(TypedDict):
 
 
 class DoRegister(TypedDict):
-    """Says anew what an extension brings; it takes the place of what it said before."""
+    """Registers again what an extension brings; replaces its earlier registration."""
     type: Literal["register"]
     id: NotRequired["str"]
     """Names the question."""
@@ -435,8 +435,8 @@ class DoSendMessage(TypedDict):
 
 
 class DoSendUserMessage(TypedDict):
-    """Says something in the user's place. The agent begins to work where it is idle; where it is
-    working, `deliverAs` has to say what becomes of it.
+    """Sends a message as the user. An idle agent starts a run; while the agent is
+    working, `deliverAs` has to say how the message is queued.
     """
     type: Literal["send_user_message"]
     id: NotRequired["str"]
@@ -450,7 +450,7 @@ class DoSendUserMessage(TypedDict):
 
 
 class DoSetActiveTools(TypedDict):
-    """Says which tools the model can call from the next request on. Names that no tool has are left out."""
+    """Sets the tools that the model can call from the next request on. Unknown names are ignored."""
     type: Literal["set_active_tools"]
     id: NotRequired["str"]
     """Names the question."""
@@ -459,14 +459,14 @@ class DoSetActiveTools(TypedDict):
 
 
 class DoSetLabel(TypedDict):
-    """Labels an entry of the session, or takes its label away."""
+    """Sets or removes the label of a session entry."""
     type: Literal["set_label"]
     id: NotRequired["str"]
     """Names the question."""
     entryId: "str"
     """The entry."""
     label: NotRequired["str | None"]
-    """The label; absent or null to take it away."""
+    """The label; absent or null to remove it."""
 
 
 class DoSetModel(TypedDict):
@@ -490,7 +490,7 @@ class DoSetSessionName(TypedDict):
 
 
 class DoSetThinkingLevel(TypedDict):
-    """Says how hard the model thinks: the nearest level that it has."""
+    """Sets the thinking level; an unsupported level becomes the nearest supported one."""
     type: Literal["set_thinking_level"]
     id: NotRequired["str"]
     """Names the question."""
@@ -506,7 +506,7 @@ class DoShutdown(TypedDict):
 
 
 class DoSwitchSession(TypedDict):
-    """Goes on with another session. Only for commands. Answered with whether an extension stopped it."""
+    """Switches to another session. Only for commands. The answer says whether an extension stopped it."""
     type: Literal["switch_session"]
     id: NotRequired["str"]
     """Names the question."""
@@ -545,7 +545,7 @@ class ExtensionFailed(TypedDict):
     event: "str"
     """The event that it handled, or what else it was at."""
     error: "str"
-    """What went wrong, for people."""
+    """The error message."""
 
 ExtensionFrame: TypeAlias = "ExtensionResponse | ToolProgress | ExtensionFailed | ExtensionLog | AskSelect | AskConfirm | AskInput | AskEditor | AskWithdraw | ShowNotice | ShowStatus | ShowWidget | ShowTitle | ShowEditorText | DoSendMessage | DoSendUserMessage | DoAppendEntry | DoSetSessionName | DoSetLabel | DoSetActiveTools | DoSetModel | DoSetThinkingLevel | DoAbort | DoShutdown | DoCompact | DoWaitForIdle | DoNewSession | DoFork | DoSwitchSession | DoGetState | DoGetEntries | DoRegister | Mapping[str, JsonValue]"
 
@@ -560,7 +560,7 @@ class ExtensionLog(TypedDict):
 
 
 class ExtensionMessage(TypedDict):
-    """A message of an extension's own kind."""
+    """A message of a type that an extension defines."""
     customType: "str"
     """The extension's name for this kind of message."""
     content: "InputContent"
@@ -581,7 +581,7 @@ class ExtensionResponse(TypedDict):
     result: NotRequired["JsonValue | None"]
     """The result; absent or null where there is none."""
     error: NotRequired["str"]
-    """Why it failed, for people."""
+    """The error message."""
 
 FlagKind: TypeAlias = Literal["boolean", "string"]
 
@@ -603,7 +603,7 @@ class HookAnswers(TypedDict):
     session_before_compact: NotRequired["BeforeCompactAnswer"]
     """Stops it, or gives the summary."""
     input: NotRequired["InputAnswer"]
-    """Replaces the words, or takes them away."""
+    """Replaces the input, or drops it."""
     before_agent_start: NotRequired["BeforeAgentStartAnswer"]
     """Adds a message, replaces the system prompt."""
     context: NotRequired["ContextAnswer"]
@@ -613,7 +613,7 @@ class HookAnswers(TypedDict):
     tool_result: NotRequired["ToolResultAnswer"]
     """Replaces it."""
     user_bash: NotRequired["UserBashAnswer"]
-    """Gives its result."""
+    """Replaces the command: this is its result."""
 
 HookEvent: TypeAlias = "SessionStartHook | ResourcesDiscoverHook | SessionBeforeSwitchHook | SessionSwitchHook | SessionBeforeForkHook | SessionForkHook | SessionBeforeCompactHook | SessionCompactHook | SessionShutdownHook | InputHook | BeforeAgentStartHook | ContextHook | AgentStart | AgentEnd | TurnStartHook | TurnEndHook | MessageStart | MessageUpdate | MessageEnd | ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolCallHook | ToolResultHook | UserBashHook | ModelSelectHook | Mapping[str, JsonValue]"
 
@@ -631,7 +631,7 @@ class HostAnswers(TypedDict):
     set_model: NotRequired["FoundResult"]
     """Whether there is such a model that can be used."""
     compact: NotRequired["CompactionResult"]
-    """What compaction did."""
+    """The result of a compaction."""
     new_session: NotRequired["Cancellation"]
     """Whether an extension stopped it."""
     fork: NotRequired["Cancellation"]
@@ -639,7 +639,7 @@ class HostAnswers(TypedDict):
     switch_session: NotRequired["Cancellation"]
     """Whether an extension stopped it."""
     get_state: NotRequired["HostState"]
-    """The state, whole."""
+    """The full state."""
     get_entries: NotRequired["SessionEntries"]
     """The entries."""
 
@@ -755,7 +755,7 @@ class HostState(TypedDict):
     models: NotRequired["Sequence[Model]"]
     """The models that can be used."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """How hard the model thinks."""
+    """The model's thinking level."""
     sessionId: NotRequired["str"]
     """The session's id."""
     sessionFile: NotRequired["str | None"]
@@ -765,19 +765,19 @@ class HostState(TypedDict):
     systemPrompt: NotRequired["str"]
     """What the model is told beforehand."""
     contextUsage: NotRequired["ContextUsage | None"]
-    """How full the model's context is; null where there is no model."""
+    """How much of the model's context is in use; null without a model."""
     tools: NotRequired["Sequence[KnownTool]"]
     """All tools that there are."""
     activeTools: NotRequired["Sequence[str]"]
     """The names of those that the model can call."""
     commands: NotRequired["Sequence[CommandInfo]"]
-    """What a prompt can invoke with `/name`."""
+    """The commands that a prompt can invoke with `/name`."""
     flags: NotRequired["Mapping[str, JsonValue]"]
     """The flags that the command line gave: true, or the text."""
 
 
 class HostStateChanged(TypedDict):
-    """What has changed; for those who watch `state`. It stands before the frame that follows from it."""
+    """Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change."""
     type: Literal["state"]
     state: "HostState"
     """The members that changed."""
@@ -799,7 +799,7 @@ class HostTool(TypedDict):
 
 
 class ImageContent(TypedDict):
-    """An image, whole."""
+    """A complete image."""
     type: Literal["image"]
     data: "str"
     """The bytes in base64, without a data URL's head."""
@@ -822,7 +822,7 @@ InputAction: TypeAlias = Literal["continue", "transform", "handled"]
 
 
 class InputAnswer(TypedDict):
-    """What becomes of the user's words, with what takes their place."""
+    """How the user's input is handled, with its replacement."""
     action: "InputAction"
     """What becomes of them."""
     text: NotRequired["str"]
@@ -836,7 +836,7 @@ InputContent: TypeAlias = "str | Sequence[InputBlock]"
 
 
 class InputHook(TypedDict):
-    """The user said something; nothing was made of it yet. The answer may replace it, or take it away."""
+    """The user sent input that has not been processed yet. The answer may replace or drop it."""
     type: Literal["input"]
     text: "str"
     """The words."""
@@ -855,7 +855,7 @@ class KnownTool(TypedDict):
     name: "str"
     """Its name."""
     description: "str"
-    """What it does, for the model."""
+    """A description for the model."""
     parameters: "Mapping[str, JsonValue]"
     """A JSON Schema of its arguments."""
 
@@ -882,7 +882,7 @@ class MessageUpdate(TypedDict):
     """The model's message grows."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
-    """What happened inside the message."""
+    """The change to the message."""
     message: NotRequired["AgentMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -943,7 +943,7 @@ class OfferedCommand(TypedDict):
     name: "str"
     """The name, without the slash."""
     description: NotRequired["str"]
-    """What it does, for people."""
+    """A description for people."""
 
 
 class OfferedExtension(TypedDict):
@@ -969,7 +969,7 @@ class OfferedFlag(TypedDict):
     name: "str"
     """The name, without the dashes."""
     description: NotRequired["str"]
-    """What it does, for people."""
+    """A description for people."""
     kind: "FlagKind"
     """What it takes."""
     default: NotRequired["JsonValue"]
@@ -983,7 +983,7 @@ class OfferedTool(TypedDict):
     label: NotRequired["str"]
     """A name for people."""
     description: "str"
-    """What it does, for the model."""
+    """A description for the model."""
     parameters: "Mapping[str, JsonValue]"
     """A JSON Schema of its arguments, an object."""
     promptSnippet: NotRequired["str"]
@@ -1021,7 +1021,7 @@ class SessionBeforeCompactHook(TypedDict):
     branchEntries: "Sequence[Mapping[str, JsonValue]]"
     """The session's entries from the first one to the last."""
     customInstructions: NotRequired["str"]
-    """What the user wants the summary to care about."""
+    """The user's extra instructions for the summary."""
 
 
 class SessionBeforeForkHook(TypedDict):
@@ -1179,7 +1179,7 @@ class TextContent(TypedDict):
     text: "str"
     """The text."""
     textSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the text."""
+    """An opaque signature from the provider, to be sent back with the text."""
 
 
 class TextDelta(TypedDict):
@@ -1219,7 +1219,7 @@ class ThinkingContent(TypedDict):
     thinking: "str"
     """The reasoning text."""
     thinkingSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the block."""
+    """An opaque signature from the provider, to be sent back with the block."""
     redacted: NotRequired["bool"]
     """True where the provider sent the reasoning in a form that cannot be read."""
 
@@ -1258,7 +1258,7 @@ class ThinkingStart(TypedDict):
 
 
 class ToolCall(TypedDict):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     type: Literal["toolCall"]
     id: "str"
     """The call's id; its result carries the same."""
@@ -1267,7 +1267,7 @@ class ToolCall(TypedDict):
     arguments: "Mapping[str, JsonValue]"
     """The arguments. While they stream, as much of them as can be read."""
     thoughtSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the call."""
+    """An opaque signature from the provider, to be sent back with the call."""
 
 
 class ToolCallAnswer(TypedDict):
@@ -1463,7 +1463,7 @@ class Usage(TypedDict):
     totalTokens: NotRequired["int"]
     """The sum of the four; the document leaves it out, agents send it."""
     cost: "Cost"
-    """What they cost."""
+    """The cost."""
 
 
 class UserBashAnswer(TypedDict):
@@ -1484,7 +1484,7 @@ class UserBashHook(TypedDict):
 
 
 class UserMessage(TypedDict):
-    """Words of the user."""
+    """A message of the user."""
     role: Literal["user"]
     content: "InputContent"
     """The words and images."""

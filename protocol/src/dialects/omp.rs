@@ -20,7 +20,7 @@ use pi::commands::{CompactParams, ExportHtmlParams, PromptParams};
 
 protocol! {
     /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
     command prompt(PromptParams) -> Nothing {
         answer: Acknowledged;
         run: Starts;
@@ -66,11 +66,11 @@ protocol! {
         example {"mode": "wait"};
     }
 
-    /// What the agent is and does right now.
+    /// The agent's current state.
     record OmpSessionState {
         /// The model in use; null or absent where there is none.
         model: OptNull<Model>,
-        /// How hard it thinks; absent where the model cannot think.
+        /// The thinking level; absent if the model cannot think.
         thinkingLevel: Opt<ThinkingLevel>,
         /// Whether a run is going on; true while a retry is waited for.
         isStreaming: Bool,
@@ -90,13 +90,13 @@ protocol! {
         sessionName: Opt<Str>,
         /// Whether the agent compacts on its own when the context fills up.
         autoCompactionEnabled: Bool,
-        /// Messages in the conversation.
+        /// The number of messages in the conversation.
         messageCount: Count,
-        /// Messages that wait in the queues.
+        /// The number of queued messages.
         queuedMessageCount: Count,
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     command get_state() -> OmpSessionState {
         answer: Done;
         lane: Immediate;
@@ -124,7 +124,7 @@ protocol! {
         };
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     command export_html(ExportHtmlParams) -> crate::types::session::WrittenFile {
         answer: Done;
         lane: Session;
@@ -176,25 +176,25 @@ protocol! {
         example {"type": "ttsr_triggered", "rules": [{"name": "no-print", "content": "Do not print."}]};
     }
 
-    /// A thing to do.
+    /// An item of the todo list.
     record TodoItem {
         /// Its id.
         id: Opt<Str>,
         /// What is to be done.
         content: Str,
-        /// How far it is, as in `pending`.
+        /// The status, such as `pending`.
         status: Str,
-        /// Anything more that a tool noted.
+        /// Additional data from the tool.
         notes: OptNull<Any>,
     }
 
-    /// The model stopped with things left to do; it is reminded of them and goes on.
+    /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
     event todo_reminder(TodoReminder {
-        /// The things left.
+        /// The unfinished items.
         todos: List<TodoItem>,
         /// The number of this reminder, from 1.
         attempt: Count,
-        /// How many there will be at most.
+        /// The maximum number.
         maxAttempts: Count,
     }) {
         run: Holds;
@@ -278,7 +278,7 @@ pub const OMP: Dialect = Dialect {
         },
     ],
     text: pi::TEXT,
-    first_question: "get_state",
+    probe_command: "get_state",
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,

@@ -28,13 +28,13 @@ protocol! {
     record OperatorThinking(type = "thinking") {
         /// The reasoning; in `message_update` the new piece of it.
         content: Str,
-        /// Opaque mark of the provider.
+        /// An opaque signature from the provider.
         signature: OptNull<Str>,
         ;
         example {"type": "thinking", "content": "Let me see."}
     }
 
-    /// The model's wish to run a tool.
+    /// A tool call of the model.
     record OperatorToolCall(type = "tool_call") {
         /// The call's id.
         id: Str,
@@ -71,7 +71,7 @@ protocol! {
     /// A part of a message.
     union OperatorContent(type, open) { OperatorText, OperatorThinking, OperatorToolCall, OperatorToolResult }
 
-    /// Who speaks.
+    /// The role of the speaker.
     strings OperatorRole(open) {
         /// The system prompt.
         "system",
@@ -93,7 +93,7 @@ protocol! {
         cache_read_tokens: Opt<Count>,
         /// Tokens written to the provider's cache.
         cache_write_tokens: Opt<Count>,
-        /// What they cost, in US dollars, by kind.
+        /// The cost in US dollars, by kind of token.
         cost: OptNull<Map<Num>>,
     }
 
@@ -105,13 +105,13 @@ protocol! {
         id: Opt<Str>,
         /// When, in seconds since the epoch.
         timestamp: Opt<Num>,
-        /// Who speaks.
+        /// The role of the speaker.
         role: OperatorRole,
         /// Tokens, with answers of the model.
         usage: OptNull<OperatorUsage>,
         /// Why the model stopped.
         stop_reason: OptNull<Str>,
-        /// What went wrong.
+        /// The error message.
         error: OptNull<Any>,
         ;
         example {
@@ -138,7 +138,7 @@ protocol! {
 
     /// Compacts the conversation now. Refused while a turn is going on.
     command compact(OperatorCompactParams {
-        /// What the summary should care about.
+        /// Extra instructions for the summary.
         custom_instructions: Opt<Str>,
     }) -> Nothing {
         answer: Done;
@@ -204,7 +204,7 @@ protocol! {
         "compaction",
     }
 
-    /// What the agent is and does right now.
+    /// The agent's current state.
     record OperatorState {
         /// What it is doing.
         phase: OperatorPhase,
@@ -220,11 +220,11 @@ protocol! {
         context_tokens: Opt<Count>,
         /// The context window in tokens.
         context_window: Opt<Count>,
-        /// Messages in the conversation.
+        /// The number of messages in the conversation.
         message_count: Opt<Count>,
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     command get_state() -> OperatorState {
         answer: Done;
         lane: Immediate;
@@ -307,7 +307,7 @@ protocol! {
     event agent_end(OperatorAgentEnd {
         /// The messages of the run.
         messages: List<OperatorMessage>,
-        /// How it ended, as in `completed`.
+        /// The outcome, such as `completed`.
         reason: Opt<Str>,
     }) {
         run: MayEnd;
@@ -361,7 +361,7 @@ pub const OPERATOR: Dialect = Dialect {
             code: None,
             kind: "InvalidLine",
             text: "{reason}",
-            when: "the line is no JSON; sent as `parse` without id",
+            when: "the line is not JSON; sent as `parse` without id",
             span: Span::ALWAYS,
         },
     ],
@@ -372,7 +372,7 @@ pub const OPERATOR: Dialect = Dialect {
         kind: Some(("type", "text")),
         piece: "content",
     },
-    first_question: "get_state",
+    probe_command: "get_state",
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,

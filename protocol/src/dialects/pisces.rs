@@ -42,7 +42,7 @@ protocol! {
         "failed",
         /// Nothing was verified.
         "skipped",
-        /// The budget was used up before.
+        /// The budget was already exhausted.
         "budget_exceeded",
     }
 
@@ -54,7 +54,7 @@ protocol! {
         "command",
     }
 
-    /// What becomes of a subagent's changes when verification fails.
+    /// How a subagent's changes are handled when verification fails.
     strings FailurePolicy(open) {
         /// They are returned, with exit code 1.
         "return_failure",
@@ -72,7 +72,7 @@ protocol! {
         command: Str,
         /// Its exit code; 143 where it was stopped for its time limit.
         exitCode: Int,
-        /// How long it ran, in milliseconds.
+        /// The duration in milliseconds.
         durationMs: Num,
         /// True where its failure does not matter.
         optional: Opt<Bool>,
@@ -88,7 +88,7 @@ protocol! {
     record VerificationAttemptResult {
         /// The number of the attempt, from 1.
         attempt: Count,
-        /// How it ended.
+        /// The outcome.
         status: AttemptStatus,
         /// When it began, in milliseconds since the epoch.
         startedAt: Int,
@@ -96,7 +96,7 @@ protocol! {
         endedAt: Int,
         /// The commands in order.
         commandResults: List<VerificationCommandResult>,
-        /// What went wrong.
+        /// The error message.
         error: Opt<Str>,
     }
 
@@ -108,13 +108,13 @@ protocol! {
         profile: Opt<Str>,
         /// What it did.
         mode: Opt<VerificationMode>,
-        /// How it ended.
+        /// The outcome.
         status: VerificationStatus,
         /// The attempts in order.
         attempts: List<VerificationAttemptResult>,
-        /// How many repairs were tried.
+        /// The number of repairs tried.
         retriesUsed: Count,
-        /// What becomes of the changes on failure.
+        /// How the changes are handled on failure.
         onFailure: Opt<FailurePolicy>,
         ;
         example {
@@ -147,9 +147,9 @@ protocol! {
         mode: Opt<VerificationMode>,
         /// The commands; they replace the profile's.
         commands: Opt<List<VerifyCommand>>,
-        /// What becomes of the changes on failure.
+        /// How the changes are handled on failure.
         onFailure: Opt<FailurePolicy>,
-        /// How many repairs are allowed.
+        /// The number of repairs allowed.
         maxRetries: Opt<Count>,
         ;
         example {
@@ -219,7 +219,7 @@ protocol! {
         commandName: Str,
         /// Its exit code.
         exitCode: Int,
-        /// How long it ran, in milliseconds.
+        /// The duration in milliseconds.
         durationMs: Num,
         /// The file with its output, where it wrote any.
         artifactId: Opt<Str>,
@@ -236,13 +236,13 @@ protocol! {
         id: Str,
         /// The number of the attempt.
         attempt: Count,
-        /// How it ended.
+        /// The outcome.
         status: AttemptOutcome,
     }) {
         example {"type": "subagent_verification_end", "id": "0-Alpha", "attempt": 1, "status": "passed"};
     }
 
-    /// How a budget stands.
+    /// The status of a budget.
     strings BudgetStatus(closed) {
         /// Below all limits.
         "ok",
@@ -262,7 +262,7 @@ protocol! {
         "output_tokens",
         /// All tokens.
         "total_tokens",
-        /// Money.
+        /// Cost.
         "cost",
         /// Tool calls.
         "tool_calls",
@@ -270,19 +270,19 @@ protocol! {
         "subagents",
     }
 
-    /// Whose budget it is.
+    /// The owner of the budget.
     strings BudgetScope(open) {
-        /// The session's.
+        /// The budget of the session.
         "session",
-        /// A task's.
+        /// The budget of a task.
         "task",
-        /// A subagent's.
+        /// The budget of a subagent.
         "subagent",
     }
 
-    /// What has been used of a budget.
+    /// The use of a budget.
     record BudgetSnapshot {
-        /// How it stands.
+        /// The status.
         status: BudgetStatus,
         /// Time since the agent started, in milliseconds.
         wallTimeMs: Num,
@@ -292,7 +292,7 @@ protocol! {
         outputTokens: Count,
         /// All tokens used.
         totalTokens: Count,
-        /// Money spent, in US dollars.
+        /// The cost in US dollars.
         costUsd: Num,
         /// Tool calls made.
         toolCalls: Count,
@@ -304,9 +304,9 @@ protocol! {
 
     /// A budget nears a limit. Sent once for each dimension.
     event budget_warning(BudgetWarning {
-        /// Whose budget.
+        /// The owner of the budget.
         scope: BudgetScope,
-        /// What has been used.
+        /// The use so far.
         snapshot: BudgetSnapshot,
     }) {
         example {
@@ -320,9 +320,9 @@ protocol! {
 
     /// A budget is used up: new prompts and subagents are refused. Sent once for each scope.
     event budget_exceeded(BudgetExceeded {
-        /// Whose budget.
+        /// The owner of the budget.
         scope: BudgetScope,
-        /// What has been used.
+        /// The use so far.
         snapshot: BudgetSnapshot,
     }) {
         example {
@@ -364,7 +364,7 @@ pub const PISCES: Dialect = Dialect {
     dialog_frames: omp::DIALOG_FRAMES,
     errors: omp::OMP.errors,
     text: pi::TEXT,
-    first_question: "get_state",
+    probe_command: "get_state",
     rows: &[ROWS],
     settings: SETTINGS,
     matching: matching::MATCHING,

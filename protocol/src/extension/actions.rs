@@ -18,7 +18,7 @@ protocol! {
         "nextTurn",
     }
 
-    /// A message of an extension's own kind.
+    /// A message of a type that an extension defines.
     record ExtensionMessage {
         /// The extension's name for this kind of message.
         customType: Str,
@@ -51,8 +51,8 @@ protocol! {
         }
     }
 
-    /// Says something in the user's place. The agent begins to work where it is idle; where it is
-    /// working, `deliverAs` has to say what becomes of it.
+    /// Sends a message as the user. An idle agent starts a run; while the agent is
+    /// working, `deliverAs` has to say how the message is queued.
     record DoSendUserMessage(type = "send_user_message") {
         /// Names the question.
         id: Opt<Str>,
@@ -66,7 +66,7 @@ protocol! {
         example {"type": "send_user_message", "content": "Run the tests.", "deliverAs": "followUp"}
     }
 
-    /// Keeps something in the session that the model does not see.
+    /// Stores data in the session that the model does not see.
     record DoAppendEntry(type = "append_entry") {
         /// Names the question.
         id: Opt<Str>,
@@ -90,19 +90,19 @@ protocol! {
         example {"type": "set_session_name", "name": "my-feature-work"}
     }
 
-    /// Labels an entry of the session, or takes its label away.
+    /// Sets or removes the label of a session entry.
     record DoSetLabel(type = "set_label") {
         /// Names the question.
         id: Opt<Str>,
         /// The entry.
         entryId: Str,
-        /// The label; absent or null to take it away.
+        /// The label; absent or null to remove it.
         label: OptNull<Str>,
         ;
         example {"type": "set_label", "entryId": "a1b2c3d4", "label": "before the refactoring"}
     }
 
-    /// Says which tools the model can call from the next request on. Names that no tool has are left out.
+    /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
     record DoSetActiveTools(type = "set_active_tools") {
         /// Names the question.
         id: Opt<Str>,
@@ -124,7 +124,7 @@ protocol! {
         example {"type": "set_model", "id": "11", "provider": "anthropic", "modelId": "claude-sonnet-4-20250514"}
     }
 
-    /// Says how hard the model thinks: the nearest level that it has.
+    /// Sets the thinking level; an unsupported level becomes the nearest supported one.
     record DoSetThinkingLevel(type = "set_thinking_level") {
         /// Names the question.
         id: Opt<Str>,
@@ -154,7 +154,7 @@ protocol! {
     record DoCompact(type = "compact") {
         /// Names the question.
         id: Opt<Str>,
-        /// What the summary should care about.
+        /// Extra instructions for the summary.
         customInstructions: Opt<Str>,
         ;
         example {"type": "compact", "id": "12"}
@@ -168,7 +168,7 @@ protocol! {
         example {"type": "wait_for_idle", "id": "13"}
     }
 
-    /// Begins a fresh session. Only for commands. Answered with whether an extension stopped it.
+    /// Starts a new session. Only for commands. The answer says whether an extension stopped it.
     record DoNewSession(type = "new_session") {
         /// Names the question.
         id: Opt<Str>,
@@ -189,7 +189,7 @@ protocol! {
         example {"type": "fork", "id": "15", "entryId": "a1b2c3d4"}
     }
 
-    /// Goes on with another session. Only for commands. Answered with whether an extension stopped it.
+    /// Switches to another session. Only for commands. The answer says whether an extension stopped it.
     record DoSwitchSession(type = "switch_session") {
         /// Names the question.
         id: Opt<Str>,
@@ -199,7 +199,7 @@ protocol! {
         example {"type": "switch_session", "id": "16", "path": "/path/to/session.jsonl"}
     }
 
-    /// Asks for the state, whole.
+    /// Returns the full state.
     record DoGetState(type = "get_state") {
         /// Names the question.
         id: Str,
@@ -207,7 +207,7 @@ protocol! {
         example {"type": "get_state", "id": "17"}
     }
 
-    /// Asks for the session's entries.
+    /// Returns the session's entries.
     record DoGetEntries(type = "get_entries") {
         /// Names the question.
         id: Str,
@@ -215,7 +215,7 @@ protocol! {
         example {"type": "get_entries", "id": "18"}
     }
 
-    /// Says anew what an extension brings; it takes the place of what it said before.
+    /// Registers again what an extension brings; replaces its earlier registration.
     record DoRegister(type = "register") {
         /// Names the question.
         id: Opt<Str>,

@@ -47,7 +47,7 @@ protocol! {
         editor: Opt<ValueResult>,
         /// Whether there is such a model that can be used.
         set_model: Opt<FoundResult>,
-        /// What compaction did.
+        /// The result of a compaction.
         compact: Opt<CompactionResult>,
         /// Whether an extension stopped it.
         new_session: Opt<Cancellation>,
@@ -55,7 +55,7 @@ protocol! {
         fork: Opt<Cancellation>,
         /// Whether an extension stopped it.
         switch_session: Opt<Cancellation>,
-        /// The state, whole.
+        /// The full state.
         get_state: Opt<HostState>,
         /// The entries.
         get_entries: Opt<SessionEntries>,
@@ -112,17 +112,17 @@ protocol! {
         compaction: Opt<CompactionResult>,
     }
 
-    /// What becomes of the user's words.
+    /// How the user's input is handled.
     strings InputAction(closed) {
         /// They stay as they are.
         "continue",
-        /// `text` (and `images`) take their place.
+        /// `text` (and `images`) replace the input.
         "transform",
-        /// They are dealt with: no run begins, and the prompt counts as accepted.
+        /// The extension handled the input: no run begins, and the prompt counts as accepted.
         "handled",
     }
 
-    /// What becomes of the user's words, with what takes their place.
+    /// How the user's input is handled, with its replacement.
     record InputAnswer {
         /// What becomes of them.
         action: InputAction,
@@ -184,7 +184,7 @@ protocol! {
         session_before_fork: Opt<CancelAnswer>,
         /// Stops it, or gives the summary.
         session_before_compact: Opt<BeforeCompactAnswer>,
-        /// Replaces the words, or takes them away.
+        /// Replaces the input, or drops it.
         input: Opt<InputAnswer>,
         /// Adds a message, replaces the system prompt.
         before_agent_start: Opt<BeforeAgentStartAnswer>,
@@ -194,7 +194,7 @@ protocol! {
         tool_call: Opt<ToolCallAnswer>,
         /// Replaces it.
         tool_result: Opt<ToolResultAnswer>,
-        /// Gives its result.
+        /// Replaces the command: this is its result.
         user_bash: Opt<UserBashAnswer>,
     }
 }

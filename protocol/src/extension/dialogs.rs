@@ -20,7 +20,7 @@ protocol! {
         during: Opt<Str>,
         /// The question.
         title: Str,
-        /// What can be chosen.
+        /// The choices.
         options: List<Str>,
         /// After how many milliseconds nobody answers; never where it is missing.
         timeout: Opt<Count>,
@@ -83,7 +83,7 @@ protocol! {
         example {"type": "editor", "id": "6", "title": "Edit this", "prefill": "line 1\nline 2"}
     }
 
-    /// Takes a question back. It is answered as if nobody had answered it, and so is one that has not
+    /// Withdraws a question. It counts as unanswered, and so does one that has not
     /// arrived yet.
     record AskWithdraw(type = "withdraw") {
         /// The id of the extension's own question.

@@ -21,7 +21,7 @@ protocol! {
         id: Str,
         /// The result; absent or null where there is none.
         result: OptNull<Any>,
-        /// Why it failed, for people.
+        /// The error message.
         error: Opt<Str>,
         ;
         example {"type": "response", "id": "7", "result": {"block": true, "reason": "Blocked by user"}}
@@ -48,7 +48,7 @@ protocol! {
         extension: Opt<Str>,
         /// The event that it handled, or what else it was at.
         event: Str,
-        /// What went wrong, for people.
+        /// The error message.
         error: Str,
         ;
         example {
@@ -59,13 +59,13 @@ protocol! {
 
     /// How much a log line matters.
     strings LogLevel(open) {
-        /// For those who look for a defect.
+        /// Details for debugging.
         "debug",
         /// Worth knowing.
         "info",
-        /// Something to mind.
+        /// A warning.
         "warning",
-        /// Something went wrong.
+        /// An error.
         "error",
     }
 
@@ -79,7 +79,7 @@ protocol! {
         example {"type": "log", "level": "info", "message": "watching 3 files"}
     }
 
-    /// A frame that an extension process sends. A line that is none goes to the agent's log; a question of
+    /// A frame that an extension process sends. A line that is not a frame goes to the agent's log; a question of
     /// a type that the agent does not know is answered with an error.
     union ExtensionFrame(type, open) {
         ExtensionResponse, ToolProgress, ExtensionFailed, ExtensionLog,

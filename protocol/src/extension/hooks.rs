@@ -22,7 +22,7 @@ protocol! {
     strings DiscoverReason(open) {
         /// The extension has just begun.
         "startup",
-        /// Everything is loaded anew.
+        /// Everything is loaded again.
         "reload",
     }
 
@@ -38,7 +38,7 @@ protocol! {
 
     /// Why the session changes.
     strings SwitchReason(open) {
-        /// A fresh session.
+        /// A new session.
         "new",
         /// One that is there already.
         "resume",
@@ -80,7 +80,7 @@ protocol! {
         example {"type": "session_fork", "previousSessionFile": "/path/to/session.jsonl"}
     }
 
-    /// What a compaction is about to do.
+    /// The plan of a compaction.
     record CompactionPlan {
         /// The first session entry that would stay as it is.
         firstKeptEntryId: Str,
@@ -103,7 +103,7 @@ protocol! {
         preparation: CompactionPlan,
         /// The session's entries from the first one to the last.
         branchEntries: List<Object>,
-        /// What the user wants the summary to care about.
+        /// The user's extra instructions for the summary.
         customInstructions: Opt<Str>,
         ;
         example {
@@ -131,7 +131,7 @@ protocol! {
         example {"type": "session_shutdown"}
     }
 
-    /// Where words of the user come from.
+    /// Where input of the user comes from.
     strings InputSource(open) {
         /// From a terminal.
         "interactive",
@@ -141,7 +141,7 @@ protocol! {
         "extension",
     }
 
-    /// The user said something; nothing was made of it yet. The answer may replace it, or take it away.
+    /// The user sent input that has not been processed yet. The answer may replace or drop it.
     record InputHook(type = "input") {
         /// The words.
         text: Str,
@@ -155,7 +155,7 @@ protocol! {
 
     /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
     record BeforeAgentStartHook(type = "before_agent_start") {
-        /// The user's words, expanded.
+        /// The user's input after expansion.
         prompt: Str,
         /// Images that go with them.
         images: Opt<List<ImageContent>>,

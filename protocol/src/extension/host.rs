@@ -112,7 +112,7 @@ protocol! {
         example {"type": "cancel", "id": "9"}
     }
 
-    /// What has changed; for those who watch `state`. It stands before the frame that follows from it.
+    /// Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change.
     record HostStateChanged(type = "state") {
         /// The members that changed.
         state: HostState,

@@ -8,7 +8,7 @@ protocol! {
     record OfferedCommand {
         /// The name, without the slash.
         name: Str,
-        /// What it does, for people.
+        /// A description for people.
         description: Opt<Str>,
         ;
         example {"name": "deploy", "description": "Deploys the working directory"}
@@ -20,7 +20,7 @@ protocol! {
         name: Str,
         /// A name for people.
         label: Opt<Str>,
-        /// What it does, for the model.
+        /// A description for the model.
         description: Str,
         /// A JSON Schema of its arguments, an object.
         parameters: Object,
@@ -36,9 +36,9 @@ protocol! {
         }
     }
 
-    /// What a flag of the command line takes.
+    /// The kind of value that a command line flag takes.
     strings FlagKind(closed) {
-        /// Nothing: it is given or not.
+        /// No value: the flag is present or absent.
         "boolean",
         /// A text.
         "string",
@@ -48,7 +48,7 @@ protocol! {
     record OfferedFlag {
         /// The name, without the dashes.
         name: Str,
-        /// What it does, for people.
+        /// A description for people.
         description: Opt<Str>,
         /// What it takes.
         kind: FlagKind,
@@ -81,7 +81,7 @@ protocol! {
         }
     }
 
-    /// What an extension process wants to be told without asking.
+    /// What an extension process is told without asking.
     strings Watched(open) {
         /// What changes in the state, as `state` frames.
         "state",

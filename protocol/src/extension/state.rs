@@ -10,7 +10,7 @@ protocol! {
     record KnownTool {
         /// Its name.
         name: Str,
-        /// What it does, for the model.
+        /// A description for the model.
         description: Str,
         /// A JSON Schema of its arguments.
         parameters: Object,
@@ -18,7 +18,7 @@ protocol! {
         example {"name": "ls", "description": "Lists a folder", "parameters": {"type": "object", "properties": {}}}
     }
 
-    /// How full the model's context is.
+    /// How much of the model's context is in use.
     record ContextUsage {
         /// Tokens in it, estimated; null where nobody knows, as right after a compaction.
         tokens: Nullable<Count>,
@@ -41,7 +41,7 @@ protocol! {
         model: OptNull<Model>,
         /// The models that can be used.
         models: Opt<List<Model>>,
-        /// How hard the model thinks.
+        /// The model's thinking level.
         thinkingLevel: Opt<ThinkingLevel>,
         /// The session's id.
         sessionId: Opt<Str>,
@@ -51,13 +51,13 @@ protocol! {
         sessionName: OptNull<Str>,
         /// What the model is told beforehand.
         systemPrompt: Opt<Str>,
-        /// How full the model's context is; null where there is no model.
+        /// How much of the model's context is in use; null without a model.
         contextUsage: OptNull<ContextUsage>,
         /// All tools that there are.
         tools: Opt<List<KnownTool>>,
         /// The names of those that the model can call.
         activeTools: Opt<List<Str>>,
-        /// What a prompt can invoke with `/name`.
+        /// The commands that a prompt can invoke with `/name`.
         commands: Opt<List<CommandInfo>>,
         /// The flags that the command line gave: true, or the text.
         flags: Opt<Map<Any>>,

@@ -8,7 +8,7 @@ protocol! {
     record TextContent(type = "text") {
         /// The text.
         text: Str,
-        /// Opaque mark of the provider that has to go back with the text.
+        /// An opaque signature from the provider, to be sent back with the text.
         textSignature: Opt<Str>,
         ;
         example {"type": "text", "text": "Hello! How can I help?"}
@@ -18,7 +18,7 @@ protocol! {
     record ThinkingContent(type = "thinking") {
         /// The reasoning text.
         thinking: Str,
-        /// Opaque mark of the provider that has to go back with the block.
+        /// An opaque signature from the provider, to be sent back with the block.
         thinkingSignature: Opt<Str>,
         /// True where the provider sent the reasoning in a form that cannot be read.
         redacted: Opt<Bool>,
@@ -26,7 +26,7 @@ protocol! {
         example {"type": "thinking", "thinking": "User is greeting me..."}
     }
 
-    /// An image, whole.
+    /// A complete image.
     record ImageContent(type = "image") {
         /// The bytes in base64, without a data URL's head.
         data: Str,
@@ -36,7 +36,7 @@ protocol! {
         example {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
     }
 
-    /// The model's wish to run a tool.
+    /// A tool call of the model.
     record ToolCall(type = "toolCall") {
         /// The call's id; its result carries the same.
         id: Str,
@@ -44,7 +44,7 @@ protocol! {
         name: Str,
         /// The arguments. While they stream, as much of them as can be read.
         arguments: Object,
-        /// Opaque mark of the provider that has to go back with the call.
+        /// An opaque signature from the provider, to be sent back with the call.
         thoughtSignature: Opt<Str>,
         ;
         example {"type": "toolCall", "id": "call_123", "name": "bash", "arguments": {"command": "ls"}}
@@ -56,7 +56,7 @@ protocol! {
     /// A block of the model's answer.
     union AssistantBlock(type, open) { TextContent, ThinkingContent, ToolCall }
 
-    /// A user's words: plain text, or blocks of text and images.
+    /// Input of the user: plain text, or blocks of text and images.
     choice InputContent { Text(Str), Blocks(List<InputBlock>) }
 
     /// A file that a front end attached to a message.

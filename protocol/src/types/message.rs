@@ -5,7 +5,7 @@ use crate::typed::{Any, Bool, Count, Int, List, Num, Opt, OptNull, Str};
 use crate::types::content::{AssistantBlock, Attachment, InputBlock, InputContent};
 
 protocol! {
-    /// What tokens cost, in US dollars.
+    /// The cost of tokens in US dollars.
     record Cost {
         /// For input tokens.
         input: Num,
@@ -31,7 +31,7 @@ protocol! {
         cacheWrite: Count,
         /// The sum of the four; the document leaves it out, agents send it.
         totalTokens: Opt<Count>,
-        /// What they cost.
+        /// The cost.
         cost: Cost,
         ;
         example {
@@ -54,7 +54,7 @@ protocol! {
         "aborted",
     }
 
-    /// Words of the user.
+    /// A message of the user.
     record UserMessage(role = "user") {
         /// The words and images.
         content: InputContent,
@@ -78,11 +78,11 @@ protocol! {
         model: Str,
         /// Tokens and costs.
         usage: Usage,
-        /// Why it stopped; while it streams, `stop`.
+        /// The stop reason; `stop` while the message streams.
         stopReason: StopReason,
         /// When it began, in milliseconds since the epoch.
         timestamp: Int,
-        /// What went wrong, with `error` and `aborted`.
+        /// The error message, with `error` and `aborted`.
         errorMessage: Opt<Str>,
         ;
         example {
@@ -163,7 +163,7 @@ protocol! {
         example {"role": "custom", "customType": "note", "content": "Remember the tests.", "display": true, "timestamp": 1733234567890}
     }
 
-    /// What was said on a branch that the conversation has left.
+    /// A summary of a branch that the conversation has left.
     record BranchSummaryMessage(role = "branchSummary") {
         /// The summary.
         summary: Str,
@@ -175,7 +175,7 @@ protocol! {
         example {"role": "branchSummary", "summary": "Tried a second parser.", "fromId": "a1b2c3d4", "timestamp": 1733234567890}
     }
 
-    /// What stands in place of messages that compaction removed.
+    /// The summary that replaces messages which compaction removed.
     record CompactionSummaryMessage(role = "compactionSummary") {
         /// The summary.
         summary: Str,

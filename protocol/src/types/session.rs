@@ -6,7 +6,7 @@ use crate::types::message::AgentMessage;
 use crate::types::model::{Model, ThinkingLevel};
 
 protocol! {
-    /// What becomes of a prompt that is sent while the agent is working.
+    /// How a prompt is queued that is sent while the agent is working.
     strings StreamingBehavior(closed) {
         /// Interrupt: delivered after the tool that is running; the rest is skipped.
         "steer",
@@ -22,11 +22,11 @@ protocol! {
         "one-at-a-time",
     }
 
-    /// What the agent is and does right now.
+    /// The agent's current state.
     record SessionState {
         /// The model in use, or null where there is none.
         model: Nullable<Model>,
-        /// How hard it thinks.
+        /// The thinking level.
         thinkingLevel: ThinkingLevel,
         /// Whether a run is going on.
         isStreaming: Bool,
@@ -44,9 +44,9 @@ protocol! {
         sessionName: Opt<Str>,
         /// Whether the agent compacts on its own when the context fills up.
         autoCompactionEnabled: Bool,
-        /// Messages in the conversation.
+        /// The number of messages in the conversation.
         messageCount: Count,
-        /// Messages that wait in the queues.
+        /// The number of queued messages.
         pendingMessageCount: Count,
     }
 
@@ -66,7 +66,7 @@ protocol! {
     record CycledModel {
         /// The model.
         model: Model,
-        /// How hard it thinks.
+        /// The thinking level.
         thinkingLevel: Opt<ThinkingLevel>,
         /// Whether the cycle is limited to the models named at the start.
         isScoped: Bool,
@@ -84,9 +84,9 @@ protocol! {
         level: ThinkingLevel,
     }
 
-    /// What compaction did.
+    /// The result of a compaction.
     record CompactionResult {
-        /// The text that stands in place of what was removed.
+        /// The text that replaces what was removed.
         summary: Str,
         /// The first session entry that stays as it is.
         firstKeptEntryId: Str,
@@ -131,7 +131,7 @@ protocol! {
         total: Count,
     }
 
-    /// Numbers about a session.
+    /// Statistics of a session.
     record SessionStats {
         /// The session's file; absent where nothing is kept.
         sessionFile: Opt<Str>,
@@ -149,7 +149,7 @@ protocol! {
         totalMessages: Count,
         /// Tokens used.
         tokens: TokenTotals,
-        /// What they cost, in US dollars.
+        /// The cost in US dollars.
         cost: Num,
     }
 

@@ -160,7 +160,7 @@ protocol! {
         example {"type": "error", "reason": "aborted"}
     }
 
-    /// What happened inside a message.
+    /// A change to a message.
     union AssistantMessageEvent(type, open) {
         StreamStart, TextStart, TextDelta, TextEnd, ThinkingStart, ThinkingDelta, ThinkingEnd,
         ToolCallStart, ToolCallDelta, ToolCallEnd, StreamDone, StreamError

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -31,19 +31,28 @@ pub use crate::generated::SPECS;
 /// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
 ///
 /// # Errors
-/// [`Error::UnknownRevision`] where there is no such dialect or revision.
+/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list what is known.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (dialect, revision) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
-    let found = SPECS.iter().copied().find(|spec| spec.name == dialect);
-    match found {
-        Some(spec) if revision.is_none_or(|revision| revision == spec.revision) => Ok(spec),
-        _ => Err(Error::UnknownRevision {
-            dialect: found.map_or("any dialect", |spec| spec.name),
-            asked: name.to_owned(),
-            known: found.map_or(crate::generated::NAMES, |spec| spec.revision),
+    let Some(spec) = SPECS.iter().copied().find(|spec| spec.name == dialect) else {
+        return Err(Error::UnknownDialect { asked: dialect.to_owned(), known: known() });
+    };
+    match revision {
+        Some(revision) if revision != spec.revision => Err(Error::UnknownRevision {
+            dialect: spec.name,
+            asked: revision.to_owned(),
+            known: spec.revision,
         }),
+        _ => Ok(spec),
     }
+}
+
+/// The names of the dialects whose features are on, as errors list them.
+fn known() -> &'static str {
+    static NAMES: LazyLock<String> =
+        LazyLock::new(|| SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>().join(", "));
+    &NAMES
 }
 
 /// Answers the agent's dialogs from their raw parameters.

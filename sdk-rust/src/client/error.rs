@@ -76,14 +76,22 @@ pub enum Error {
         /// How many events it did not get.
         dropped: u64,
     },
-    /// There is no such revision of the dialect.
-    #[error("no revision {asked} of {dialect}; known: {known}")]
+    /// The dialect is unknown, or its feature is off.
+    #[error("unknown dialect {asked:?}; known: {known}")]
+    UnknownDialect {
+        /// The name that was given.
+        asked: String,
+        /// The known dialects.
+        known: &'static str,
+    },
+    /// The dialect does not have this revision.
+    #[error("unknown revision {asked:?} of {dialect}; known: {known}")]
     UnknownRevision {
         /// The dialect.
         dialect: &'static str,
-        /// What was asked for.
+        /// The revision that was given.
         asked: String,
-        /// What there is.
+        /// The known revision.
         known: &'static str,
     },
     /// The client was not started from a program, so it cannot be started again.
@@ -143,7 +151,10 @@ impl Error {
             Error::TimedOut { .. } => ErrorKind::TimedOut,
             Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,
-            Error::Encode { .. } | Error::UnknownRevision { .. } | Error::NotSpawned => ErrorKind::Usage,
+            Error::Encode { .. }
+            | Error::UnknownDialect { .. }
+            | Error::UnknownRevision { .. }
+            | Error::NotSpawned => ErrorKind::Usage,
             Error::Detached { .. } => ErrorKind::Detached,
         }
     }

@@ -3,10 +3,15 @@
 
 #![allow(missing_docs, clippy::all)]
 
+#[cfg(feature = "pi")]
 pub mod pi;
+#[cfg(feature = "omp")]
 pub mod omp;
+#[cfg(feature = "pisces")]
 pub mod pisces;
+#[cfg(feature = "operator")]
 pub mod operator;
+#[cfg(feature = "opal")]
 pub mod opal;
 pub mod schema;
 pub mod secrets;
@@ -14,14 +19,16 @@ pub mod types;
 
 use crate::spec::Spec;
 
-/// The tables of all dialects.
+/// The tables of the dialects whose features are on.
 pub const SPECS: &[&Spec] = &[
+    #[cfg(feature = "pi")]
     &pi::SPEC,
+    #[cfg(feature = "omp")]
     &omp::SPEC,
+    #[cfg(feature = "pisces")]
     &pisces::SPEC,
+    #[cfg(feature = "operator")]
     &operator::SPEC,
+    #[cfg(feature = "opal")]
     &opal::SPEC,
 ];
-
-/// The names of all dialects, as errors list them.
-pub const NAMES: &str = "pi, omp, pisces, operator, opal";

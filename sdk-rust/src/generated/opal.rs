@@ -9,19 +9,21 @@ use crate::spec;
 use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
-    AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AskUserResult, AuthPollParams,
-    AuthSetKeyParams, AuthStatusResult, Authenticated, ConfirmResult, DeviceCode, InputResult, ModelSet,
-    ModelSetParams, ModelsListParams, OpalAgentAbort, OpalAgentEnd, OpalAgentRecovered, OpalAgentStart,
-    OpalAskUser, OpalAuth, OpalAuthProvider, OpalAuthStatus, OpalConfig, OpalConfigGetParams,
-    OpalConfigSetParams, OpalConfirm, OpalContextDiscovered, OpalDone, OpalError, OpalFeatures,
+    AgentAbortParams, AgentPromptParams, AgentState, AgentStateBuilder, AgentStateParams, AskUserResult,
+    AuthPollParams, AuthSetKeyParams, AuthStatusResult, Authenticated, ConfirmResult, DeviceCode,
+    DeviceCodeBuilder, InputResult, ModelSet, ModelSetParams, ModelsListParams, OpalAgentAbort,
+    OpalAgentEnd, OpalAgentRecovered, OpalAgentStart, OpalAskUser, OpalAuth, OpalAuthProvider,
+    OpalAuthProviderBuilder, OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams,
+    OpalConfirm, OpalConfirmBuilder, OpalContextDiscovered, OpalDone, OpalError, OpalFeatures,
     OpalHistoryCall, OpalHistoryMessage, OpalInput, OpalMessageApplied, OpalMessageDelta,
-    OpalMessageQueued, OpalMessageStart, OpalModel, OpalModelChoice, OpalModelInfo, OpalModels,
-    OpalRunError, OpalSessionInfo, OpalSettings, OpalSkillLoaded, OpalStatus, OpalStatusUpdate,
-    OpalSubAgentEvent, OpalTask, OpalTasks, OpalThinkingDelta, OpalThinkingStart, OpalToolExecutionEnd,
-    OpalToolExecutionStart, OpalToolFailure, OpalToolResult, OpalToolSuccess, OpalTools, OpalTurnEnd,
-    OpalUnknown, OpalUsage, OpalUsageUpdate, OpalVersion, PromptQueued, SessionBranchParams,
-    SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams, SessionList,
-    SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet,
+    OpalMessageQueued, OpalMessageStart, OpalModel, OpalModelChoice, OpalModelInfo, OpalModelInfoBuilder,
+    OpalModels, OpalRunError, OpalSessionInfo, OpalSettings, OpalSkillLoaded, OpalStatus,
+    OpalStatusUpdate, OpalSubAgentEvent, OpalSubAgentEventBuilder, OpalTask, OpalTasks, OpalThinkingDelta,
+    OpalThinkingStart, OpalToolExecutionEnd, OpalToolExecutionEndBuilder, OpalToolExecutionStart,
+    OpalToolExecutionStartBuilder, OpalToolFailure, OpalToolResult, OpalToolSuccess, OpalTools,
+    OpalTurnEnd, OpalUnknown, OpalUsage, OpalUsageBuilder, OpalUsageUpdate, OpalVersion, PromptQueued,
+    SessionBranchParams, SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams,
+    SessionList, SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet,
     ThinkingSetParams,
 };
 
@@ -143,7 +145,7 @@ pub static SPEC: spec::Spec = spec::Spec {
 };
 
 tagged! {
-    /// What the agent sends without being asked.
+    /// An event that the agent sends.
     pub enum Event by "type" open {
         /// The agent begins to work on a prompt.
         AgentStart(OpalAgentStart) = "agent_start",
@@ -151,9 +153,9 @@ tagged! {
         MessageStart(OpalMessageStart) = "message_start",
         /// A piece of text.
         MessageDelta(OpalMessageDelta) = "message_delta",
-        /// A prompt waits because the agent is busy.
+        /// A prompt was queued because the agent is busy.
         MessageQueued(OpalMessageQueued) = "message_queued",
-        /// A prompt that waited has entered the conversation.
+        /// A queued prompt has entered the conversation.
         MessageApplied(OpalMessageApplied) = "message_applied",
         /// The model begins to reason.
         ThinkingStart(OpalThinkingStart) = "thinking_start",
@@ -206,7 +208,7 @@ named! {
         AgentPrompt(AgentPromptParams) = "agent/prompt",
         /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
         AgentAbort(AgentAbortParams) = "agent/abort",
-        /// Tells what an agent is and does right now.
+        /// Returns an agent's current state.
         AgentState(AgentStateParams) = "agent/state",
         /// Lists the sessions that are kept.
         SessionList(NoParams) = "session/list",
@@ -214,7 +216,7 @@ named! {
         SessionBranch(SessionBranchParams) = "session/branch",
         /// Compacts a session now: a summary takes the place of its older messages.
         SessionCompact(SessionCompactParams) = "session/compact",
-        /// Gives the messages of a session that is running.
+        /// Returns the messages of a running session.
         SessionHistory(SessionHistoryParams) = "session/history",
         /// Deletes a session that is kept.
         SessionDelete(SessionDeleteParams) = "session/delete",
@@ -222,7 +224,7 @@ named! {
         ModelsList(ModelsListParams) = "models/list",
         /// Switches the model of a session, from its next request on.
         ModelSet(ModelSetParams) = "model/set",
-        /// Sets how hard a session's model thinks.
+        /// Sets the thinking level of a session's model.
         ThinkingSet(ThinkingSetParams) = "thinking/set",
         /// Looks for credentials in all places.
         AuthStatus(NoParams) = "auth/status",
@@ -230,21 +232,21 @@ named! {
         AuthLogin(NoParams) = "auth/login",
         /// Waits until the user has logged in.
         AuthPoll(AuthPollParams) = "auth/poll",
-        /// Keeps an API key.
+        /// Stores an API key.
         AuthSetKey(AuthSetKeyParams) = "auth/set_key",
         /// Lists the tasks of a session that are not done.
         TasksList(TasksListParams) = "tasks/list",
-        /// Gives the user's settings.
+        /// Returns the user's settings.
         SettingsGet(NoParams) = "settings/get",
-        /// Merges settings into the user's and gives all of them.
+        /// Merges settings into the user's and returns all of them.
         SettingsSave(SettingsSaveParams) = "settings/save",
-        /// Gives the configuration of a session.
+        /// Returns the configuration of a session.
         OpalConfigGet(OpalConfigGetParams) = "opal/config/get",
         /// Changes the configuration of a session.
         OpalConfigSet(OpalConfigSetParams) = "opal/config/set",
         /// Shows that the server is alive.
         OpalPing(NoParams) = "opal/ping",
-        /// Tells which server it is.
+        /// Returns the server's name and version.
         OpalVersion(NoParams) = "opal/version",
     }
 }
@@ -391,7 +393,7 @@ impl crate::wire::Answered for Reply {
 }
 
 named! {
-    /// A question or notice for the person behind the client.
+    /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
         /// Asks for permission for an action of a tool.
         Confirm(OpalConfirm) = "client/confirm",
@@ -402,7 +404,7 @@ named! {
     }
 }
 
-/// A failure that the document of this dialect names.
+/// A failure that this dialect documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -416,11 +418,11 @@ pub enum Failure {
     InvalidFeatureValue,
     /// `features` is no object.
     InvalidFeatures,
-    /// The line is no JSON; the id is null.
+    /// The line is not JSON; the id is null.
     InvalidLine,
     /// `model` is wrong.
     InvalidModel,
-    /// JSON, but no request; the id is null.
+    /// The line is JSON but not a request; the id is null.
     InvalidRequest,
     /// `tools` is wrong.
     InvalidTools,
@@ -445,8 +447,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
-    /// document.
+    /// The documented failure behind an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "branch_failed" => Some(Failure::BranchFailed),
@@ -483,7 +484,7 @@ impl crate::RpcClient<Opal> {
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Failed to start session` (-32603): anything else.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start(&self) -> Result<SessionStarted, crate::Error> {
         self.session_start_with(SessionStartParams::new()).await
     }
@@ -497,19 +498,19 @@ impl crate::RpcClient<Opal> {
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Failed to start session` (-32603): anything else.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStarted, crate::Error> {
         self.call("session/start", &params).await
     }
 
     /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
     ///
-    /// Returns when the agent has accepted it; a refusal is the error.
+    /// Returns when the agent has accepted the command; a rejection is the error.
     ///
     /// # Errors
     /// `Missing required params: session_id, text` (-32602): a parameter is missing.
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn agent_prompt(&self, session_id: impl Into<String>, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.start("agent/prompt", &AgentPromptParams::new(session_id, text)).await
     }
@@ -518,16 +519,16 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn agent_abort(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("agent/abort", &AgentAbortParams::new(session_id)).await
     }
 
-    /// Tells what an agent is and does right now.
+    /// Returns an agent's current state.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn agent_state(&self, session_id: impl Into<String>) -> Result<AgentState, crate::Error> {
         self.call("agent/state", &AgentStateParams::new(session_id)).await
     }
@@ -535,7 +536,7 @@ impl crate::RpcClient<Opal> {
     /// Lists the sessions that are kept.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_list(&self) -> Result<SessionList, crate::Error> {
         self.call("session/list", &NoParams::default()).await
     }
@@ -545,7 +546,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Branch failed` (-32603): there is no such message.
     /// `Session not found` (-32602): no kept session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_branch(&self, session_id: impl Into<String>, entry_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("session/branch", &SessionBranchParams::new(session_id, entry_id)).await
     }
@@ -554,7 +555,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
         self.session_compact_with(SessionCompactParams::new(session_id)).await
     }
@@ -563,16 +564,16 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact_with(&self, params: SessionCompactParams) -> Result<(), crate::Error> {
         self.call_empty("session/compact", &params).await
     }
 
-    /// Gives the messages of a session that is running.
+    /// Returns the messages of a running session.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_history(&self, session_id: impl Into<String>) -> Result<SessionHistory, crate::Error> {
         self.call("session/history", &SessionHistoryParams::new(session_id)).await
     }
@@ -582,7 +583,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Session not found` (-32602): no kept session has that id.
     /// `Delete failed` (-32603): its file could not be removed.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_delete(&self, session_id: impl Into<String>) -> Result<OpalDone, crate::Error> {
         self.call("session/delete", &SessionDeleteParams::new(session_id)).await
     }
@@ -591,7 +592,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown provider in providers list` (-32602): a provider is not known.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn models_list(&self) -> Result<OpalModels, crate::Error> {
         self.models_list_with(ModelsListParams::new()).await
     }
@@ -600,7 +601,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown provider in providers list` (-32602): a provider is not known.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn models_list_with(&self, params: ModelsListParams) -> Result<OpalModels, crate::Error> {
         self.call("models/list", &params).await
     }
@@ -609,7 +610,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn model_set(&self, session_id: impl Into<String>, model_id: impl Into<String>) -> Result<ModelSet, crate::Error> {
         self.model_set_with(ModelSetParams::new(session_id, model_id)).await
     }
@@ -618,16 +619,16 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn model_set_with(&self, params: ModelSetParams) -> Result<ModelSet, crate::Error> {
         self.call("model/set", &params).await
     }
 
-    /// Sets how hard a session's model thinks.
+    /// Sets the thinking level of a session's model.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn thinking_set(&self, session_id: impl Into<String>, level: impl Into<String>) -> Result<ThinkingSet, crate::Error> {
         self.call("thinking/set", &ThinkingSetParams::new(session_id, level)).await
     }
@@ -635,7 +636,7 @@ impl crate::RpcClient<Opal> {
     /// Looks for credentials in all places.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn auth_status(&self) -> Result<AuthStatusResult, crate::Error> {
         self.call("auth/status", &NoParams::default()).await
     }
@@ -644,7 +645,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Login flow failed` (-32603): the login server cannot be reached.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn auth_login(&self) -> Result<DeviceCode, crate::Error> {
         self.call("auth/login", &NoParams::default()).await
     }
@@ -654,16 +655,16 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Auth polling failed` (-32603): the code expired or the user refused.
     /// `Missing required params: device_code, interval` (-32602): a parameter is missing.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn auth_poll(&self, device_code: impl Into<String>, interval: u64) -> Result<Authenticated, crate::Error> {
         self.call("auth/poll", &AuthPollParams::new(device_code, interval)).await
     }
 
-    /// Keeps an API key.
+    /// Stores an API key.
     ///
     /// # Errors
     /// `Missing required params: provider, api_key` (-32602): a parameter is missing or empty.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn auth_set_key(&self, provider: impl Into<String>, api_key: impl Into<String>) -> Result<OpalDone, crate::Error> {
         self.call("auth/set_key", &AuthSetKeyParams::new(provider, api_key)).await
     }
@@ -672,33 +673,33 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn tasks_list(&self, session_id: impl Into<String>) -> Result<OpalTasks, crate::Error> {
         self.call("tasks/list", &TasksListParams::new(session_id)).await
     }
 
-    /// Gives the user's settings.
+    /// Returns the user's settings.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn settings_get(&self) -> Result<OpalSettings, crate::Error> {
         self.call("settings/get", &NoParams::default()).await
     }
 
-    /// Merges settings into the user's and gives all of them.
+    /// Merges settings into the user's and returns all of them.
     ///
     /// # Errors
     /// `Missing required param: settings` (-32602): `settings` is missing or no object.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn settings_save(&self, settings: serde_json::Map<String, serde_json::Value>) -> Result<OpalSettings, crate::Error> {
         self.call("settings/save", &SettingsSaveParams::new(settings)).await
     }
 
-    /// Gives the configuration of a session.
+    /// Returns the configuration of a session.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_get(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
         self.call("opal/config/get", &OpalConfigGetParams::new(session_id)).await
     }
@@ -708,7 +709,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
         self.opal_config_set_with(OpalConfigSetParams::new(session_id)).await
     }
@@ -718,7 +719,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set_with(&self, params: OpalConfigSetParams) -> Result<OpalConfig, crate::Error> {
         self.call("opal/config/set", &params).await
     }
@@ -726,15 +727,15 @@ impl crate::RpcClient<Opal> {
     /// Shows that the server is alive.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 5 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 5 s.
     pub async fn opal_ping(&self) -> Result<(), crate::Error> {
         self.call_empty("opal/ping", &NoParams::default()).await
     }
 
-    /// Tells which server it is.
+    /// Returns the server's name and version.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_version(&self) -> Result<OpalVersion, crate::Error> {
         self.call("opal/version", &NoParams::default()).await
     }
@@ -746,20 +747,20 @@ impl crate::Run<Opal> {
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().agent_abort(self.session().to_owned()).await
     }
 }
 
-/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
+/// Answers the agent's dialogs. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
-/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
+/// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
+/// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks for permission for an action of a tool.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: OpalConfirm) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -767,7 +768,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks for free text.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn input(&self, dialog: OpalInput) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -775,7 +776,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks a question, with or without choices.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn ask_user(&self, dialog: OpalAskUser) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -827,12 +828,12 @@ impl crate::serve::Ask<Opal> for OpalAskUser {
     const MEMBER: &'static str = "answer";
 }
 
-/// What a server of this dialect does, command by command. A command that is left out answers
-/// that it is not available.
+/// The commands of a server of this dialect. A command that is not implemented answers that it is
+/// not available.
 pub trait Service: Send + Sync + 'static {
     /// Starts a session (or loads one that is kept) and subscribes to its events.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal, SessionStarted>) -> impl Future<Output = Result<SessionStarted, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/start")) }
@@ -840,7 +841,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
     ///
-    /// Answered when the future is ready: once the work can start, not when it is over.
+    /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal, PromptQueued>) -> impl Future<Output = Result<PromptQueued, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("agent/prompt")) }
@@ -848,15 +849,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
     ///
-    /// Answered when the future is ready: once the work can start, not when it is over.
+    /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn agent_abort(&self, params: AgentAbortParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("agent/abort")) }
     }
 
-    /// Tells what an agent is and does right now.
+    /// Returns an agent's current state.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal, AgentState>) -> impl Future<Output = Result<AgentState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("agent/state")) }
@@ -864,7 +865,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the sessions that are kept.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal, SessionList>) -> impl Future<Output = Result<SessionList, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/list")) }
@@ -872,7 +873,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Moves a session's position back to one of its messages.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_branch(&self, params: SessionBranchParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/branch")) }
@@ -880,15 +881,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Compacts a session now: a summary takes the place of its older messages.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_compact(&self, params: SessionCompactParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/compact")) }
     }
 
-    /// Gives the messages of a session that is running.
+    /// Returns the messages of a running session.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_history(&self, params: SessionHistoryParams, call: crate::serve::Call<Opal, SessionHistory>) -> impl Future<Output = Result<SessionHistory, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/history")) }
@@ -896,7 +897,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Deletes a session that is kept.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("session/delete")) }
@@ -904,7 +905,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the models that can be chosen.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal, OpalModels>) -> impl Future<Output = Result<OpalModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("models/list")) }
@@ -912,15 +913,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches the model of a session, from its next request on.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn model_set(&self, params: ModelSetParams, call: crate::serve::Call<Opal, ModelSet>) -> impl Future<Output = Result<ModelSet, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("model/set")) }
     }
 
-    /// Sets how hard a session's model thinks.
+    /// Sets the thinking level of a session's model.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn thinking_set(&self, params: ThinkingSetParams, call: crate::serve::Call<Opal, ThinkingSet>) -> impl Future<Output = Result<ThinkingSet, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("thinking/set")) }
@@ -928,7 +929,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Looks for credentials in all places.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal, AuthStatusResult>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/status")) }
@@ -936,7 +937,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Starts the device-code login.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn auth_login(&self, params: NoParams, call: crate::serve::Call<Opal, DeviceCode>) -> impl Future<Output = Result<DeviceCode, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/login")) }
@@ -944,15 +945,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Waits until the user has logged in.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn auth_poll(&self, params: AuthPollParams, call: crate::serve::Call<Opal, Authenticated>) -> impl Future<Output = Result<Authenticated, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/poll")) }
     }
 
-    /// Keeps an API key.
+    /// Stores an API key.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn auth_set_key(&self, params: AuthSetKeyParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("auth/set_key")) }
@@ -960,31 +961,31 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the tasks of a session that are not done.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal, OpalTasks>) -> impl Future<Output = Result<OpalTasks, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("tasks/list")) }
     }
 
-    /// Gives the user's settings.
+    /// Returns the user's settings.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn settings_get(&self, params: NoParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("settings/get")) }
     }
 
-    /// Merges settings into the user's and gives all of them.
+    /// Merges settings into the user's and returns all of them.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn settings_save(&self, params: SettingsSaveParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("settings/save")) }
     }
 
-    /// Gives the configuration of a session.
+    /// Returns the configuration of a session.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn opal_config_get(&self, params: OpalConfigGetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/config/get")) }
@@ -992,7 +993,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Changes the configuration of a session.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn opal_config_set(&self, params: OpalConfigSetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/config/set")) }
@@ -1000,26 +1001,27 @@ pub trait Service: Send + Sync + 'static {
 
     /// Shows that the server is alive.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn opal_ping(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/ping")) }
     }
 
-    /// Tells which server it is.
+    /// Returns the server's name and version.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal, OpalVersion>) -> impl Future<Output = Result<OpalVersion, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("opal/version")) }
     }
 
-    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.
+    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
+    /// stdout is broken.
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Waits until all running work is over: stdin has ended and the dialect lets it finish.
+    /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
     fn settle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }

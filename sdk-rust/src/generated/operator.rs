@@ -87,7 +87,7 @@ pub static SPEC: spec::Spec = spec::Spec {
 };
 
 tagged! {
-    /// What the agent sends without being asked.
+    /// An event that the agent sends.
     pub enum Event by "type" open {
         /// A run begins.
         AgentStart(OperatorAgentStart) = "agent_start",
@@ -134,7 +134,7 @@ named! {
         Fork(OperatorForkParams) = "fork",
         /// Opens another session file.
         SwitchSession(OperatorSwitchSessionParams) = "switch_session",
-        /// Tells what the agent is and does right now.
+        /// Returns the agent's current state.
         GetState(NoParams) = "get_state",
     }
 }
@@ -201,12 +201,12 @@ impl crate::wire::Answered for Reply {
 }
 
 named! {
-    /// A question or notice for the person behind the client.
+    /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
     }
 }
 
-/// A failure that the document of this dialect names.
+/// A failure that this dialect documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -214,7 +214,7 @@ pub enum Failure {
     AgentBusy,
     /// There is no such entry.
     EntryNotFound,
-    /// The line is no JSON; sent as `parse` without id.
+    /// The line is not JSON; sent as `parse` without id.
     InvalidLine,
     /// There is no such file.
     SessionFileNotFound,
@@ -223,8 +223,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
-    /// document.
+    /// The documented failure behind an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "agent_busy" => Some(Failure::AgentBusy),
@@ -245,7 +244,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(OperatorPromptParams::new(text)).await
     }
@@ -254,7 +253,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt_with(&self, params: OperatorPromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -263,7 +262,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact(&self) -> Result<(), crate::Error> {
         self.compact_with(OperatorCompactParams::new()).await
     }
@@ -272,7 +271,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `Agent is busy (phase='{phase}'). Wait for the current operation to finish.`: a turn is going on.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact_with(&self, params: OperatorCompactParams) -> Result<(), crate::Error> {
         self.call_empty("compact", &params).await
     }
@@ -280,7 +279,7 @@ impl crate::RpcClient<Operator> {
     /// Stops the turn that is going on.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
@@ -288,7 +287,7 @@ impl crate::RpcClient<Operator> {
     /// Starts a new session.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<(), crate::Error> {
         self.call_empty("new_session", &NoParams::default()).await
     }
@@ -297,7 +296,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `"Entry '{entry_id}' not found in session."`: there is no such entry.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn fork(&self, entry_id: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("fork", &OperatorForkParams::new(entry_id)).await
     }
@@ -306,15 +305,15 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// `session file not found: {session_file}`: there is no such file.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_file: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("switch_session", &OperatorSwitchSessionParams::new(session_file)).await
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<OperatorState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
@@ -325,18 +324,18 @@ impl crate::Run<Operator> {
     /// Stops the turn that is going on.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
 }
 
-/// What a server of this dialect does, command by command. A command that is left out answers
-/// that it is not available.
+/// The commands of a server of this dialect. A command that is not implemented answers that it is
+/// not available.
 pub trait Service: Send + Sync + 'static {
     /// Runs a user's turn. Answered when the turn is over.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn prompt(&self, params: OperatorPromptParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("prompt")) }
@@ -344,7 +343,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Compacts the conversation now. Refused while a turn is going on.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn compact(&self, params: OperatorCompactParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("compact")) }
@@ -352,7 +351,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Stops the turn that is going on.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort")) }
@@ -360,7 +359,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Starts a new session.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn new_session(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("new_session")) }
@@ -368,7 +367,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Forks the session from one of its entries.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn fork(&self, params: OperatorForkParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("fork")) }
@@ -376,26 +375,27 @@ pub trait Service: Send + Sync + 'static {
 
     /// Opens another session file.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn switch_session(&self, params: OperatorSwitchSessionParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorState>) -> impl Future<Output = Result<OperatorState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
 
-    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.
+    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
+    /// stdout is broken.
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Waits until all running work is over: stdin has ended and the dialect lets it finish.
+    /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
     fn settle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }

@@ -9,23 +9,26 @@ use crate::spec;
 use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
-    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent,
-    Attachment, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart, AvailableModels,
-    BashExecutionMessage, BashParams, BashResult, BranchSummaryMessage, Cancellation, CancelledAnswer,
-    CommandInfo, CommandLocation, CommandSource, Commands, CompactParams, CompactionReason,
-    CompactionResult, CompactionSummaryMessage, ConfirmDialog, ConfirmedAnswer, Cost, CustomMessage,
-    CycledModel, CycledThinkingLevel, DialogAnswer, DoneReason, EditorDialog, ErrorReason,
-    ExportHtmlParams, ExtensionError, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult,
-    ImageContent, InputBlock, InputContent, InputDialog, InputKind, LastAssistantText, MessageEnd,
-    MessageStart, MessageUpdate, Messages, Model, ModelCost, NewSessionParams, NotifyNotice, NotifyType,
-    PromptParams, QueueMode, SelectDialog, SessionState, SessionStats, SetAutoCompactionParams,
+    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageBuilder,
+    AssistantMessageEvent, Attachment, AttachmentBuilder, AutoCompactionEnd, AutoCompactionStart,
+    AutoRetryEnd, AutoRetryStart, AutoRetryStartBuilder, AvailableModels, BashExecutionMessage,
+    BashExecutionMessageBuilder, BashParams, BashResult, BranchSummaryMessage, Cancellation,
+    CancelledAnswer, CommandInfo, CommandLocation, CommandSource, Commands, CompactParams,
+    CompactionReason, CompactionResult, CompactionSummaryMessage, ConfirmDialog, ConfirmedAnswer, Cost,
+    CostBuilder, CustomMessage, CustomMessageBuilder, CycledModel, CycledThinkingLevel, DialogAnswer,
+    DoneReason, EditorDialog, ErrorReason, ExportHtmlParams, ExtensionError, FollowUpParams, ForkParams,
+    ForkPoint, ForkPoints, ForkResult, ImageContent, InputBlock, InputContent, InputDialog, InputKind,
+    LastAssistantText, MessageEnd, MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelCost,
+    ModelCostBuilder, NewSessionParams, NotifyNotice, NotifyType, PromptParams, QueueMode, SelectDialog,
+    SessionState, SessionStateBuilder, SessionStats, SessionStatsBuilder, SetAutoCompactionParams,
     SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams, SetModelParams, SetSessionNameParams,
     SetStatusNotice, SetSteeringModeParams, SetThinkingLevelParams, SetTitleNotice, SetWidgetNotice,
     SteerParams, StopReason, StreamDone, StreamError, StreamStart, StreamingBehavior, SwitchSessionParams,
     TextContent, TextDelta, TextEnd, TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd,
-    ThinkingLevel, ThinkingStart, TokenTotals, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart,
-    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, ToolResultMessage, TurnEnd,
-    TurnStart, Usage, UserMessage, ValueAnswer, WidgetPlacement, WrittenFile,
+    ThinkingLevel, ThinkingStart, TokenTotals, TokenTotalsBuilder, ToolCall, ToolCallDelta, ToolCallEnd,
+    ToolCallStart, ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
+    ToolExecutionUpdateBuilder, ToolOutput, ToolResultMessage, ToolResultMessageBuilder, TurnEnd,
+    TurnStart, Usage, UsageBuilder, UserMessage, ValueAnswer, WidgetPlacement, WrittenFile,
 };
 
 /// The pi dialect, revision 0.55.
@@ -143,7 +146,7 @@ pub static SPEC: spec::Spec = spec::Spec {
 };
 
 tagged! {
-    /// What the agent sends without being asked.
+    /// An event that the agent sends.
     pub enum Event by "type" open {
         /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
@@ -166,9 +169,9 @@ tagged! {
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
         /// A tool is done.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// The agent begins to compact on its own.
+        /// Automatic compaction begins.
         AutoCompactionStart(AutoCompactionStart) = "auto_compaction_start",
-        /// The agent has compacted, or has not.
+        /// Automatic compaction ended, with or without a result.
         AutoCompactionEnd(AutoCompactionEnd) = "auto_compaction_end",
         /// The agent waits before it tries again after a transient error.
         AutoRetryStart(AutoRetryStart) = "auto_retry_start",
@@ -192,7 +195,7 @@ named! {
     /// A command with its parameters.
     pub enum Command {
         /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        /// working, `streamingBehavior` has to say what becomes of the prompt.
+        /// working, `streamingBehavior` has to say how the prompt is queued.
         Prompt(PromptParams) = "prompt",
         /// Queues a message that interrupts the agent: delivered after the tool that is running, the
         /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
@@ -203,11 +206,11 @@ named! {
         /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         /// Queued messages stay queued.
         Abort(NoParams) = "abort",
-        /// Starts a fresh session. An extension can stop it.
+        /// Starts a new session. An extension can stop it.
         NewSession(NewSessionParams) = "new_session",
-        /// Tells what the agent is and does right now.
+        /// Returns the agent's current state.
         GetState(NoParams) = "get_state",
-        /// Gives all messages of the conversation.
+        /// Returns all messages of the conversation.
         GetMessages(NoParams) = "get_messages",
         /// Switches to a model.
         SetModel(SetModelParams) = "set_model",
@@ -215,8 +218,8 @@ named! {
         CycleModel(NoParams) = "cycle_model",
         /// Lists the models that are configured.
         GetAvailableModels(NoParams) = "get_available_models",
-        /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        /// one that it has.
+        /// Sets the model's thinking level. A level that the model does not support becomes the
+        /// nearest one that it does.
         SetThinkingLevel(SetThinkingLevelParams) = "set_thinking_level",
         /// Switches to the next thinking level. The data is null where the model cannot think.
         CycleThinkingLevel(NoParams) = "cycle_thinking_level",
@@ -230,16 +233,16 @@ named! {
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
         /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
         SetAutoRetry(SetAutoRetryParams) = "set_auto_retry",
-        /// Gives up the retry that is being waited for.
+        /// Cancels the pending automatic retry.
         AbortRetry(NoParams) = "abort_retry",
         /// Runs a shell command; the model sees its output with the next prompt. Several may run at
         /// once. No event is sent for the message that it leaves.
         Bash(BashParams) = "bash",
         /// Stops all running `bash` commands.
         AbortBash(NoParams) = "abort_bash",
-        /// Gives token and cost numbers of the session.
+        /// Returns the session's token counts and costs.
         GetSessionStats(NoParams) = "get_session_stats",
-        /// Writes the session as an HTML page.
+        /// Exports the session as an HTML page.
         ExportHtml(ExportHtmlParams) = "export_html",
         /// Opens another session. An extension can stop it.
         SwitchSession(SwitchSessionParams) = "switch_session",
@@ -248,7 +251,7 @@ named! {
         Fork(ForkParams) = "fork",
         /// Lists the user's messages from which a fork can be made.
         GetForkMessages(NoParams) = "get_fork_messages",
-        /// Gives the text of the model's last answer.
+        /// Returns the text of the model's last answer.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
         /// Names the session. White space around the name is dropped.
         SetSessionName(SetSessionNameParams) = "set_session_name",
@@ -424,7 +427,7 @@ impl crate::wire::Answered for Reply {
 }
 
 named! {
-    /// A question or notice for the person behind the client.
+    /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
         /// Asks to choose from a list. Resolves to nothing when the time is up.
         Select(SelectDialog) = "select",
@@ -447,7 +450,7 @@ named! {
     }
 }
 
-/// A failure that the document of this dialect names.
+/// A failure that this dialect documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -463,7 +466,7 @@ pub enum Failure {
     EntryNotFound,
     /// The message is an extension command.
     ExtensionCommand,
-    /// The line is no JSON object, or a member is missing or wrong.
+    /// The line is not a JSON object, or a member is missing or wrong.
     InvalidLine,
     /// No such model is configured.
     ModelNotFound,
@@ -480,8 +483,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
-    /// document.
+    /// The documented failure behind an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "agent_busy" => Some(Failure::AgentBusy),
@@ -505,14 +507,14 @@ impl Failure {
 /// The commands of this dialect.
 impl crate::RpcClient<Pi> {
     /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say what becomes of the prompt.
+    /// working, `streamingBehavior` has to say how the prompt is queued.
     ///
-    /// Returns when the agent has accepted it; a refusal is the error.
+    /// Returns when the agent has accepted the command; a rejection is the error.
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
     /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
     }
@@ -522,7 +524,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
     /// `No API key found for {provider}.{remedy}`: the model's provider has no key.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -532,7 +534,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.steer_with(SteerParams::new(message)).await
     }
@@ -541,7 +543,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer_with(&self, params: SteerParams) -> Result<(), crate::Error> {
         self.call_empty("steer", &params).await
     }
@@ -551,7 +553,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.follow_up_with(FollowUpParams::new(message)).await
     }
@@ -560,7 +562,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<(), crate::Error> {
         self.call_empty("follow_up", &params).await
     }
@@ -569,15 +571,15 @@ impl crate::RpcClient<Pi> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
 
-    /// Starts a fresh session. An extension can stop it.
+    /// Starts a new session. An extension can stop it.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<Cancellation, crate::Error> {
         self.new_session_with(NewSessionParams::new()).await
     }
@@ -585,23 +587,23 @@ impl crate::RpcClient<Pi> {
     /// As [`Self::new_session`], with all parameters.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn new_session_with(&self, params: NewSessionParams) -> Result<Cancellation, crate::Error> {
         self.call("new_session", &params).await
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<SessionState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
 
-    /// Gives all messages of the conversation.
+    /// Returns all messages of the conversation.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_messages(&self) -> Result<Messages, crate::Error> {
         self.call("get_messages", &NoParams::default()).await
     }
@@ -610,7 +612,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Model not found: {provider}/{modelId}`: no such model is configured.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_model(&self, provider: impl Into<String>, model_id: impl Into<String>) -> Result<Model, crate::Error> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
@@ -618,7 +620,7 @@ impl crate::RpcClient<Pi> {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn cycle_model(&self) -> Result<Option<CycledModel>, crate::Error> {
         self.call("cycle_model", &NoParams::default()).await
     }
@@ -626,16 +628,16 @@ impl crate::RpcClient<Pi> {
     /// Lists the models that are configured.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_available_models(&self) -> Result<AvailableModels, crate::Error> {
         self.call("get_available_models", &NoParams::default()).await
     }
 
-    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    /// one that it has.
+    /// Sets the model's thinking level. A level that the model does not support becomes the
+    /// nearest one that it does.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), crate::Error> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
@@ -643,7 +645,7 @@ impl crate::RpcClient<Pi> {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn cycle_thinking_level(&self) -> Result<Option<CycledThinkingLevel>, crate::Error> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
@@ -651,7 +653,7 @@ impl crate::RpcClient<Pi> {
     /// Sets how steering messages are delivered.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_steering_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
@@ -659,7 +661,7 @@ impl crate::RpcClient<Pi> {
     /// Sets how follow-up messages are delivered.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_follow_up_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
@@ -670,7 +672,7 @@ impl crate::RpcClient<Pi> {
     /// `Already compacted`: nothing was said since the last compaction.
     /// `Compaction cancelled`: an extension or an abort stopped it.
     /// `Summarization failed: {reason}`: the model refused or failed.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
         self.compact_with(CompactParams::new()).await
     }
@@ -681,7 +683,7 @@ impl crate::RpcClient<Pi> {
     /// `Already compacted`: nothing was said since the last compaction.
     /// `Compaction cancelled`: an extension or an abort stopped it.
     /// `Summarization failed: {reason}`: the model refused or failed.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
         self.call("compact", &params).await
     }
@@ -689,7 +691,7 @@ impl crate::RpcClient<Pi> {
     /// Switches automatic compaction on or off.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_compaction", &SetAutoCompactionParams::new(enabled)).await
     }
@@ -697,15 +699,15 @@ impl crate::RpcClient<Pi> {
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_retry", &SetAutoRetryParams::new(enabled)).await
     }
 
-    /// Gives up the retry that is being waited for.
+    /// Cancels the pending automatic retry.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort_retry(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
@@ -714,7 +716,7 @@ impl crate::RpcClient<Pi> {
     /// once. No event is sent for the message that it leaves.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn bash(&self, command: impl Into<String>) -> Result<BashResult, crate::Error> {
         self.call("bash", &BashParams::new(command)).await
     }
@@ -722,25 +724,25 @@ impl crate::RpcClient<Pi> {
     /// Stops all running `bash` commands.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort_bash(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
 
-    /// Gives token and cost numbers of the session.
+    /// Returns the session's token counts and costs.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_session_stats(&self) -> Result<SessionStats, crate::Error> {
         self.call("get_session_stats", &NoParams::default()).await
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     ///
     /// # Errors
     /// `Nothing to export yet - start a conversation first`: the session has no messages.
     /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
     }
@@ -750,7 +752,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Nothing to export yet - start a conversation first`: the session has no messages.
     /// `Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await
     }
@@ -758,7 +760,7 @@ impl crate::RpcClient<Pi> {
     /// Opens another session. An extension can stop it.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_path: impl Into<String>) -> Result<Cancellation, crate::Error> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
@@ -768,7 +770,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Invalid entry ID for forking`: there is no such message of the user.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn fork(&self, entry_id: impl Into<String>) -> Result<ForkResult, crate::Error> {
         self.call("fork", &ForkParams::new(entry_id)).await
     }
@@ -776,15 +778,15 @@ impl crate::RpcClient<Pi> {
     /// Lists the user's messages from which a fork can be made.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_fork_messages(&self) -> Result<ForkPoints, crate::Error> {
         self.call("get_fork_messages", &NoParams::default()).await
     }
 
-    /// Gives the text of the model's last answer.
+    /// Returns the text of the model's last answer.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_last_assistant_text(&self) -> Result<LastAssistantText, crate::Error> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
@@ -793,7 +795,7 @@ impl crate::RpcClient<Pi> {
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_session_name(&self, name: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
@@ -801,7 +803,7 @@ impl crate::RpcClient<Pi> {
     /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_commands(&self) -> Result<Commands, crate::Error> {
         self.call("get_commands", &NoParams::default()).await
     }
@@ -814,7 +816,7 @@ impl crate::Run<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().steer(message.into()).await
     }
@@ -824,7 +826,7 @@ impl crate::Run<Pi> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().follow_up(message.into()).await
     }
@@ -833,20 +835,20 @@ impl crate::Run<Pi> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
 }
 
-/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
+/// Answers the agent's dialogs. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
-/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
+/// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
+/// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks to choose from a list. Resolves to nothing when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn select(&self, dialog: SelectDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -854,7 +856,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks for yes or no. Resolves to no when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: ConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
         let _ = dialog;
         async { None }
@@ -862,7 +864,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks for a line of text. Resolves to nothing when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn input(&self, dialog: InputDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -870,7 +872,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Opens an editor for several lines of text.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn editor(&self, dialog: EditorDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -1009,13 +1011,13 @@ impl From<SetEditorTextNotice> for Dialog {
     }
 }
 
-/// What a server of this dialect does, command by command. A command that is left out answers
-/// that it is not available.
+/// The commands of a server of this dialect. A command that is not implemented answers that it is
+/// not available.
 pub trait Service: Send + Sync + 'static {
     /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say what becomes of the prompt.
+    /// working, `streamingBehavior` has to say how the prompt is queued.
     ///
-    /// Answered when the future is ready: once the work can start, not when it is over.
+    /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("prompt")) }
@@ -1024,7 +1026,7 @@ pub trait Service: Send + Sync + 'static {
     /// Queues a message that interrupts the agent: delivered after the tool that is running, the
     /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("steer")) }
@@ -1033,7 +1035,7 @@ pub trait Service: Send + Sync + 'static {
     /// Queues a message for the time when the agent would stop. While the agent is idle it waits
     /// for the next prompt.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
@@ -1042,31 +1044,31 @@ pub trait Service: Send + Sync + 'static {
     /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
     /// Queued messages stay queued.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort")) }
     }
 
-    /// Starts a fresh session. An extension can stop it.
+    /// Starts a new session. An extension can stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
 
-    /// Gives all messages of the conversation.
+    /// Returns all messages of the conversation.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_messages")) }
@@ -1074,7 +1076,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to a model.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_model")) }
@@ -1082,7 +1084,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to the next model. The data is null where there is only one.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
@@ -1090,16 +1092,16 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the models that are configured.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
 
-    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    /// one that it has.
+    /// Sets the model's thinking level. A level that the model does not support becomes the
+    /// nearest one that it does.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
@@ -1107,7 +1109,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
@@ -1115,7 +1117,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sets how steering messages are delivered.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
@@ -1123,7 +1125,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sets how follow-up messages are delivered.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
@@ -1131,7 +1133,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Compacts the conversation now: a summary takes the place of its older part.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("compact")) }
@@ -1139,7 +1141,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches automatic compaction on or off.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
@@ -1147,15 +1149,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_auto_retry")) }
     }
 
-    /// Gives up the retry that is being waited for.
+    /// Cancels the pending automatic retry.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort_retry")) }
@@ -1164,7 +1166,7 @@ pub trait Service: Send + Sync + 'static {
     /// Runs a shell command; the model sees its output with the next prompt. Several may run at
     /// once. No event is sent for the message that it leaves.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("bash")) }
@@ -1172,23 +1174,23 @@ pub trait Service: Send + Sync + 'static {
 
     /// Stops all running `bash` commands.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort_bash")) }
     }
 
-    /// Gives token and cost numbers of the session.
+    /// Returns the session's token counts and costs.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("export_html")) }
@@ -1196,7 +1198,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Opens another session. An extension can stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
@@ -1205,7 +1207,7 @@ pub trait Service: Send + Sync + 'static {
     /// Makes a fork of the session that ends before one of the user's messages. An extension can
     /// stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("fork")) }
@@ -1213,15 +1215,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the user's messages from which a fork can be made.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_fork_messages")) }
     }
 
-    /// Gives the text of the model's last answer.
+    /// Returns the text of the model's last answer.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
@@ -1229,7 +1231,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Names the session. White space around the name is dropped.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
@@ -1237,18 +1239,19 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_commands")) }
     }
 
-    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.
+    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
+    /// stdout is broken.
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Waits until all running work is over: stdin has ended and the dialect lets it finish.
+    /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
     fn settle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -1297,9 +1300,9 @@ impl<T: Service> crate::serve::Dispatch<Pi> for T {
     }
 }
 
-/// The commands that this dialect brings and omp and pisces takes over unchanged, for servers that speak several of the
-/// family: written once, for every dialect `D`. All are to be there. Whoever has these traits for all the
-/// commands of a dialect has its [`Service`], where each method is described.
+/// The commands that omp and pisces inherit unchanged from this dialect. A server of several dialects of the family
+/// implements them once, for every dialect `D`. Every method is required; [`Service`] describes them. A type
+/// that implements the traits of all commands of a dialect implements its [`Service`].
 pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
     fn steer(&self, params: SteerParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
@@ -1333,7 +1336,7 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
     fn settle(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// The commands of this dialect that no other of its family has in the same form.
+/// The commands of this dialect that no other dialect of its family has in the same form.
 pub trait Own: Send + Sync + 'static {
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send;
     fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;

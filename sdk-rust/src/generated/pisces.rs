@@ -10,27 +10,33 @@ use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     AbortAndPromptParams, AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage,
-    AssistantMessageEvent, Attachment, AttemptOutcome, AttemptStatus, AutoCompactionEnd,
-    AutoCompactionStart, AutoRetryEnd, AutoRetryStart, AvailableModels, BashExecutionMessage, BashParams,
+    AssistantMessageBuilder, AssistantMessageEvent, Attachment, AttachmentBuilder, AttemptOutcome,
+    AttemptStatus, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
+    AutoRetryStartBuilder, AvailableModels, BashExecutionMessage, BashExecutionMessageBuilder, BashParams,
     BashResult, BranchParams, BranchSummaryMessage, BudgetExceeded, BudgetScope, BudgetSnapshot,
-    BudgetStatus, BudgetViolationReason, BudgetWarning, CancelNotice, Cancellation, CancelledAnswer,
-    CompactParams, CompactionReason, CompactionResult, CompactionSummaryMessage, ConfirmDialog,
-    ConfirmedAnswer, Cost, CustomMessage, CycledModel, CycledThinkingLevel, DialogAnswer, DoneReason,
-    EditorDialog, ErrorReason, ExportHtmlParams, ExtensionError, FailurePolicy, FollowUpParams, ForkPoint,
-    ForkPoints, ForkResult, ImageContent, InputBlock, InputContent, InputDialog, InputKind, InterruptMode,
-    LastAssistantText, MessageEnd, MessageStart, MessageUpdate, Messages, Model, ModelCost,
-    NewSessionParams, NotifyNotice, NotifyType, OmpSessionState, PromptParams, QueueMode, SelectDialog,
-    SessionStats, SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams,
-    SetInterruptModeParams, SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams,
-    SetThinkingLevelParams, SetTitleNotice, SetWidgetNotice, SteerParams, StopReason, StreamDone,
-    StreamError, StreamRule, StreamStart, StreamingBehavior, SubagentEnd, SubagentStart,
-    SubagentVerificationCommandEnd, SubagentVerificationCommandStart, SubagentVerificationEnd,
+    BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason, BudgetWarning, CancelNotice, Cancellation,
+    CancelledAnswer, CompactParams, CompactionReason, CompactionResult, CompactionSummaryMessage,
+    ConfirmDialog, ConfirmedAnswer, Cost, CostBuilder, CustomMessage, CustomMessageBuilder, CycledModel,
+    CycledThinkingLevel, DialogAnswer, DoneReason, EditorDialog, ErrorReason, ExportHtmlParams,
+    ExtensionError, FailurePolicy, FollowUpParams, ForkPoint, ForkPoints, ForkResult, ImageContent,
+    InputBlock, InputContent, InputDialog, InputKind, InterruptMode, LastAssistantText, MessageEnd,
+    MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelCost, ModelCostBuilder,
+    NewSessionParams, NotifyNotice, NotifyType, OmpSessionState, OmpSessionStateBuilder, PromptParams,
+    QueueMode, SelectDialog, SessionStats, SessionStatsBuilder, SetAutoCompactionParams,
+    SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams, SetInterruptModeParams,
+    SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams, SetThinkingLevelParams,
+    SetTitleNotice, SetWidgetNotice, SteerParams, StopReason, StreamDone, StreamError, StreamRule,
+    StreamStart, StreamingBehavior, SubagentEnd, SubagentStart, SubagentVerificationCommandEnd,
+    SubagentVerificationCommandEndBuilder, SubagentVerificationCommandStart, SubagentVerificationEnd,
     SubagentVerificationStart, SwitchSessionParams, TaskVerifyConfig, TextContent, TextDelta, TextEnd,
     TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd, ThinkingLevel, ThinkingStart, TodoItem,
-    TodoReminder, TokenTotals, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
-    ToolExecutionStart, ToolExecutionUpdate, ToolOutput, ToolResultMessage, TtsrTriggered, TurnEnd,
-    TurnStart, Usage, UserMessage, ValueAnswer, VerificationAttemptResult, VerificationCommandResult,
-    VerificationMode, VerificationResult, VerificationStatus, VerifyCommand, WidgetPlacement, WrittenFile,
+    TodoReminder, TokenTotals, TokenTotalsBuilder, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart,
+    ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
+    ToolExecutionUpdateBuilder, ToolOutput, ToolResultMessage, ToolResultMessageBuilder, TtsrTriggered,
+    TurnEnd, TurnStart, Usage, UsageBuilder, UserMessage, ValueAnswer, VerificationAttemptResult,
+    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder,
+    VerificationMode, VerificationResult, VerificationResultBuilder, VerificationStatus, VerifyCommand,
+    WidgetPlacement, WrittenFile,
 };
 
 /// The pisces dialect, revision 13.18.
@@ -157,7 +163,7 @@ pub static SPEC: spec::Spec = spec::Spec {
 };
 
 tagged! {
-    /// What the agent sends without being asked.
+    /// An event that the agent sends.
     pub enum Event by "type" open {
         /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
@@ -180,9 +186,9 @@ tagged! {
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
         /// A tool is done.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// The agent begins to compact on its own.
+        /// Automatic compaction begins.
         AutoCompactionStart(AutoCompactionStart) = "auto_compaction_start",
-        /// The agent has compacted, or has not.
+        /// Automatic compaction ended, with or without a result.
         AutoCompactionEnd(AutoCompactionEnd) = "auto_compaction_end",
         /// The agent waits before it tries again after a transient error.
         AutoRetryStart(AutoRetryStart) = "auto_retry_start",
@@ -193,7 +199,7 @@ tagged! {
         /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
         /// context: `agent_end` follows, and then another `agent_start`.
         TtsrTriggered(TtsrTriggered) = "ttsr_triggered",
-        /// The model stopped with things left to do; it is reminded of them and goes on.
+        /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
         TodoReminder(TodoReminder) = "todo_reminder",
         /// A subagent is about to start.
         SubagentStart(SubagentStart) = "subagent_start",
@@ -227,7 +233,7 @@ named! {
     /// A command with its parameters.
     pub enum Command {
         /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        /// While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+        /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
         Prompt(PromptParams) = "prompt",
         /// Queues a message that interrupts the agent: delivered after the tool that is running, the
         /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
@@ -238,11 +244,11 @@ named! {
         /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
         /// Queued messages stay queued.
         Abort(NoParams) = "abort",
-        /// Starts a fresh session. An extension can stop it.
+        /// Starts a new session. An extension can stop it.
         NewSession(NewSessionParams) = "new_session",
-        /// Tells what the agent is and does right now.
+        /// Returns the agent's current state.
         GetState(NoParams) = "get_state",
-        /// Gives all messages of the conversation.
+        /// Returns all messages of the conversation.
         GetMessages(NoParams) = "get_messages",
         /// Switches to a model.
         SetModel(SetModelParams) = "set_model",
@@ -250,8 +256,8 @@ named! {
         CycleModel(NoParams) = "cycle_model",
         /// Lists the models that are configured.
         GetAvailableModels(NoParams) = "get_available_models",
-        /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        /// one that it has.
+        /// Sets the model's thinking level. A level that the model does not support becomes the
+        /// nearest one that it does.
         SetThinkingLevel(SetThinkingLevelParams) = "set_thinking_level",
         /// Switches to the next thinking level. The data is null where the model cannot think.
         CycleThinkingLevel(NoParams) = "cycle_thinking_level",
@@ -265,20 +271,20 @@ named! {
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
         /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
         SetAutoRetry(SetAutoRetryParams) = "set_auto_retry",
-        /// Gives up the retry that is being waited for.
+        /// Cancels the pending automatic retry.
         AbortRetry(NoParams) = "abort_retry",
         /// Runs a shell command; the model sees its output with the next prompt. Several may run at
         /// once. No event is sent for the message that it leaves.
         Bash(BashParams) = "bash",
         /// Stops all running `bash` commands.
         AbortBash(NoParams) = "abort_bash",
-        /// Gives token and cost numbers of the session.
+        /// Returns the session's token counts and costs.
         GetSessionStats(NoParams) = "get_session_stats",
-        /// Writes the session as an HTML page.
+        /// Exports the session as an HTML page.
         ExportHtml(ExportHtmlParams) = "export_html",
         /// Opens another session. An extension can stop it.
         SwitchSession(SwitchSessionParams) = "switch_session",
-        /// Gives the text of the model's last answer.
+        /// Returns the text of the model's last answer.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
         /// Names the session. White space around the name is dropped.
         SetSessionName(SetSessionNameParams) = "set_session_name",
@@ -467,7 +473,7 @@ impl crate::wire::Answered for Reply {
 }
 
 named! {
-    /// A question or notice for the person behind the client.
+    /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
         /// Asks to choose from a list. Resolves to nothing when the time is up.
         Select(SelectDialog) = "select",
@@ -493,7 +499,7 @@ named! {
     }
 }
 
-/// A failure that the document of this dialect names.
+/// A failure that this dialect documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
@@ -520,8 +526,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The kind of failure that the agent answered; none where the error is another one, or its text is in no
-    /// document.
+    /// The documented failure behind an error; `None` for any other error.
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "agent_busy" => Some(Failure::AgentBusy),
@@ -542,13 +547,13 @@ impl Failure {
 /// The commands of this dialect.
 impl crate::RpcClient<Pisces> {
     /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
     ///
-    /// Returns when the agent has acknowledged it; a late failure is the run's error.
+    /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.prompt_with(PromptParams::new(message)).await
     }
@@ -557,7 +562,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`: the agent is working and `streamingBehavior` is missing.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn prompt_with(&self, params: PromptParams) -> Result<Run, crate::Error> {
         self.start("prompt", &params).await
     }
@@ -567,7 +572,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.steer_with(SteerParams::new(message)).await
     }
@@ -576,7 +581,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer_with(&self, params: SteerParams) -> Result<(), crate::Error> {
         self.call_empty("steer", &params).await
     }
@@ -586,7 +591,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.follow_up_with(FollowUpParams::new(message)).await
     }
@@ -595,7 +600,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<(), crate::Error> {
         self.call_empty("follow_up", &params).await
     }
@@ -604,15 +609,15 @@ impl crate::RpcClient<Pisces> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.call_empty("abort", &NoParams::default()).await
     }
 
-    /// Starts a fresh session. An extension can stop it.
+    /// Starts a new session. An extension can stop it.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn new_session(&self) -> Result<Cancellation, crate::Error> {
         self.new_session_with(NewSessionParams::new()).await
     }
@@ -620,23 +625,23 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::new_session`], with all parameters.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn new_session_with(&self, params: NewSessionParams) -> Result<Cancellation, crate::Error> {
         self.call("new_session", &params).await
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_state(&self) -> Result<OmpSessionState, crate::Error> {
         self.call("get_state", &NoParams::default()).await
     }
 
-    /// Gives all messages of the conversation.
+    /// Returns all messages of the conversation.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_messages(&self) -> Result<Messages, crate::Error> {
         self.call("get_messages", &NoParams::default()).await
     }
@@ -645,7 +650,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Model not found: {provider}/{modelId}`: no such model is configured.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_model(&self, provider: impl Into<String>, model_id: impl Into<String>) -> Result<Model, crate::Error> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
@@ -653,7 +658,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches to the next model. The data is null where there is only one.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn cycle_model(&self) -> Result<Option<CycledModel>, crate::Error> {
         self.call("cycle_model", &NoParams::default()).await
     }
@@ -661,16 +666,16 @@ impl crate::RpcClient<Pisces> {
     /// Lists the models that are configured.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_available_models(&self) -> Result<AvailableModels, crate::Error> {
         self.call("get_available_models", &NoParams::default()).await
     }
 
-    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    /// one that it has.
+    /// Sets the model's thinking level. A level that the model does not support becomes the
+    /// nearest one that it does.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), crate::Error> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
@@ -678,7 +683,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn cycle_thinking_level(&self) -> Result<Option<CycledThinkingLevel>, crate::Error> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
@@ -686,7 +691,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets how steering messages are delivered.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_steering_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
@@ -694,7 +699,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets how follow-up messages are delivered.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_follow_up_mode(&self, mode: QueueMode) -> Result<(), crate::Error> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
@@ -704,7 +709,7 @@ impl crate::RpcClient<Pisces> {
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact(&self) -> Result<CompactionResult, crate::Error> {
         self.compact_with(CompactParams::new()).await
     }
@@ -714,7 +719,7 @@ impl crate::RpcClient<Pisces> {
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
     /// `Failed to parse command: Nothing to compact (session too small)`: there is nothing to summarise.
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn compact_with(&self, params: CompactParams) -> Result<CompactionResult, crate::Error> {
         self.call("compact", &params).await
     }
@@ -722,7 +727,7 @@ impl crate::RpcClient<Pisces> {
     /// Switches automatic compaction on or off.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_compaction", &SetAutoCompactionParams::new(enabled)).await
     }
@@ -730,15 +735,15 @@ impl crate::RpcClient<Pisces> {
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), crate::Error> {
         self.call_empty("set_auto_retry", &SetAutoRetryParams::new(enabled)).await
     }
 
-    /// Gives up the retry that is being waited for.
+    /// Cancels the pending automatic retry.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort_retry(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
@@ -747,7 +752,7 @@ impl crate::RpcClient<Pisces> {
     /// once. No event is sent for the message that it leaves.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn bash(&self, command: impl Into<String>) -> Result<BashResult, crate::Error> {
         self.call("bash", &BashParams::new(command)).await
     }
@@ -755,24 +760,24 @@ impl crate::RpcClient<Pisces> {
     /// Stops all running `bash` commands.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort_bash(&self) -> Result<(), crate::Error> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
 
-    /// Gives token and cost numbers of the session.
+    /// Returns the session's token counts and costs.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_session_stats(&self) -> Result<SessionStats, crate::Error> {
         self.call("get_session_stats", &NoParams::default()).await
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     ///
     /// # Errors
     /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html(&self) -> Result<WrittenFile, crate::Error> {
         self.export_html_with(ExportHtmlParams::new()).await
     }
@@ -781,7 +786,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Failed to parse command: Cannot export in-memory session to HTML`: the session is not kept in a file.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn export_html_with(&self, params: ExportHtmlParams) -> Result<WrittenFile, crate::Error> {
         self.call("export_html", &params).await
     }
@@ -789,15 +794,15 @@ impl crate::RpcClient<Pisces> {
     /// Opens another session. An extension can stop it.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn switch_session(&self, session_path: impl Into<String>) -> Result<Cancellation, crate::Error> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
 
-    /// Gives the text of the model's last answer.
+    /// Returns the text of the model's last answer.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_last_assistant_text(&self) -> Result<LastAssistantText, crate::Error> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
@@ -806,7 +811,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_session_name(&self, name: impl Into<String>) -> Result<(), crate::Error> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
@@ -814,10 +819,10 @@ impl crate::RpcClient<Pisces> {
     /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
     /// a failure with the same id may follow.
     ///
-    /// Returns when the agent has acknowledged it; a late failure is the run's error.
+    /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn abort_and_prompt(&self, message: impl Into<String>) -> Result<Run, crate::Error> {
         self.abort_and_prompt_with(AbortAndPromptParams::new(message)).await
     }
@@ -825,7 +830,7 @@ impl crate::RpcClient<Pisces> {
     /// As [`Self::abort_and_prompt`], with all parameters.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, or ends. No timeout by default.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn abort_and_prompt_with(&self, params: AbortAndPromptParams) -> Result<Run, crate::Error> {
         self.start("abort_and_prompt", &params).await
     }
@@ -833,7 +838,7 @@ impl crate::RpcClient<Pisces> {
     /// Sets when steering messages reach the agent.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn set_interrupt_mode(&self, mode: InterruptMode) -> Result<(), crate::Error> {
         self.call_empty("set_interrupt_mode", &SetInterruptModeParams::new(mode)).await
     }
@@ -843,7 +848,7 @@ impl crate::RpcClient<Pisces> {
     ///
     /// # Errors
     /// `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn branch(&self, entry_id: impl Into<String>) -> Result<ForkResult, crate::Error> {
         self.call("branch", &BranchParams::new(entry_id)).await
     }
@@ -851,7 +856,7 @@ impl crate::RpcClient<Pisces> {
     /// Lists the user's messages from which a branch can be made.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn get_branch_messages(&self) -> Result<ForkPoints, crate::Error> {
         self.call("get_branch_messages", &NoParams::default()).await
     }
@@ -864,7 +869,7 @@ impl crate::Run<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().steer(message.into()).await
     }
@@ -874,7 +879,7 @@ impl crate::Run<Pisces> {
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
         self.client().follow_up(message.into()).await
     }
@@ -883,20 +888,20 @@ impl crate::Run<Pisces> {
     /// Queued messages stay queued.
     ///
     /// # Errors
-    /// [`crate::Error`] where the agent rejects it, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn abort(&self) -> Result<(), crate::Error> {
         self.client().abort().await
     }
 }
 
-/// Answers the agent's questions. Every method has a default: questions are dismissed, notices ignored.
+/// Answers the agent's dialogs. Every method has a default: questions are dismissed, notices ignored.
 ///
-/// Handlers run beside the connection: a slow one holds up nothing but its own question. The future of a question
-/// that the agent takes back, or whose connection ends, is dropped, and nothing is sent.
+/// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
+/// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
     /// Asks to choose from a list. Resolves to nothing when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn select(&self, dialog: SelectDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -904,7 +909,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks for yes or no. Resolves to no when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: ConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
         let _ = dialog;
         async { None }
@@ -912,7 +917,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Asks for a line of text. Resolves to nothing when the time is up.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn input(&self, dialog: InputDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -920,7 +925,7 @@ pub trait Dialogs: Send + Sync + 'static {
 
     /// Opens an editor for several lines of text.
     ///
-    /// `None` dismisses it.
+    /// Return `None` to dismiss the question.
     fn editor(&self, dialog: EditorDialog) -> impl Future<Output = Option<String>> + Send {
         let _ = dialog;
         async { None }
@@ -1066,13 +1071,13 @@ impl From<CancelNotice> for Dialog {
     }
 }
 
-/// What a server of this dialect does, command by command. A command that is left out answers
-/// that it is not available.
+/// The commands of a server of this dialect. A command that is not implemented answers that it is
+/// not available.
 pub trait Service: Send + Sync + 'static {
     /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
     ///
-    /// Acknowledged before this is called; an error is sent with the same id.
+    /// Acknowledged before this method is called; an error is sent with the same id.
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("prompt")) }
@@ -1081,7 +1086,7 @@ pub trait Service: Send + Sync + 'static {
     /// Queues a message that interrupts the agent: delivered after the tool that is running, the
     /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("steer")) }
@@ -1090,7 +1095,7 @@ pub trait Service: Send + Sync + 'static {
     /// Queues a message for the time when the agent would stop. While the agent is idle it waits
     /// for the next prompt.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
@@ -1099,31 +1104,31 @@ pub trait Service: Send + Sync + 'static {
     /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
     /// Queued messages stay queued.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort")) }
     }
 
-    /// Starts a fresh session. An extension can stop it.
+    /// Starts a new session. An extension can stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
 
-    /// Gives all messages of the conversation.
+    /// Returns all messages of the conversation.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_messages")) }
@@ -1131,7 +1136,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to a model.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_model")) }
@@ -1139,7 +1144,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to the next model. The data is null where there is only one.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
@@ -1147,16 +1152,16 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the models that are configured.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
 
-    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    /// one that it has.
+    /// Sets the model's thinking level. A level that the model does not support becomes the
+    /// nearest one that it does.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
@@ -1164,7 +1169,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches to the next thinking level. The data is null where the model cannot think.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
@@ -1172,7 +1177,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sets how steering messages are delivered.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
@@ -1180,7 +1185,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sets how follow-up messages are delivered.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
@@ -1188,7 +1193,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Compacts the conversation now: a summary takes the place of its older part.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("compact")) }
@@ -1196,7 +1201,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches automatic compaction on or off.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
@@ -1204,15 +1209,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_auto_retry")) }
     }
 
-    /// Gives up the retry that is being waited for.
+    /// Cancels the pending automatic retry.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort_retry")) }
@@ -1221,7 +1226,7 @@ pub trait Service: Send + Sync + 'static {
     /// Runs a shell command; the model sees its output with the next prompt. Several may run at
     /// once. No event is sent for the message that it leaves.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("bash")) }
@@ -1229,23 +1234,23 @@ pub trait Service: Send + Sync + 'static {
 
     /// Stops all running `bash` commands.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort_bash")) }
     }
 
-    /// Gives token and cost numbers of the session.
+    /// Returns the session's token counts and costs.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("export_html")) }
@@ -1253,15 +1258,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// Opens another session. An extension can stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
 
-    /// Gives the text of the model's last answer.
+    /// Returns the text of the model's last answer.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
@@ -1269,7 +1274,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Names the session. White space around the name is dropped.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
@@ -1278,7 +1283,7 @@ pub trait Service: Send + Sync + 'static {
     /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
     /// a failure with the same id may follow.
     ///
-    /// Acknowledged before this is called; an error is sent with the same id.
+    /// Acknowledged before this method is called; an error is sent with the same id.
     fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("abort_and_prompt")) }
@@ -1286,7 +1291,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// Sets when steering messages reach the agent.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("set_interrupt_mode")) }
@@ -1295,7 +1300,7 @@ pub trait Service: Send + Sync + 'static {
     /// Makes a branch of the session that ends before one of the user's messages. An extension can
     /// stop it.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("branch")) }
@@ -1303,18 +1308,19 @@ pub trait Service: Send + Sync + 'static {
 
     /// Lists the user's messages from which a branch can be made.
     ///
-    /// Answered when the future is ready.
+    /// Answered when the future completes.
     fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
         let _ = (params, call);
         async { Err(crate::serve::Refusal::not_available("get_branch_messages")) }
     }
 
-    /// Stops all running work: stdin has ended and the dialect does not let it finish, or stdout is broken.
+    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
+    /// stdout is broken.
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Waits until all running work is over: stdin has ended and the dialect lets it finish.
+    /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
     fn settle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }

@@ -3,20 +3,31 @@
 
 /// The schema of the frames that one side of a dialect may send: `(dialect, revision, side, text)`.
 pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
+    #[cfg(feature = "pi")]
     ("pi", "0.55", "server", include_str!("../../schema/pi@0.55/server.json")),
+    #[cfg(feature = "pi")]
     ("pi", "0.55", "client", include_str!("../../schema/pi@0.55/client.json")),
+    #[cfg(feature = "omp")]
     ("omp", "12.7", "server", include_str!("../../schema/omp@12.7/server.json")),
+    #[cfg(feature = "omp")]
     ("omp", "12.7", "client", include_str!("../../schema/omp@12.7/client.json")),
+    #[cfg(feature = "pisces")]
     ("pisces", "13.18", "server", include_str!("../../schema/pisces@13.18/server.json")),
+    #[cfg(feature = "pisces")]
     ("pisces", "13.18", "client", include_str!("../../schema/pisces@13.18/client.json")),
+    #[cfg(feature = "operator")]
     ("operator", "seed", "server", include_str!("../../schema/operator@seed/server.json")),
+    #[cfg(feature = "operator")]
     ("operator", "seed", "client", include_str!("../../schema/operator@seed/client.json")),
+    #[cfg(feature = "opal")]
     ("opal", "0.1", "server", include_str!("../../schema/opal@0.1/server.json")),
+    #[cfg(feature = "opal")]
     ("opal", "0.1", "client", include_str!("../../schema/opal@0.1/client.json")),
 ];
 
 /// OpenRPC documents: `(dialect, revision, text)`.
 pub const OPENRPC: &[(&str, &str, &str)] = &[
+    #[cfg(feature = "opal")]
     ("opal", "0.1", include_str!("../../schema/opal@0.1/openrpc.json")),
 ];
 

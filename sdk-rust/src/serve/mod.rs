@@ -2,7 +2,7 @@
 //! `Service` trait of a dialect.
 //!
 //! ```no_run
-//! use agentese::pi::{self, Pi, SessionState, ThinkingLevel, QueueMode};
+//! use agentese::pi::{self, Pi, QueueMode, SessionState, SessionStateBuilder, ThinkingLevel};
 //! use agentese::serve::{Call, Refusal};
 //! use agentese::wire::NoParams;
 //!
@@ -10,9 +10,19 @@
 //!
 //! impl pi::Service for Quiet {
 //!     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
-//!         Ok(SessionState::new(
-//!             None, ThinkingLevel::Off, false, false, QueueMode::All, QueueMode::All, "session-1", true, 0, 0,
-//!         ))
+//!         let state = SessionStateBuilder {
+//!             model: None,
+//!             thinking_level: ThinkingLevel::Off,
+//!             is_streaming: false,
+//!             is_compacting: false,
+//!             steering_mode: QueueMode::All,
+//!             follow_up_mode: QueueMode::All,
+//!             session_id: "session-1".to_owned(),
+//!             auto_compaction_enabled: true,
+//!             message_count: 0,
+//!             pending_message_count: 0,
+//!         };
+//!         Ok(state.build())
 //!     }
 //! }
 //!

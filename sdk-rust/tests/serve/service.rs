@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use agentese::framing::{FrameReader, Incoming};
 use agentese::pi::{
-    BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SetSessionNameParams,
-    SetSteeringModeParams, ThinkingLevel,
+    BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SessionStateBuilder,
+    SetSessionNameParams, SetSteeringModeParams, ThinkingLevel,
 };
 use agentese::serve::{Call, Dispatch, Ended, Options, Refusal, serve_with};
 use agentese::spec::Dialect;
@@ -39,7 +39,19 @@ pub struct Small {
 impl pi::Service for Small {
     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
         let mode = self.mode.lock().unwrap().unwrap_or(QueueMode::OneAtATime);
-        Ok(SessionState::new(None, ThinkingLevel::Off, false, false, mode, QueueMode::All, "s", true, 0, 0))
+        Ok(SessionStateBuilder {
+            model: None,
+            thinking_level: ThinkingLevel::Off,
+            is_streaming: false,
+            is_compacting: false,
+            steering_mode: mode,
+            follow_up_mode: QueueMode::All,
+            session_id: "s".to_owned(),
+            auto_compaction_enabled: true,
+            message_count: 0,
+            pending_message_count: 0,
+        }
+        .build())
     }
 
     async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<Pi>) -> Result<(), Refusal> {

@@ -151,14 +151,14 @@ export interface AskSelect {
   during?: string | undefined;
   /** The question. */
   title: string;
-  /** What can be chosen. */
+  /** The choices. */
   options: string[];
   /** After how many milliseconds nobody answers; never where it is missing. */
   timeout?: number | undefined;
 }
 
 /**
- * Takes a question back. It is answered as if nobody had answered it, and so is one that has not
+ * Withdraws a question. It counts as unanswered, and so does one that has not
  * arrived yet.
  */
 export interface AskWithdraw {
@@ -178,7 +178,7 @@ export interface BeforeAgentStartAnswer {
 /** A run is about to begin. The answer may add a message, and replace the system prompt of this run. */
 export interface BeforeAgentStartHook {
   type: "before_agent_start";
-  /** The user's words, expanded. */
+  /** The user's input after expansion. */
   prompt: string;
   /** Images that go with them. */
   images?: ImageContent[] | undefined;
@@ -200,7 +200,7 @@ export interface CancelAnswer {
   cancel?: boolean | undefined;
 }
 
-/** What a compaction is about to do. */
+/** The plan of a compaction. */
 export interface CompactionPlan {
   /** The first session entry that would stay as it is. */
   firstKeptEntryId: string;
@@ -238,7 +238,7 @@ export interface ContextHook {
   messages: AgentMessage[];
 }
 
-/** How full the model's context is. */
+/** How much of the model's context is in use. */
 export interface ContextUsage {
   /** Tokens in it, estimated; null where nobody knows, as right after a compaction. */
   tokens: number | null;
@@ -261,7 +261,7 @@ export interface DoAbort {
   id?: string | undefined;
 }
 
-/** Keeps something in the session that the model does not see. */
+/** Stores data in the session that the model does not see. */
 export interface DoAppendEntry {
   type: "append_entry";
   /** Names the question. */
@@ -279,7 +279,7 @@ export interface DoCompact {
   type: "compact";
   /** Names the question. */
   id?: string | undefined;
-  /** What the summary should care about. */
+  /** Extra instructions for the summary. */
   customInstructions?: string | undefined;
 }
 
@@ -295,21 +295,21 @@ export interface DoFork {
   entryId: string;
 }
 
-/** Asks for the session's entries. */
+/** Returns the session's entries. */
 export interface DoGetEntries {
   type: "get_entries";
   /** Names the question. */
   id: string;
 }
 
-/** Asks for the state, whole. */
+/** Returns the full state. */
 export interface DoGetState {
   type: "get_state";
   /** Names the question. */
   id: string;
 }
 
-/** Begins a fresh session. Only for commands. Answered with whether an extension stopped it. */
+/** Starts a new session. Only for commands. The answer says whether an extension stopped it. */
 export interface DoNewSession {
   type: "new_session";
   /** Names the question. */
@@ -318,7 +318,7 @@ export interface DoNewSession {
   parentSession?: string | undefined;
 }
 
-/** Says anew what an extension brings; it takes the place of what it said before. */
+/** Registers again what an extension brings; replaces its earlier registration. */
 export interface DoRegister {
   type: "register";
   /** Names the question. */
@@ -343,8 +343,8 @@ export interface DoSendMessage {
 }
 
 /**
- * Says something in the user's place. The agent begins to work where it is idle; where it is
- * working, `deliverAs` has to say what becomes of it.
+ * Sends a message as the user. An idle agent starts a run; while the agent is
+ * working, `deliverAs` has to say how the message is queued.
  */
 export interface DoSendUserMessage {
   type: "send_user_message";
@@ -358,7 +358,7 @@ export interface DoSendUserMessage {
   deliverAs?: DeliverAs | undefined;
 }
 
-/** Says which tools the model can call from the next request on. Names that no tool has are left out. */
+/** Sets the tools that the model can call from the next request on. Unknown names are ignored. */
 export interface DoSetActiveTools {
   type: "set_active_tools";
   /** Names the question. */
@@ -367,14 +367,14 @@ export interface DoSetActiveTools {
   tools: string[];
 }
 
-/** Labels an entry of the session, or takes its label away. */
+/** Sets or removes the label of a session entry. */
 export interface DoSetLabel {
   type: "set_label";
   /** Names the question. */
   id?: string | undefined;
   /** The entry. */
   entryId: string;
-  /** The label; absent or null to take it away. */
+  /** The label; absent or null to remove it. */
   label?: string | null | undefined;
 }
 
@@ -398,7 +398,7 @@ export interface DoSetSessionName {
   name: string;
 }
 
-/** Says how hard the model thinks: the nearest level that it has. */
+/** Sets the thinking level; an unsupported level becomes the nearest supported one. */
 export interface DoSetThinkingLevel {
   type: "set_thinking_level";
   /** Names the question. */
@@ -414,7 +414,7 @@ export interface DoShutdown {
   id?: string | undefined;
 }
 
-/** Goes on with another session. Only for commands. Answered with whether an extension stopped it. */
+/** Switches to another session. Only for commands. The answer says whether an extension stopped it. */
 export interface DoSwitchSession {
   type: "switch_session";
   /** Names the question. */
@@ -450,12 +450,12 @@ export interface ExtensionFailed {
   extension?: string | undefined;
   /** The event that it handled, or what else it was at. */
   event: string;
-  /** What went wrong, for people. */
+  /** The error message. */
   error: string;
 }
 
 /**
- * A frame that an extension process sends. A line that is none goes to the agent's log; a question of
+ * A frame that an extension process sends. A line that is not a frame goes to the agent's log; a question of
  * a type that the agent does not know is answered with an error.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
@@ -504,7 +504,7 @@ export interface ExtensionLog {
   message: string;
 }
 
-/** A message of an extension's own kind. */
+/** A message of a type that an extension defines. */
 export interface ExtensionMessage {
   /** The extension's name for this kind of message. */
   customType: string;
@@ -526,11 +526,11 @@ export interface ExtensionResponse {
   id: string;
   /** The result; absent or null where there is none. */
   result?: JsonValue | null | undefined;
-  /** Why it failed, for people. */
+  /** The error message. */
   error?: string | undefined;
 }
 
-/** What a flag of the command line takes. */
+/** The kind of value that a command line flag takes. */
 export type FlagKind = "boolean" | "string";
 
 /** Whether what was named is there. */
@@ -549,7 +549,7 @@ export interface HookAnswers {
   session_before_fork?: CancelAnswer | undefined;
   /** Stops it, or gives the summary. */
   session_before_compact?: BeforeCompactAnswer | undefined;
-  /** Replaces the words, or takes them away. */
+  /** Replaces the input, or drops it. */
   input?: InputAnswer | undefined;
   /** Adds a message, replaces the system prompt. */
   before_agent_start?: BeforeAgentStartAnswer | undefined;
@@ -559,7 +559,7 @@ export interface HookAnswers {
   tool_call?: ToolCallAnswer | undefined;
   /** Replaces it. */
   tool_result?: ToolResultAnswer | undefined;
-  /** Gives its result. */
+  /** Replaces the command: this is its result. */
   user_bash?: UserBashAnswer | undefined;
 }
 
@@ -609,7 +609,7 @@ export interface HostAnswers {
   editor?: ValueResult | undefined;
   /** Whether there is such a model that can be used. */
   set_model?: FoundResult | undefined;
-  /** What compaction did. */
+  /** The result of a compaction. */
   compact?: CompactionResult | undefined;
   /** Whether an extension stopped it. */
   new_session?: Cancellation | undefined;
@@ -617,7 +617,7 @@ export interface HostAnswers {
   fork?: Cancellation | undefined;
   /** Whether an extension stopped it. */
   switch_session?: Cancellation | undefined;
-  /** The state, whole. */
+  /** The full state. */
   get_state?: HostState | undefined;
   /** The entries. */
   get_entries?: SessionEntries | undefined;
@@ -754,7 +754,7 @@ export interface HostState {
   model?: Model | null | undefined;
   /** The models that can be used. */
   models?: Model[] | undefined;
-  /** How hard the model thinks. */
+  /** The model's thinking level. */
   thinkingLevel?: ThinkingLevel | undefined;
   /** The session's id. */
   sessionId?: string | undefined;
@@ -764,19 +764,19 @@ export interface HostState {
   sessionName?: string | null | undefined;
   /** What the model is told beforehand. */
   systemPrompt?: string | undefined;
-  /** How full the model's context is; null where there is no model. */
+  /** How much of the model's context is in use; null without a model. */
   contextUsage?: ContextUsage | null | undefined;
   /** All tools that there are. */
   tools?: KnownTool[] | undefined;
   /** The names of those that the model can call. */
   activeTools?: string[] | undefined;
-  /** What a prompt can invoke with `/name`. */
+  /** The commands that a prompt can invoke with `/name`. */
   commands?: CommandInfo[] | undefined;
   /** The flags that the command line gave: true, or the text. */
   flags?: Record<string, JsonValue> | undefined;
 }
 
-/** What has changed; for those who watch `state`. It stands before the frame that follows from it. */
+/** Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change. */
 export interface HostStateChanged {
   type: "state";
   /** The members that changed. */
@@ -810,10 +810,10 @@ export interface Initialized {
   loadsMore?: boolean | undefined;
 }
 
-/** What becomes of the user's words. */
+/** How the user's input is handled. */
 export type InputAction = "continue" | "transform" | "handled";
 
-/** What becomes of the user's words, with what takes their place. */
+/** How the user's input is handled, with its replacement. */
 export interface InputAnswer {
   /** What becomes of them. */
   action: InputAction;
@@ -823,7 +823,7 @@ export interface InputAnswer {
   images?: ImageContent[] | undefined;
 }
 
-/** The user said something; nothing was made of it yet. The answer may replace it, or take it away. */
+/** The user sent input that has not been processed yet. The answer may replace or drop it. */
 export interface InputHook {
   type: "input";
   /** The words. */
@@ -834,14 +834,14 @@ export interface InputHook {
   source: InputSource;
 }
 
-/** Where words of the user come from. */
+/** Where input of the user comes from. */
 export type InputSource = "interactive" | "rpc" | "extension" | (string & {});
 
 /** A tool that the agent has. */
 export interface KnownTool {
   /** Its name. */
   name: string;
-  /** What it does, for the model. */
+  /** A description for the model. */
   description: string;
   /** A JSON Schema of its arguments. */
   parameters: JsonObject;
@@ -868,7 +868,7 @@ export type ModelSource = "set" | "cycle" | "restore" | (string & {});
 export interface OfferedCommand {
   /** The name, without the slash. */
   name: string;
-  /** What it does, for people. */
+  /** A description for people. */
   description?: string | undefined;
 }
 
@@ -894,7 +894,7 @@ export interface OfferedExtension {
 export interface OfferedFlag {
   /** The name, without the dashes. */
   name: string;
-  /** What it does, for people. */
+  /** A description for people. */
   description?: string | undefined;
   /** What it takes. */
   kind: FlagKind;
@@ -908,7 +908,7 @@ export interface OfferedTool {
   name: string;
   /** A name for people. */
   label?: string | undefined;
-  /** What it does, for the model. */
+  /** A description for the model. */
   description: string;
   /** A JSON Schema of its arguments, an object. */
   parameters: JsonObject;
@@ -947,7 +947,7 @@ export interface SessionBeforeCompactHook {
   preparation: CompactionPlan;
   /** The session's entries from the first one to the last. */
   branchEntries: JsonObject[];
-  /** What the user wants the summary to care about. */
+  /** The user's extra instructions for the summary. */
   customInstructions?: string | undefined;
 }
 
@@ -1178,5 +1178,5 @@ export interface ValueResult {
   value?: string | undefined;
 }
 
-/** What an extension process wants to be told without asking. */
+/** What an extension process is told without asking. */
 export type Watched = "state" | "entries" | (string & {});

@@ -31,7 +31,7 @@ export const pi = [
   { kind: "entry_not_found", text: "Invalid entry ID for forking" }, // there is no such message of the user
   { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name
-  { kind: "invalid_line", text: "Failed to parse command: {reason}" }, // the line is no JSON object, or a member is missing or wrong
+  { kind: "invalid_line", text: "Failed to parse command: {reason}" }, // the line is not a JSON object, or a member is missing or wrong
 ] as const satisfies readonly FailureText[];
 
 /** The kinds of pi's documented failures. */
@@ -77,7 +77,7 @@ export const operator = [
   { kind: "entry_not_found", text: "\"Entry '{entry_id}' not found in session.\"" }, // there is no such entry
   { kind: "session_file_not_found", text: "session file not found: {session_file}" }, // there is no such file
   { kind: "unknown_command", text: "Unknown command: '{command}'" }, // no command has that name
-  { kind: "invalid_line", text: "{reason}" }, // the line is no JSON; sent as `parse` without id
+  { kind: "invalid_line", text: "{reason}" }, // the line is not JSON; sent as `parse` without id
 ] as const satisfies readonly FailureText[];
 
 /** The kinds of operator's documented failures. */
@@ -102,8 +102,8 @@ export const opal = [
   { kind: "missing_parameters", code: -32602, text: "Missing required params: provider, api_key" }, // a parameter is missing or empty
   { kind: "missing_parameters", code: -32602, text: "Missing required param: settings" }, // `settings` is missing or no object
   { kind: "unknown_tool", code: -32602, text: "Unknown tools in tools list" }, // a tool is not known
-  { kind: "invalid_line", code: -32700, text: "Parse error" }, // the line is no JSON; the id is null
-  { kind: "invalid_request", code: -32600, text: "Invalid request" }, // JSON, but no request; the id is null
+  { kind: "invalid_line", code: -32700, text: "Parse error" }, // the line is not JSON; the id is null
+  { kind: "invalid_request", code: -32600, text: "Invalid request" }, // the line is JSON but not a request; the id is null
   { kind: "unknown_command", code: -32601, text: "Method not found: {method}" }, // no method has that name
   { kind: "missing_parameters", code: -32602, text: "Missing required params: {params}" }, // a parameter is missing
   { kind: "internal_error", code: -32603, text: "Internal error" }, // the method failed

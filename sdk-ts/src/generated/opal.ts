@@ -165,7 +165,7 @@ export type CommandMap = {
   "agent/prompt": { params: AgentPromptParams; data: PromptQueued };
   /** Stops the turn that is going on. `agent_abort` follows, also while the agent is idle. */
   "agent/abort": { params: AgentAbortParams; data: undefined };
-  /** Tells what an agent is and does right now. */
+  /** Returns an agent's current state. */
   "agent/state": { params: AgentStateParams; data: AgentState };
   /** Lists the sessions that are kept. */
   "session/list": { params: NoParams; data: SessionList };
@@ -173,7 +173,7 @@ export type CommandMap = {
   "session/branch": { params: SessionBranchParams; data: undefined };
   /** Compacts a session now: a summary takes the place of its older messages. */
   "session/compact": { params: SessionCompactParams; data: undefined };
-  /** Gives the messages of a session that is running. */
+  /** Returns the messages of a running session. */
   "session/history": { params: SessionHistoryParams; data: SessionHistory };
   /** Deletes a session that is kept. */
   "session/delete": { params: SessionDeleteParams; data: OpalDone };
@@ -181,7 +181,7 @@ export type CommandMap = {
   "models/list": { params: ModelsListParams; data: OpalModels };
   /** Switches the model of a session, from its next request on. */
   "model/set": { params: ModelSetParams; data: ModelSet };
-  /** Sets how hard a session's model thinks. */
+  /** Sets the thinking level of a session's model. */
   "thinking/set": { params: ThinkingSetParams; data: ThinkingSet };
   /** Looks for credentials in all places. */
   "auth/status": { params: NoParams; data: AuthStatusResult };
@@ -189,21 +189,21 @@ export type CommandMap = {
   "auth/login": { params: NoParams; data: DeviceCode };
   /** Waits until the user has logged in. */
   "auth/poll": { params: AuthPollParams; data: Authenticated };
-  /** Keeps an API key. */
+  /** Stores an API key. */
   "auth/set_key": { params: AuthSetKeyParams; data: OpalDone };
   /** Lists the tasks of a session that are not done. */
   "tasks/list": { params: TasksListParams; data: OpalTasks };
-  /** Gives the user's settings. */
+  /** Returns the user's settings. */
   "settings/get": { params: NoParams; data: OpalSettings };
-  /** Merges settings into the user's and gives all of them. */
+  /** Merges settings into the user's and returns all of them. */
   "settings/save": { params: SettingsSaveParams; data: OpalSettings };
-  /** Gives the configuration of a session. */
+  /** Returns the configuration of a session. */
   "opal/config/get": { params: OpalConfigGetParams; data: OpalConfig };
   /** Changes the configuration of a session. */
   "opal/config/set": { params: OpalConfigSetParams; data: OpalConfig };
   /** Shows that the server is alive. */
   "opal/ping": { params: NoParams; data: undefined };
-  /** Tells which server it is. */
+  /** Returns the server's name and version. */
   "opal/version": { params: NoParams; data: OpalVersion };
 };
 
@@ -215,9 +215,9 @@ export type EventMap = {
   message_start: OpalMessageStart;
   /** A piece of text. */
   message_delta: OpalMessageDelta;
-  /** A prompt waits because the agent is busy. */
+  /** A prompt was queued because the agent is busy. */
   message_queued: OpalMessageQueued;
-  /** A prompt that waited has entered the conversation. */
+  /** A queued prompt has entered the conversation. */
   message_applied: OpalMessageApplied;
   /** The model begins to reason. */
   thinking_start: OpalThinkingStart;
@@ -466,7 +466,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Tells what an agent is and does right now.
+   * Returns an agent's current state.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -506,7 +506,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the messages of a session that is running.
+   * Returns the messages of a running session.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -547,7 +547,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how hard a session's model thinks.
+   * Sets the thinking level of a session's model.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -587,7 +587,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Keeps an API key.
+   * Stores an API key.
    *
    * @throws RefusedError `missing_parameters` (-32602): a parameter is missing or empty.
    * @throws TimedOutError No answer within 30 s.
@@ -607,7 +607,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the user's settings.
+   * Returns the user's settings.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -616,7 +616,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Merges settings into the user's and gives all of them.
+   * Merges settings into the user's and returns all of them.
    *
    * @throws RefusedError `missing_parameters` (-32602): `settings` is missing or no object.
    * @throws TimedOutError No answer within 30 s.
@@ -626,7 +626,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the configuration of a session.
+   * Returns the configuration of a session.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -656,7 +656,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Tells which server it is.
+   * Returns the server's name and version.
    *
    * @throws TimedOutError No answer within 30 s.
    */

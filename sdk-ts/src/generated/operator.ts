@@ -70,7 +70,7 @@ export type CommandMap = {
   fork: { params: OperatorForkParams; data: undefined };
   /** Opens another session file. */
   switch_session: { params: OperatorSwitchSessionParams; data: undefined };
-  /** Tells what the agent is and does right now. */
+  /** Returns the agent's current state. */
   get_state: { params: NoParams; data: OperatorState };
 };
 
@@ -273,7 +273,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Tells what the agent is and does right now.
+   * Returns the agent's current state.
    *
    * @throws TimedOutError No answer within 30 s.
    */

@@ -227,7 +227,7 @@ export const revision = "13.18";
 export type CommandMap = {
   /**
    * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
    */
   prompt: { params: PromptParams; data: undefined };
   /**
@@ -245,11 +245,11 @@ export type CommandMap = {
    * Queued messages stay queued.
    */
   abort: { params: NoParams; data: undefined };
-  /** Starts a fresh session. An extension can stop it. */
+  /** Starts a new session. An extension can stop it. */
   new_session: { params: NewSessionParams; data: Cancellation };
-  /** Tells what the agent is and does right now. */
+  /** Returns the agent's current state. */
   get_state: { params: NoParams; data: OmpSessionState };
-  /** Gives all messages of the conversation. */
+  /** Returns all messages of the conversation. */
   get_messages: { params: NoParams; data: Messages };
   /** Switches to a model. */
   set_model: { params: SetModelParams; data: Model };
@@ -258,8 +258,8 @@ export type CommandMap = {
   /** Lists the models that are configured. */
   get_available_models: { params: NoParams; data: AvailableModels };
   /**
-   * Sets how hard the model thinks. A level that the model does not have becomes the nearest
-   * one that it has.
+   * Sets the model's thinking level. A level that the model does not support becomes the
+   * nearest one that it does.
    */
   set_thinking_level: { params: SetThinkingLevelParams; data: undefined };
   /** Switches to the next thinking level. The data is null where the model cannot think. */
@@ -274,7 +274,7 @@ export type CommandMap = {
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
   /** Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off. */
   set_auto_retry: { params: SetAutoRetryParams; data: undefined };
-  /** Gives up the retry that is being waited for. */
+  /** Cancels the pending automatic retry. */
   abort_retry: { params: NoParams; data: undefined };
   /**
    * Runs a shell command; the model sees its output with the next prompt. Several may run at
@@ -283,13 +283,13 @@ export type CommandMap = {
   bash: { params: BashParams; data: BashResult };
   /** Stops all running `bash` commands. */
   abort_bash: { params: NoParams; data: undefined };
-  /** Gives token and cost numbers of the session. */
+  /** Returns the session's token counts and costs. */
   get_session_stats: { params: NoParams; data: SessionStats };
-  /** Writes the session as an HTML page. */
+  /** Exports the session as an HTML page. */
   export_html: { params: ExportHtmlParams; data: WrittenFile };
   /** Opens another session. An extension can stop it. */
   switch_session: { params: SwitchSessionParams; data: Cancellation };
-  /** Gives the text of the model's last answer. */
+  /** Returns the text of the model's last answer. */
   get_last_assistant_text: { params: NoParams; data: LastAssistantText };
   /** Names the session. White space around the name is dropped. */
   set_session_name: { params: SetSessionNameParams; data: undefined };
@@ -334,9 +334,9 @@ export type EventMap = {
   tool_execution_update: ToolExecutionUpdate;
   /** A tool is done. */
   tool_execution_end: ToolExecutionEnd;
-  /** The agent begins to compact on its own. */
+  /** Automatic compaction begins. */
   auto_compaction_start: AutoCompactionStart;
-  /** The agent has compacted, or has not. */
+  /** Automatic compaction ended, with or without a result. */
   auto_compaction_end: AutoCompactionEnd;
   /** The agent waits before it tries again after a transient error. */
   auto_retry_start: AutoRetryStart;
@@ -349,7 +349,7 @@ export type EventMap = {
    * context: `agent_end` follows, and then another `agent_start`.
    */
   ttsr_triggered: TtsrTriggered;
-  /** The model stopped with things left to do; it is reminded of them and goes on. */
+  /** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
   todo_reminder: TodoReminder;
   /** A subagent is about to start. */
   subagent_start: SubagentStart;
@@ -600,7 +600,7 @@ export class Client extends RpcClient<Types> {
 
   /**
    * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
    *
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
@@ -644,7 +644,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Starts a fresh session. An extension can stop it.
+   * Starts a new session. An extension can stop it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -653,7 +653,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Tells what the agent is and does right now.
+   * Returns the agent's current state.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -662,7 +662,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives all messages of the conversation.
+   * Returns all messages of the conversation.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -699,8 +699,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how hard the model thinks. A level that the model does not have becomes the nearest
-   * one that it has.
+   * Sets the model's thinking level. A level that the model does not support becomes the
+   * nearest one that it does.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -765,7 +765,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives up the retry that is being waited for.
+   * Cancels the pending automatic retry.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -793,7 +793,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives token and cost numbers of the session.
+   * Returns the session's token counts and costs.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -802,7 +802,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Writes the session as an HTML page.
+   * Exports the session as an HTML page.
    *
    * @throws RefusedError `session_not_in_file`: the session is not kept in a file.
    * @throws TimedOutError No answer within 30 s.
@@ -821,7 +821,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the text of the model's last answer.
+   * Returns the text of the model's last answer.
    *
    * @throws TimedOutError No answer within 30 s.
    */

@@ -84,7 +84,7 @@ export interface AgentStart {
   type: "agent_start";
 }
 
-/** What an agent is and does right now. */
+/** An agent's current state. */
 export interface AgentState {
   /** The session. */
   session_id: string;
@@ -92,7 +92,7 @@ export interface AgentState {
   status: OpalStatus;
   /** The model. */
   model: OpalModel;
-  /** Messages in the conversation. */
+  /** The number of messages in the conversation. */
   message_count: number;
   /** Names of all tools. */
   tools: string[];
@@ -103,7 +103,7 @@ export interface AgentState {
 /**
  * Parameters of `agent_state`.
  *
- * Tells what an agent is and does right now.
+ * Returns an agent's current state.
  */
 export interface AgentStateParams {
   /** The session. */
@@ -140,16 +140,16 @@ export interface AssistantMessage {
   model: string;
   /** Tokens and costs. */
   usage: Usage;
-  /** Why it stopped; while it streams, `stop`. */
+  /** The stop reason; `stop` while the message streams. */
   stopReason: StopReason;
   /** When it began, in milliseconds since the epoch. */
   timestamp: number;
-  /** What went wrong, with `error` and `aborted`. */
+  /** The error message, with `error` and `aborted`. */
   errorMessage?: string | undefined;
 }
 
 /**
- * What happened inside a message.
+ * A change to a message.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -209,7 +209,7 @@ export interface AuthPollParams {
 /**
  * Parameters of `auth_set_key`.
  *
- * Keeps an API key.
+ * Stores an API key.
  */
 export interface AuthSetKeyParams {
   /** The provider. */
@@ -218,7 +218,7 @@ export interface AuthSetKeyParams {
   api_key: string;
 }
 
-/** What is known about credentials. */
+/** Which credentials were found. */
 export interface AuthStatusResult {
   /** Whether a provider can be used. */
   authenticated: boolean;
@@ -232,20 +232,20 @@ export interface Authenticated {
   authenticated: boolean;
 }
 
-/** The agent has compacted, or has not. */
+/** Automatic compaction ended, with or without a result. */
 export interface AutoCompactionEnd {
   type: "auto_compaction_end";
-  /** What compaction did; absent or null where it did not. */
+  /** The result; absent or null if nothing was compacted. */
   result?: CompactionResult | null | undefined;
   /** Whether it was stopped. */
   aborted: boolean;
   /** Whether the prompt is tried again. */
   willRetry: boolean;
-  /** What went wrong. */
+  /** The error message. */
   errorMessage?: string | undefined;
 }
 
-/** The agent begins to compact on its own. */
+/** Automatic compaction begins. */
 export interface AutoCompactionStart {
   type: "auto_compaction_start";
   /** Why. */
@@ -268,11 +268,11 @@ export interface AutoRetryStart {
   type: "auto_retry_start";
   /** The number of this retry, from 1. */
   attempt: number;
-  /** How many there will be at most. */
+  /** The maximum number. */
   maxAttempts: number;
-  /** How long it waits, in milliseconds. */
+  /** The delay in milliseconds. */
   delayMs: number;
-  /** What went wrong. */
+  /** The error message. */
   errorMessage: string;
 }
 
@@ -339,7 +339,7 @@ export interface BranchParams {
   entryId: string;
 }
 
-/** What was said on a branch that the conversation has left. */
+/** A summary of a branch that the conversation has left. */
 export interface BranchSummaryMessage {
   role: "branchSummary";
   /** The summary. */
@@ -353,18 +353,18 @@ export interface BranchSummaryMessage {
 /** A budget is used up: new prompts and subagents are refused. Sent once for each scope. */
 export interface BudgetExceeded {
   type: "budget_exceeded";
-  /** Whose budget. */
+  /** The owner of the budget. */
   scope: BudgetScope;
-  /** What has been used. */
+  /** The use so far. */
   snapshot: BudgetSnapshot;
 }
 
-/** Whose budget it is. */
+/** The owner of the budget. */
 export type BudgetScope = "session" | "task" | "subagent" | (string & {});
 
-/** What has been used of a budget. */
+/** The use of a budget. */
 export interface BudgetSnapshot {
-  /** How it stands. */
+  /** The status. */
   status: BudgetStatus;
   /** Time since the agent started, in milliseconds. */
   wallTimeMs: number;
@@ -374,7 +374,7 @@ export interface BudgetSnapshot {
   outputTokens: number;
   /** All tokens used. */
   totalTokens: number;
-  /** Money spent, in US dollars. */
+  /** The cost in US dollars. */
   costUsd: number;
   /** Tool calls made. */
   toolCalls: number;
@@ -384,7 +384,7 @@ export interface BudgetSnapshot {
   reason?: BudgetViolationReason | undefined;
 }
 
-/** How a budget stands. */
+/** The status of a budget. */
 export type BudgetStatus = "ok" | "warning" | "exceeded";
 
 /** Which limit a budget ran into. */
@@ -393,9 +393,9 @@ export type BudgetViolationReason = "wall_time" | "input_tokens" | "output_token
 /** A budget nears a limit. Sent once for each dimension. */
 export interface BudgetWarning {
   type: "budget_warning";
-  /** Whose budget. */
+  /** The owner of the budget. */
   scope: BudgetScope;
-  /** What has been used. */
+  /** The use so far. */
   snapshot: BudgetSnapshot;
 }
 
@@ -425,11 +425,11 @@ export interface CancelledAnswer {
 /** Text in one piece, or in the pieces in which it is streamed. */
 export type Chunks = string | string[];
 
-/** Something that a prompt can invoke with `/name`. */
+/** A command that a prompt can invoke with `/name`. */
 export interface CommandInfo {
   /** The name, without the slash. */
   name: string;
-  /** What it does, for people. */
+  /** A description for people. */
   description?: string | undefined;
   /** Where it comes from. */
   source: CommandSource;
@@ -445,7 +445,7 @@ export type CommandLocation = "user" | "project" | "path" | (string & {});
 /** Where a command comes from. */
 export type CommandSource = "extension" | "prompt" | "skill" | (string & {});
 
-/** What a prompt can invoke with `/name`. */
+/** The commands that a prompt can invoke with `/name`. */
 export interface Commands {
   /** Extension commands, then templates, then skills. */
   commands: CommandInfo[];
@@ -457,16 +457,16 @@ export interface Commands {
  * Compacts the conversation now: a summary takes the place of its older part.
  */
 export interface CompactParams {
-  /** What the summary should care about. */
+  /** Extra instructions for the summary. */
   customInstructions?: string | undefined;
 }
 
 /** Why the agent compacts on its own. */
 export type CompactionReason = "threshold" | "overflow" | (string & {});
 
-/** What compaction did. */
+/** The result of a compaction. */
 export interface CompactionResult {
-  /** The text that stands in place of what was removed. */
+  /** The text that replaces what was removed. */
   summary: string;
   /** The first session entry that stays as it is. */
   firstKeptEntryId: string;
@@ -476,7 +476,7 @@ export interface CompactionResult {
   details?: JsonValue | null | undefined;
 }
 
-/** What stands in place of messages that compaction removed. */
+/** The summary that replaces messages which compaction removed. */
 export interface CompactionSummaryMessage {
   role: "compactionSummary";
   /** The summary. */
@@ -512,7 +512,7 @@ export interface ConfirmedAnswer {
   confirmed: boolean;
 }
 
-/** What tokens cost, in US dollars. */
+/** The cost of tokens in US dollars. */
 export interface Cost {
   /** For input tokens. */
   input: number;
@@ -545,7 +545,7 @@ export interface CustomMessage {
 export interface CycledModel {
   /** The model. */
   model: Model;
-  /** How hard it thinks. */
+  /** The thinking level. */
   thinkingLevel?: ThinkingLevel | undefined;
   /** Whether the cycle is limited to the models named at the start. */
   isScoped: boolean;
@@ -557,7 +557,7 @@ export interface CycledThinkingLevel {
   level: ThinkingLevel;
 }
 
-/** What the user has to do to log in. */
+/** How the user logs in. */
 export interface DeviceCode {
   /** The code that the user enters. */
   user_code: string;
@@ -569,7 +569,7 @@ export interface DeviceCode {
   interval: number;
 }
 
-/** The answer to a dialog, told apart by the member that it has. */
+/** The answer to a dialog; the member that is present says which kind. */
 export type DialogAnswer = CancelledAnswer | ConfirmedAnswer | ValueAnswer;
 
 /** Which way a line went. */
@@ -592,7 +592,7 @@ export type ErrorReason = "aborted" | "error";
 /**
  * Parameters of `export_html`.
  *
- * Writes the session as an HTML page.
+ * Exports the session as an HTML page.
  */
 export interface ExportHtmlParams {
   /** Where to; by default a file in the working directory named after the session. */
@@ -610,7 +610,7 @@ export interface ExtensionError {
   error: string;
 }
 
-/** What becomes of a subagent's changes when verification fails. */
+/** How a subagent's changes are handled when verification fails. */
 export type FailurePolicy = "return_failure" | "retry_once" | "discard_patch" | (string & {});
 
 /**
@@ -659,7 +659,7 @@ export interface ForkResult {
   cancelled: boolean;
 }
 
-/** An image, whole. */
+/** A complete image. */
 export interface ImageContent {
   type: "image";
   /** The bytes in base64, without a data URL's head. */
@@ -678,7 +678,7 @@ export type InputBlock =
   | ImageContent
   | UnknownVariant<"type">;
 
-/** A user's words: plain text, or blocks of text and images. */
+/** Input of the user: plain text, or blocks of text and images. */
 export type InputContent = string | InputBlock[];
 
 /** Asks for a line of text. Resolves to nothing when the time is up. */
@@ -740,7 +740,7 @@ export interface MessageStart {
 /** The model's message grows. */
 export interface MessageUpdate {
   type: "message_update";
-  /** What happened inside the message. */
+  /** The change to the message. */
   assistantMessageEvent: AssistantMessageEvent;
   /** The message so far; absent in delta-only streams. */
   message?: AgentMessage | undefined;
@@ -817,7 +817,7 @@ export interface ModelSetParams {
   session_id: string;
   /** The model, as `provider:id`, or the id of a Copilot model. */
   model_id: string;
-  /** How hard it thinks; `off` by default. */
+  /** The thinking level; `off` by default. */
   thinking_level?: string | undefined;
 }
 
@@ -834,7 +834,7 @@ export interface ModelsListParams {
 /**
  * Parameters of `new_session`.
  *
- * Starts a fresh session. An extension can stop it.
+ * Starts a new session. An extension can stop it.
  */
 export interface NewSessionParams {
   /** The file of the session that the new one comes from. */
@@ -852,11 +852,11 @@ export interface NotifyNotice {
 /** What kind of notice it is. */
 export type NotifyType = "info" | "warning" | "error" | (string & {});
 
-/** What the agent is and does right now. */
+/** The agent's current state. */
 export interface OmpSessionState {
   /** The model in use; null or absent where there is none. */
   model?: Model | null | undefined;
-  /** How hard it thinks; absent where the model cannot think. */
+  /** The thinking level; absent if the model cannot think. */
   thinkingLevel?: ThinkingLevel | undefined;
   /** Whether a run is going on; true while a retry is waited for. */
   isStreaming: boolean;
@@ -876,9 +876,9 @@ export interface OmpSessionState {
   sessionName?: string | undefined;
   /** Whether the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
-  /** Messages in the conversation. */
+  /** The number of messages in the conversation. */
   messageCount: number;
-  /** Messages that wait in the queues. */
+  /** The number of queued messages. */
   queuedMessageCount: number;
 }
 
@@ -918,11 +918,11 @@ export interface OpalAskUser {
   session_id: string;
   /** The question. */
   question: string;
-  /** What can be chosen; empty where any answer will do. */
+  /** The choices; empty if any answer is accepted. */
   choices?: string[] | undefined;
 }
 
-/** What is known about credentials. */
+/** Which credentials were found. */
 export interface OpalAuth {
   /** Whether a provider can be used. */
   status: OpalAuthStatus;
@@ -960,7 +960,7 @@ export interface OpalConfig {
 /**
  * Parameters of `opal_config_get`.
  *
- * Gives the configuration of a session.
+ * Returns the configuration of a session.
  */
 export interface OpalConfigGetParams {
   /** The session. */
@@ -1012,7 +1012,7 @@ export interface OpalDone {
 export interface OpalError {
   /** The JSON-RPC code. */
   code: number;
-  /** What went wrong. */
+  /** The error message. */
   message: string;
   /** More about it; free text. */
   data?: JsonValue | undefined;
@@ -1044,7 +1044,7 @@ export interface OpalHistoryCall {
 export interface OpalHistoryMessage {
   /** Its id, for `session/branch`. */
   id: string;
-  /** Who speaks, as in `user`, `assistant` or `tool_result`. */
+  /** The role of the speaker, such as `user`, `assistant` or `tool_result`. */
   role: string;
   /** The text. */
   content?: string | null | undefined;
@@ -1072,7 +1072,7 @@ export interface OpalInput {
   sensitive?: boolean | undefined;
 }
 
-/** A prompt that waited has entered the conversation. */
+/** A queued prompt has entered the conversation. */
 export interface OpalMessageApplied {
   type: "message_applied";
   /** The session that the event belongs to. */
@@ -1090,7 +1090,7 @@ export interface OpalMessageDelta {
   delta: string;
 }
 
-/** A prompt waits because the agent is busy. */
+/** A prompt was queued because the agent is busy. */
 export interface OpalMessageQueued {
   type: "message_queued";
   /** The session that the event belongs to. */
@@ -1112,7 +1112,7 @@ export interface OpalModel {
   provider: string;
   /** The model's id. */
   id: string;
-  /** How hard it thinks. */
+  /** The thinking level. */
   thinking_level: string;
 }
 
@@ -1149,7 +1149,7 @@ export interface OpalRunError {
   type: "error";
   /** The session that the event belongs to. */
   session_id: string;
-  /** What went wrong. */
+  /** The error message. */
   reason: string;
 }
 
@@ -1211,7 +1211,7 @@ export interface OpalTask {
   id: string;
   /** What it is. */
   label: string;
-  /** How far it is. */
+  /** The status. */
   status: string;
   /** Notes. */
   notes?: string | undefined;
@@ -1275,14 +1275,14 @@ export interface OpalToolExecutionStart {
   call_id: string;
   /** The arguments. */
   args: JsonObject;
-  /** One line about it for people. */
+  /** A description for people, in one line. */
   meta?: string | undefined;
 }
 
 /** A tool that failed. */
 export interface OpalToolFailure {
   ok: false;
-  /** What went wrong. */
+  /** The error message. */
   error: JsonValue;
 }
 
@@ -1362,7 +1362,7 @@ export interface OperatorAgentEnd {
   type: "agent_end";
   /** The messages of the run. */
   messages: OperatorMessage[];
-  /** How it ended, as in `completed`. */
+  /** The outcome, such as `completed`. */
   reason?: string | undefined;
 }
 
@@ -1377,7 +1377,7 @@ export interface OperatorAgentStart {
  * Compacts the conversation now. Refused while a turn is going on.
  */
 export interface OperatorCompactParams {
-  /** What the summary should care about. */
+  /** Extra instructions for the summary. */
   custom_instructions?: string | undefined;
 }
 
@@ -1411,13 +1411,13 @@ export interface OperatorMessage {
   id?: string | undefined;
   /** When, in seconds since the epoch. */
   timestamp?: number | undefined;
-  /** Who speaks. */
+  /** The role of the speaker. */
   role: OperatorRole;
   /** Tokens, with answers of the model. */
   usage?: OperatorUsage | null | undefined;
   /** Why the model stopped. */
   stop_reason?: string | null | undefined;
-  /** What went wrong. */
+  /** The error message. */
   error?: JsonValue | null | undefined;
 }
 
@@ -1457,10 +1457,10 @@ export interface OperatorPromptParams {
   options?: JsonObject | undefined;
 }
 
-/** Who speaks. */
+/** The role of the speaker. */
 export type OperatorRole = "system" | "user" | "assistant" | "tool" | (string & {});
 
-/** What the agent is and does right now. */
+/** The agent's current state. */
 export interface OperatorState {
   /** What it is doing. */
   phase: OperatorPhase;
@@ -1476,7 +1476,7 @@ export interface OperatorState {
   context_tokens?: number | undefined;
   /** The context window in tokens. */
   context_window?: number | undefined;
-  /** Messages in the conversation. */
+  /** The number of messages in the conversation. */
   message_count?: number | undefined;
 }
 
@@ -1502,11 +1502,11 @@ export interface OperatorThinking {
   type: "thinking";
   /** The reasoning; in `message_update` the new piece of it. */
   content: string;
-  /** Opaque mark of the provider. */
+  /** An opaque signature from the provider. */
   signature?: string | null | undefined;
 }
 
-/** The model's wish to run a tool. */
+/** A tool call of the model. */
 export interface OperatorToolCall {
   type: "tool_call";
   /** The call's id. */
@@ -1576,7 +1576,7 @@ export interface OperatorUsage {
   cache_read_tokens?: number | undefined;
   /** Tokens written to the provider's cache. */
   cache_write_tokens?: number | undefined;
-  /** What they cost, in US dollars, by kind. */
+  /** The cost in US dollars, by kind of token. */
   cost?: Record<string, number> | null | undefined;
 }
 
@@ -1584,20 +1584,20 @@ export interface OperatorUsage {
  * Parameters of `prompt`.
  *
  * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
- * working, `streamingBehavior` has to say what becomes of the prompt.
+ * working, `streamingBehavior` has to say how the prompt is queued.
  */
 export interface PromptParams {
   /** The prompt. `/name` at its start names an extension command, a template or a skill. */
   message: string;
   /** Images that go with it. */
   images?: ImageContent[] | undefined;
-  /** What becomes of the prompt while the agent is working. */
+  /** How the prompt is queued while the agent is working. */
   streamingBehavior?: StreamingBehavior | undefined;
 }
 
 /** Whether a prompt waits. */
 export interface PromptQueued {
-  /** True where the agent is busy and the prompt waits. */
+  /** True if the agent is busy and the prompt was queued. */
   queued: boolean;
 }
 
@@ -1777,7 +1777,7 @@ export interface ScriptUsage {
 export interface SelectDialog {
   /** The question. */
   title: string;
-  /** What can be chosen. */
+  /** The choices. */
   options: string[];
   /** After how many milliseconds the agent answers for itself. */
   timeout?: number | undefined;
@@ -1826,7 +1826,7 @@ export interface SessionHistory {
 /**
  * Parameters of `session_history`.
  *
- * Gives the messages of a session that is running.
+ * Returns the messages of a running session.
  */
 export interface SessionHistoryParams {
   /** The session. */
@@ -1877,15 +1877,15 @@ export interface SessionStarted {
   mcp_servers?: string[] | undefined;
   /** The name of the server's node. */
   node_name?: string | undefined;
-  /** What is known about credentials. */
+  /** Which credentials were found. */
   auth?: OpalAuth | undefined;
 }
 
-/** What the agent is and does right now. */
+/** The agent's current state. */
 export interface SessionState {
   /** The model in use, or null where there is none. */
   model: Model | null;
-  /** How hard it thinks. */
+  /** The thinking level. */
   thinkingLevel: ThinkingLevel;
   /** Whether a run is going on. */
   isStreaming: boolean;
@@ -1903,13 +1903,13 @@ export interface SessionState {
   sessionName?: string | undefined;
   /** Whether the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
-  /** Messages in the conversation. */
+  /** The number of messages in the conversation. */
   messageCount: number;
-  /** Messages that wait in the queues. */
+  /** The number of queued messages. */
   pendingMessageCount: number;
 }
 
-/** Numbers about a session. */
+/** Statistics of a session. */
 export interface SessionStats {
   /** The session's file; absent where nothing is kept. */
   sessionFile?: string | undefined;
@@ -1927,7 +1927,7 @@ export interface SessionStats {
   totalMessages: number;
   /** Tokens used. */
   tokens: TokenTotals;
-  /** What they cost, in US dollars. */
+  /** The cost in US dollars. */
   cost: number;
 }
 
@@ -1963,7 +1963,7 @@ export interface SetEditorTextNotice {
  * Sets how follow-up messages are delivered.
  */
 export interface SetFollowUpModeParams {
-  /** All when the agent would stop, or one each time. */
+  /** Whether follow-up messages are delivered all at once or one at a time. */
   mode: QueueMode;
 }
 
@@ -2013,15 +2013,15 @@ export interface SetStatusNotice {
  * Sets how steering messages are delivered.
  */
 export interface SetSteeringModeParams {
-  /** All at the next opportunity, or one for each. */
+  /** Whether steering messages are delivered all at once or one at a time. */
   mode: QueueMode;
 }
 
 /**
  * Parameters of `set_thinking_level`.
  *
- * Sets how hard the model thinks. A level that the model does not have becomes the nearest
- * one that it has.
+ * Sets the model's thinking level. A level that the model does not support becomes the
+ * nearest one that it does.
  */
 export interface SetThinkingLevelParams {
   /** The level. */
@@ -2047,7 +2047,7 @@ export interface SetWidgetNotice {
 /**
  * Parameters of `settings_save`.
  *
- * Merges settings into the user's and gives all of them.
+ * Merges settings into the user's and returns all of them.
  */
 export interface SettingsSaveParams {
   /** The settings to merge, at the top level. */
@@ -2114,7 +2114,7 @@ export interface StreamStart {
   partial?: AssistantMessage | undefined;
 }
 
-/** What becomes of a prompt that is sent while the agent is working. */
+/** How a prompt is queued that is sent while the agent is working. */
 export type StreamingBehavior = "steer" | "followUp";
 
 /** A subagent has ended, and its verification with it. */
@@ -2152,7 +2152,7 @@ export interface SubagentVerificationCommandEnd {
   commandName: string;
   /** Its exit code. */
   exitCode: number;
-  /** How long it ran, in milliseconds. */
+  /** The duration in milliseconds. */
   durationMs: number;
   /** The file with its output, where it wrote any. */
   artifactId?: string | undefined;
@@ -2176,7 +2176,7 @@ export interface SubagentVerificationEnd {
   id: string;
   /** The number of the attempt. */
   attempt: number;
-  /** How it ended. */
+  /** The outcome. */
   status: AttemptOutcome;
 }
 
@@ -2209,9 +2209,9 @@ export interface TaskVerifyConfig {
   mode?: VerificationMode | undefined;
   /** The commands; they replace the profile's. */
   commands?: VerifyCommand[] | undefined;
-  /** What becomes of the changes on failure. */
+  /** How the changes are handled on failure. */
   onFailure?: FailurePolicy | undefined;
-  /** How many repairs are allowed. */
+  /** The number of repairs allowed. */
   maxRetries?: number | undefined;
 }
 
@@ -2230,7 +2230,7 @@ export interface TextContent {
   type: "text";
   /** The text. */
   text: string;
-  /** Opaque mark of the provider that has to go back with the text. */
+  /** An opaque signature from the provider, to be sent back with the text. */
   textSignature?: string | undefined;
 }
 
@@ -2270,7 +2270,7 @@ export interface ThinkingContent {
   type: "thinking";
   /** The reasoning text. */
   thinking: string;
-  /** Opaque mark of the provider that has to go back with the block. */
+  /** An opaque signature from the provider, to be sent back with the block. */
   thinkingSignature?: string | undefined;
   /** True where the provider sent the reasoning in a form that cannot be read. */
   redacted?: boolean | undefined;
@@ -2310,7 +2310,7 @@ export interface ThinkingSet {
 /**
  * Parameters of `thinking_set`.
  *
- * Sets how hard a session's model thinks.
+ * Sets the thinking level of a session's model.
  */
 export interface ThinkingSetParams {
   /** The session. */
@@ -2328,26 +2328,26 @@ export interface ThinkingStart {
   partial?: AssistantMessage | undefined;
 }
 
-/** A thing to do. */
+/** An item of the todo list. */
 export interface TodoItem {
   /** Its id. */
   id?: string | undefined;
   /** What is to be done. */
   content: string;
-  /** How far it is, as in `pending`. */
+  /** The status, such as `pending`. */
   status: string;
-  /** Anything more that a tool noted. */
+  /** Additional data from the tool. */
   notes?: JsonValue | null | undefined;
 }
 
-/** The model stopped with things left to do; it is reminded of them and goes on. */
+/** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
 export interface TodoReminder {
   type: "todo_reminder";
-  /** The things left. */
+  /** The unfinished items. */
   todos: TodoItem[];
   /** The number of this reminder, from 1. */
   attempt: number;
-  /** How many there will be at most. */
+  /** The maximum number. */
   maxAttempts: number;
 }
 
@@ -2365,7 +2365,7 @@ export interface TokenTotals {
   total: number;
 }
 
-/** The model's wish to run a tool. */
+/** A tool call of the model. */
 export interface ToolCall {
   type: "toolCall";
   /** The call's id; its result carries the same. */
@@ -2374,7 +2374,7 @@ export interface ToolCall {
   name: string;
   /** The arguments. While they stream, as much of them as can be read. */
   arguments: JsonObject;
-  /** Opaque mark of the provider that has to go back with the call. */
+  /** An opaque signature from the provider, to be sent back with the call. */
   thoughtSignature?: string | undefined;
 }
 
@@ -2566,11 +2566,11 @@ export interface Usage {
   cacheWrite: number;
   /** The sum of the four; the document leaves it out, agents send it. */
   totalTokens?: number | undefined;
-  /** What they cost. */
+  /** The cost. */
   cost: Cost;
 }
 
-/** Words of the user. */
+/** A message of the user. */
 export interface UserMessage {
   role: "user";
   /** The words and images. */
@@ -2594,7 +2594,7 @@ export interface ValueAnswer {
 export interface VerificationAttemptResult {
   /** The number of the attempt, from 1. */
   attempt: number;
-  /** How it ended. */
+  /** The outcome. */
   status: AttemptStatus;
   /** When it began, in milliseconds since the epoch. */
   startedAt: number;
@@ -2602,7 +2602,7 @@ export interface VerificationAttemptResult {
   endedAt: number;
   /** The commands in order. */
   commandResults: VerificationCommandResult[];
-  /** What went wrong. */
+  /** The error message. */
   error?: string | undefined;
 }
 
@@ -2614,7 +2614,7 @@ export interface VerificationCommandResult {
   command: string;
   /** Its exit code; 143 where it was stopped for its time limit. */
   exitCode: number;
-  /** How long it ran, in milliseconds. */
+  /** The duration in milliseconds. */
   durationMs: number;
   /** True where its failure does not matter. */
   optional?: boolean | undefined;
@@ -2637,13 +2637,13 @@ export interface VerificationResult {
   profile?: string | undefined;
   /** What it did. */
   mode?: VerificationMode | undefined;
-  /** How it ended. */
+  /** The outcome. */
   status: VerificationStatus;
   /** The attempts in order. */
   attempts: VerificationAttemptResult[];
-  /** How many repairs were tried. */
+  /** The number of repairs tried. */
   retriesUsed: number;
-  /** What becomes of the changes on failure. */
+  /** How the changes are handled on failure. */
   onFailure?: FailurePolicy | undefined;
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, BashExecutionMessage};
+use agentese::types::{AgentMessage, BashExecutionMessageBuilder};
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
@@ -36,8 +36,14 @@ impl Engine {
 
     fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
         let now = self.shared.options.clock.now_ms();
-        let mut message =
-            BashExecutionMessage::new(command, &output.output, cancelled, output.truncated, now);
+        let mut message = BashExecutionMessageBuilder {
+            command: command.into(),
+            output: output.output.clone(),
+            cancelled,
+            truncated: output.truncated,
+            timestamp: now,
+        }
+        .build();
         message.exit_code = output.exit_code.map(i64::from).into();
         let path = output.full_output_path.as_ref();
         message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();

@@ -4,7 +4,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::types::{AgentMessage, ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage};
+use agentese::types::{
+    AgentMessage, ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage,
+    ToolResultMessageBuilder,
+};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use serde_json::Value;
@@ -167,7 +170,14 @@ impl Run {
 /// The message that a result becomes.
 fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
     let content = blocks(&output.content);
-    let mut message = ToolResultMessage::new(&call.id, &call.name, content, output.is_error, now);
+    let mut message = ToolResultMessageBuilder {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content,
+        is_error: output.is_error,
+        timestamp: now,
+    }
+    .build();
     message.details = output.details.into();
     message
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{
-    Cancellation, CustomMessage, DeliverAs, DoSendMessage, DoSendUserMessage, ExtensionFrame, FoundResult,
-    InputBlock, InputContent, InputSource, OfferedExtension, SessionEntries,
+    Cancellation, CustomMessageBuilder, DeliverAs, DoSendMessage, DoSendUserMessage, ExtensionFrame,
+    FoundResult, InputBlock, InputContent, InputSource, OfferedExtension, SessionEntries,
 };
 use serde_json::{Map, Value};
 
@@ -142,7 +142,13 @@ impl Host {
 
     fn send_message(&self, process: &Process, engine: &Engine, action: DoSendMessage) -> Ended {
         let said = action.message;
-        let mut message = CustomMessage::new(said.custom_type, said.content, said.display, 0);
+        let mut message = CustomMessageBuilder {
+            custom_type: said.custom_type,
+            content: said.content,
+            display: said.display,
+            timestamp: 0,
+        }
+        .build();
         message.details = said.details;
         let delivery = match action.deliver_as {
             Some(DeliverAs::FollowUp) => Delivery::FollowUp,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{CommandInfo, CommandSource, HostCommand, HostFrame, OfferedCommand};
+use agentese::types::{CommandInfo, CommandSource, HostCommandBuilder, HostFrame, OfferedCommand};
 
 use super::calls::{Asked, Failed};
 use super::host::{Host, Member};
@@ -82,7 +82,17 @@ impl Host {
         self.refresh(&invoked.member.process);
         let task = tokio::spawn(async move {
             let Invoked { member, name, args } = invoked;
-            let frame = |id: String| HostFrame::from(HostCommand::new(id, &member.path, &name, &args));
+            let frame = |id: String| {
+                HostFrame::from(
+                    HostCommandBuilder {
+                        id,
+                        extension: member.path.clone(),
+                        name: name.clone(),
+                        args: args.clone(),
+                    }
+                    .build(),
+                )
+            };
             let asked = Arc::new(asked);
             let result = member.process.ask_about(asked.clone(), frame, None).await;
             if let Err(Failed::Said(error)) = result {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use agentese::types::{
     AgentMessage, BeforeAgentStartAnswer, BeforeAgentStartHook, BeforeCompactAnswer, CancelAnswer,
-    CompactionPlan, ContextAnswer, ContextHook, CustomMessage, HookEvent, ImageContent, InputAction,
+    CompactionPlan, ContextAnswer, ContextHook, CustomMessageBuilder, HookEvent, ImageContent, InputAction,
     InputAnswer, InputHook, InputSource, Model, ModelSelectHook, ModelSource, SessionBeforeCompactHook,
     SessionBeforeForkHook, SessionBeforeSwitchHook, SessionCompactHook, SessionForkHook, SessionSwitchHook,
     SwitchReason, ToolCall, ToolCallAnswer, ToolCallHook, ToolResultAnswer, ToolResultHook,
+    ToolResultHookBuilder,
 };
 use agentese::wire::Record;
 use futures::FutureExt;
@@ -247,8 +248,13 @@ impl Hooks for Host {
                 let answer = self.answer::<BeforeAgentStartAnswer>(&member, event.into()).await;
                 let Ok(Some(answer)) = answer else { continue };
                 opening.messages.extend(answer.message.map(|message| {
-                    let mut custom =
-                        CustomMessage::new(message.custom_type, message.content, message.display, 0);
+                    let mut custom = CustomMessageBuilder {
+                        custom_type: message.custom_type,
+                        content: message.content,
+                        display: message.display,
+                        timestamp: 0,
+                    }
+                    .build();
                     custom.details = message.details;
                     custom
                 }));
@@ -288,7 +294,14 @@ impl Hooks for Host {
             for member in self.subscribers(type_of::<ToolResultHook>()) {
                 let content = blocks(&output.content);
                 let input = call.arguments.clone();
-                let mut event = ToolResultHook::new(&call.id, &call.name, input, content, output.is_error);
+                let mut event = ToolResultHookBuilder {
+                    tool_call_id: call.id.clone(),
+                    tool_name: call.name.clone(),
+                    input,
+                    content,
+                    is_error: output.is_error,
+                }
+                .build();
                 event.details = output.details.clone().into();
                 let answer = self.answer::<ToolResultAnswer>(&member, event.into()).await;
                 let Ok(Some(answer)) = answer else { continue };

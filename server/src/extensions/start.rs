@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::types::{
-    HostFrame, HostInitialize, HostLoad, HostMode, Initialized, OfferedExtension, SessionStartHook,
-    ToolCallHook,
+    HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, Initialized, OfferedExtension,
+    SessionStartHook, ToolCallHook,
 };
 use futures::future::join_all;
 
@@ -185,16 +185,17 @@ impl Host {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let agent_dir = self.options.agent_dir.as_ref().map(text).unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION");
-        HostInitialize::new(
+        HostInitializeBuilder {
             id,
-            PROTOCOL,
-            version,
-            HostMode::Rpc,
-            true,
-            text(&self.around.cwd),
+            protocol: PROTOCOL,
+            agent_version: version.into(),
+            mode: HostMode::Rpc,
+            has_ui: true,
+            cwd: text(&self.around.cwd),
             agent_dir,
-            paths,
-        )
+            extensions: paths,
+        }
+        .build()
     }
 
     fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentese::types::{
     AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, HookEvent,
     MessageEnd, MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd,
-    ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd, ToolExecutionStart,
-    ToolExecutionUpdate, ToolOutput, TurnEndHook, TurnStartHook,
+    ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
+    ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionUpdateBuilder, ToolOutput,
+    TurnEndHook, TurnStartHook,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -135,12 +136,26 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
         Event::ToolUpdated(call, update) => {
             let mut shown = ToolOutput::new(blocks(&update.content));
             shown.details = update.details.clone().into();
-            ToolExecutionUpdate::new(&call.id, &call.name, call.arguments.clone(), shown).into()
+            ToolExecutionUpdateBuilder {
+                tool_call_id: call.id.clone(),
+                tool_name: call.name.clone(),
+                args: call.arguments.clone(),
+                partial_result: shown,
+            }
+            .build()
+            .into()
         }
         Event::ToolEnded(call, output) => {
             let mut result = ToolOutput::new(blocks(&output.content));
             result.details = output.details.clone().into();
-            ToolExecutionEnd::new(&call.id, &call.name, result, output.is_error).into()
+            ToolExecutionEndBuilder {
+                tool_call_id: call.id.clone(),
+                tool_name: call.name.clone(),
+                result,
+                is_error: output.is_error,
+            }
+            .build()
+            .into()
         }
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::{HostFrame, HostTool, InputBlock, OfferedTool, ToolResult};
+use agentese::types::{HostFrame, HostToolBuilder, InputBlock, OfferedTool, ToolResult};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -83,7 +83,18 @@ impl Tool for ExtensionTool {
             });
             let call = context.call_id.clone().unwrap_or_default();
             let (path, name) = (&self.member.path, &self.offered.name);
-            let frame = |id: String| HostFrame::from(HostTool::new(id, path, name, call, params));
+            let frame = |id: String| {
+                HostFrame::from(
+                    HostToolBuilder {
+                        id,
+                        extension: path.into(),
+                        name: name.into(),
+                        tool_call_id: call,
+                        params,
+                    }
+                    .build(),
+                )
+            };
             let answer = tokio::select! {
                 biased;
                 () = context.abort.cancelled() => return ToolOutput::error(ABORTED),

@@ -1,7 +1,8 @@
 //! From a provider's events to the assistant's message.
 
 use agentese::types::{
-    AssistantBlock, AssistantMessage, Model, ModelCost, StopReason, TextContent, ThinkingContent, ToolCall,
+    AssistantBlock, AssistantMessage, AssistantMessageBuilder, Model, ModelCost, StopReason, TextContent,
+    ThinkingContent, ToolCall,
 };
 use serde_json::Map;
 
@@ -51,15 +52,16 @@ impl Assembler {
     pub fn new(model: &Model, timestamp: i64) -> Self {
         let usage = price::usage(TokenCounts::default(), &model.cost);
         Self {
-            message: AssistantMessage::new(
-                Vec::new(),
-                &model.api,
-                &model.provider,
-                &model.id,
+            message: AssistantMessageBuilder {
+                content: Vec::new(),
+                api: model.api.clone(),
+                provider: model.provider.clone(),
+                model: model.id.clone(),
                 usage,
-                StopReason::Stop,
+                stop_reason: StopReason::Stop,
                 timestamp,
-            ),
+            }
+            .build(),
             prices: model.cost.clone(),
             arguments: String::new(),
             growing: Growing::default(),

@@ -1,6 +1,6 @@
 //! Providers and models as `models.json` and the built-in table write them down.
 
-use agentese::types::{InputKind, Model, ModelCost};
+use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder};
 use reqwest::header::HeaderName;
 use serde_json::{Map, Value};
 
@@ -158,11 +158,24 @@ fn provider(
         let url = node.text("baseUrl")?.or_else(|| base_url.clone());
         let changes = changes(&node, environment)?;
         let free = || number(0.0);
-        let cost = ModelCost::new(free(), free(), free(), free());
+        let cost =
+            ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() }
+                .build();
         let url = url.ok_or_else(|| node.missing("baseUrl"))?;
         let input = vec![InputKind::Text];
-        let mut model =
-            Model::new(id.clone(), id, api, name, url, false, input, CONTEXT_WINDOW, MAX_TOKENS, cost);
+        let mut model = ModelBuilder {
+            id: id.clone(),
+            name: id,
+            api,
+            provider: name.into(),
+            base_url: url,
+            reasoning: false,
+            input,
+            context_window: CONTEXT_WINDOW,
+            max_tokens: MAX_TOKENS,
+            cost,
+        }
+        .build();
         changes.apply(&mut model);
         models.push(ModelDefinition { model, details: changes.details });
     }

@@ -1,6 +1,6 @@
 //! What tokens cost.
 
-use agentese::types::{Cost, ModelCost, Usage};
+use agentese::types::{CostBuilder, ModelCost, Usage, UsageBuilder};
 use serde_json::Number;
 
 use super::TokenCounts;
@@ -24,14 +24,22 @@ pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     let output = cost(counts.output, &prices.output);
     let cache_read = cost(counts.cache_read, &prices.cache_read);
     let cache_write = cost(counts.cache_write, &prices.cache_write);
-    let cost = Cost::new(
-        number(input),
-        number(output),
-        number(cache_read),
-        number(cache_write),
-        number(input + output + cache_read + cache_write),
-    );
-    let mut usage = Usage::new(counts.input, counts.output, counts.cache_read, counts.cache_write, cost);
+    let cost = CostBuilder {
+        input: number(input),
+        output: number(output),
+        cache_read: number(cache_read),
+        cache_write: number(cache_write),
+        total: number(input + output + cache_read + cache_write),
+    }
+    .build();
+    let mut usage = UsageBuilder {
+        input: counts.input,
+        output: counts.output,
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write,
+        cost,
+    }
+    .build();
     usage.total_tokens = Some(tokens(&usage));
     usage
 }
@@ -43,11 +51,19 @@ pub fn tokens(usage: &Usage) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use agentese::types::ModelCostBuilder;
+
     use super::*;
 
     #[test]
     fn costs_are_those_of_the_recordings() {
-        let prices = ModelCost::new(number(3.0), number(15.0), number(0.3), number(3.75));
+        let prices = ModelCostBuilder {
+            input: number(3.0),
+            output: number(15.0),
+            cache_read: number(0.3),
+            cache_write: number(3.75),
+        }
+        .build();
         let usage = usage(TokenCounts { input: 100, output: 20, ..TokenCounts::default() }, &prices);
         assert_eq!(
             serde_json::to_string(&usage).unwrap(),
@@ -58,7 +74,16 @@ mod tests {
     #[test]
     fn fm_f68_token_counts_do_not_wrap() {
         let most = TokenCounts { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: 7 };
-        let usage = usage(most, &ModelCost::new(number(3.0), number(15.0), number(0.3), number(3.75)));
+        let usage = usage(
+            most,
+            &ModelCostBuilder {
+                input: number(3.0),
+                output: number(15.0),
+                cache_read: number(0.3),
+                cache_write: number(3.75),
+            }
+            .build(),
+        );
         assert_eq!((usage.total_tokens, tokens(&usage)), (Some(u64::MAX), u64::MAX));
         assert!(usage.cost.total.as_f64().unwrap() > 0.0);
     }

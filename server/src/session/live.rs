@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, CustomMessage, InputContent, StopReason, ThinkingLevel};
+use agentese::types::{
+    AgentMessage, AssistantBlock, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel,
+};
 use serde_json::Value;
 
 use super::appender::Lines;
@@ -202,7 +204,9 @@ impl Session {
         display: bool,
         details: Option<Value>,
     ) -> EntryId {
-        let mut message = CustomMessage::new(custom_type, content, display, self.now());
+        let mut message =
+            CustomMessageBuilder { custom_type: custom_type.into(), content, display, timestamp: self.now() }
+                .build();
         message.details = details.into();
         self.append(Arc::new(message.into()))
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use agentese::types::Profile;
+use agentese::types::ProfileBuilder;
 use agentese_conformance::Suite;
 use agentese_conformance::client::{Client, probes, run_client};
 use agentese_conformance::report::{Facts, Report, text::text};
@@ -44,7 +44,9 @@ impl Run {
         teller.end();
         // What is judged is the library; the driver says which.
         let library = run.library.unwrap_or_else(|| "unknown library".to_owned());
-        let profile = Profile::new(1, "client", spec.id(), library);
+        let profile =
+            ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent: library }
+                .build();
         let facts = Facts {
             profile: &profile,
             command: self.command.clone(),

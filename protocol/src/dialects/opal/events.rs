@@ -24,7 +24,7 @@ protocol! {
         example {"type": "message_delta", "session_id": "abc123", "delta": "Hello"};
     }
 
-    /// A prompt waits because the agent is busy.
+    /// A prompt was queued because the agent is busy.
     event message_queued(OpalMessageQueued {
         /// The prompt.
         text: Str,
@@ -32,7 +32,7 @@ protocol! {
         example {"type": "message_queued", "session_id": "abc123", "text": "Second"};
     }
 
-    /// A prompt that waited has entered the conversation.
+    /// A queued prompt has entered the conversation.
     event message_applied(OpalMessageApplied {
         /// The prompt.
         text: Str,
@@ -61,7 +61,7 @@ protocol! {
         call_id: Str,
         /// The arguments.
         args: Object,
-        /// One line about it for people.
+        /// A description for people, in one line.
         meta: Opt<Str>,
     }) {
         example {
@@ -140,7 +140,7 @@ protocol! {
 
     /// The run failed; the agent is idle.
     event error(OpalRunError {
-        /// What went wrong.
+        /// The error message.
         reason: Str,
     }) {
         run: Ends;

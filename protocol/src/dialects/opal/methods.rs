@@ -23,7 +23,7 @@ protocol! {
         mcp_servers: Opt<List<Str>>,
         /// The name of the server's node.
         node_name: Opt<Str>,
-        /// What is known about credentials.
+        /// Which credentials were found.
         auth: Opt<OpalAuth>,
     }
 
@@ -66,7 +66,7 @@ protocol! {
 
     /// Whether a prompt waits.
     record PromptQueued {
-        /// True where the agent is busy and the prompt waits.
+        /// True if the agent is busy and the prompt was queued.
         queued: Bool,
     }
 
@@ -103,7 +103,7 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
     }
 
-    /// What an agent is and does right now.
+    /// An agent's current state.
     record AgentState {
         /// The session.
         session_id: Str,
@@ -111,7 +111,7 @@ protocol! {
         status: OpalStatus,
         /// The model.
         model: OpalModel,
-        /// Messages in the conversation.
+        /// The number of messages in the conversation.
         message_count: Count,
         /// Names of all tools.
         tools: List<Str>,
@@ -119,7 +119,7 @@ protocol! {
         token_usage: Opt<OpalUsage>,
     }
 
-    /// Tells what an agent is and does right now.
+    /// Returns an agent's current state.
     command agent_state(AgentStateParams {
         /// The session.
         session_id: Str,
@@ -193,7 +193,7 @@ protocol! {
         messages: List<OpalHistoryMessage>,
     }
 
-    /// Gives the messages of a session that is running.
+    /// Returns the messages of a running session.
     command session_history(SessionHistoryParams {
         /// The session.
         session_id: Str,
@@ -266,7 +266,7 @@ protocol! {
         session_id: Str,
         /// The model, as `provider:id`, or the id of a Copilot model.
         model_id: Str,
-        /// How hard it thinks; `off` by default.
+        /// The thinking level; `off` by default.
         thinking_level: Opt<Str>,
     }) -> ModelSet {
         wire: "model/set";
@@ -286,7 +286,7 @@ protocol! {
         thinking_level: Str,
     }
 
-    /// Sets how hard a session's model thinks.
+    /// Sets the thinking level of a session's model.
     command thinking_set(ThinkingSetParams {
         /// The session.
         session_id: Str,
@@ -302,7 +302,7 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "level": "high"} -> {"thinking_level": "high"};
     }
 
-    /// What is known about credentials.
+    /// Which credentials were found.
     record AuthStatusResult {
         /// Whether a provider can be used.
         authenticated: Bool,
@@ -319,7 +319,7 @@ protocol! {
         example {} -> {"authenticated": false, "auth": {"status": "setup_required", "provider": null}};
     }
 
-    /// What the user has to do to log in.
+    /// How the user logs in.
     record DeviceCode {
         /// The code that the user enters.
         user_code: Str,
@@ -369,7 +369,7 @@ protocol! {
         example {"device_code": "dc-1234567890", "interval": 5} -> {"authenticated": true};
     }
 
-    /// Keeps an API key.
+    /// Stores an API key.
     command auth_set_key(AuthSetKeyParams {
         /// The provider.
         provider: Str,
@@ -412,7 +412,7 @@ protocol! {
         settings: Object,
     }
 
-    /// Gives the user's settings.
+    /// Returns the user's settings.
     command settings_get() -> OpalSettings {
         wire: "settings/get";
         answer: Done;
@@ -421,7 +421,7 @@ protocol! {
         example {} -> {"settings": {"default_model": "copilot:gpt-4o"}};
     }
 
-    /// Merges settings into the user's and gives all of them.
+    /// Merges settings into the user's and returns all of them.
     command settings_save(SettingsSaveParams {
         /// The settings to merge, at the top level.
         settings: Object,
@@ -435,7 +435,7 @@ protocol! {
         example {"settings": {"theme": "dark"}} -> {"settings": {"default_model": "copilot:gpt-4o", "theme": "dark"}};
     }
 
-    /// Gives the configuration of a session.
+    /// Returns the configuration of a session.
     command opal_config_get(OpalConfigGetParams {
         /// The session.
         session_id: Str,
@@ -493,7 +493,7 @@ protocol! {
         protocol_version: Str,
     }
 
-    /// Tells which server it is.
+    /// Returns the server's name and version.
     command opal_version() -> OpalVersion {
         wire: "opal/version";
         answer: Done;

@@ -63,7 +63,7 @@ protocol! {
         session_id: Str,
         /// The question.
         question: Str,
-        /// What can be chosen; empty where any answer will do.
+        /// The choices; empty if any answer is accepted.
         choices: Opt<List<Str>>,
     }) -> AskUserResult {
         wire: "client/ask_user";

@@ -32,7 +32,7 @@ protocol! {
         provider: Str,
         /// The model's id.
         id: Str,
-        /// How hard it thinks.
+        /// The thinking level.
         thinking_level: Str,
         ;
         example {"provider": "copilot", "id": "gpt-4o", "thinking_level": "off"}
@@ -54,9 +54,9 @@ protocol! {
 
     /// Whether credentials were found.
     strings OpalAuthStatus(open) {
-        /// A provider can be used.
+        /// At least one provider can be used.
         "ready",
-        /// None can.
+        /// No provider can be used.
         "setup_required",
     }
 
@@ -74,7 +74,7 @@ protocol! {
         ready: Bool,
     }
 
-    /// What is known about credentials.
+    /// Which credentials were found.
     record OpalAuth {
         /// Whether a provider can be used.
         status: OpalAuthStatus,
@@ -139,7 +139,7 @@ protocol! {
     record OpalHistoryMessage {
         /// Its id, for `session/branch`.
         id: Str,
-        /// Who speaks, as in `user`, `assistant` or `tool_result`.
+        /// The role of the speaker, such as `user`, `assistant` or `tool_result`.
         role: Str,
         /// The text.
         content: crate::typed::OptNull<Str>,
@@ -163,7 +163,7 @@ protocol! {
         id: Str,
         /// What it is.
         label: Str,
-        /// How far it is.
+        /// The status.
         status: Str,
         /// Notes.
         notes: Opt<Str>,
@@ -216,7 +216,7 @@ protocol! {
 
     /// A tool that failed.
     record OpalToolFailure(ok = false) {
-        /// What went wrong.
+        /// The error message.
         error: Any,
         ;
         example {"ok": false, "error": "no such file"}
@@ -229,7 +229,7 @@ protocol! {
     record OpalError {
         /// The JSON-RPC code.
         code: Int,
-        /// What went wrong.
+        /// The error message.
         message: Str,
         /// More about it; free text.
         data: Opt<Any>,

@@ -13,13 +13,13 @@ use crate::types::session::{
 
 protocol! {
     /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say what becomes of the prompt.
+    /// working, `streamingBehavior` has to say how the prompt is queued.
     command prompt(PromptParams {
         /// The prompt. `/name` at its start names an extension command, a template or a skill.
         message: Str,
         /// Images that go with it.
         images: Opt<List<ImageContent>>,
-        /// What becomes of the prompt while the agent is working.
+        /// How the prompt is queued while the agent is working.
         streamingBehavior: Opt<StreamingBehavior>,
     }) -> Nothing {
         answer: Accepted;
@@ -79,7 +79,7 @@ protocol! {
         example {};
     }
 
-    /// Starts a fresh session. An extension can stop it.
+    /// Starts a new session. An extension can stop it.
     command new_session(NewSessionParams {
         /// The file of the session that the new one comes from.
         parentSession: Opt<Str>,
@@ -90,7 +90,7 @@ protocol! {
         example {"parentSession": "/path/to/parent-session.jsonl"} -> {"cancelled": false};
     }
 
-    /// Tells what the agent is and does right now.
+    /// Returns the agent's current state.
     command get_state() -> SessionState {
         answer: Done;
         lane: Immediate;
@@ -109,7 +109,7 @@ protocol! {
         };
     }
 
-    /// Gives all messages of the conversation.
+    /// Returns all messages of the conversation.
     command get_messages() -> Messages {
         answer: Done;
         lane: Immediate;
@@ -160,8 +160,8 @@ protocol! {
         example {} -> {"models": []};
     }
 
-    /// Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    /// one that it has.
+    /// Sets the model's thinking level. A level that the model does not support becomes the
+    /// nearest one that it does.
     command set_thinking_level(SetThinkingLevelParams {
         /// The level.
         level: ThinkingLevel,
@@ -180,7 +180,7 @@ protocol! {
 
     /// Sets how steering messages are delivered.
     command set_steering_mode(SetSteeringModeParams {
-        /// All at the next opportunity, or one for each.
+        /// Whether steering messages are delivered all at once or one at a time.
         mode: QueueMode,
     }) -> Nothing {
         answer: Done;
@@ -190,7 +190,7 @@ protocol! {
 
     /// Sets how follow-up messages are delivered.
     command set_follow_up_mode(SetFollowUpModeParams {
-        /// All when the agent would stop, or one each time.
+        /// Whether follow-up messages are delivered all at once or one at a time.
         mode: QueueMode,
     }) -> Nothing {
         answer: Done;
@@ -200,7 +200,7 @@ protocol! {
 
     /// Compacts the conversation now: a summary takes the place of its older part.
     command compact(CompactParams {
-        /// What the summary should care about.
+        /// Extra instructions for the summary.
         customInstructions: Opt<Str>,
     }) -> CompactionResult {
         answer: Done;
@@ -237,7 +237,7 @@ protocol! {
         example {"enabled": true};
     }
 
-    /// Gives up the retry that is being waited for.
+    /// Cancels the pending automatic retry.
     command abort_retry() -> Nothing {
         answer: Done;
         lane: Immediate;
@@ -265,7 +265,7 @@ protocol! {
         example {};
     }
 
-    /// Gives token and cost numbers of the session.
+    /// Returns the session's token counts and costs.
     command get_session_stats() -> SessionStats {
         answer: Done;
         lane: Immediate;
@@ -278,7 +278,7 @@ protocol! {
         };
     }
 
-    /// Writes the session as an HTML page.
+    /// Exports the session as an HTML page.
     command export_html(ExportHtmlParams {
         /// Where to; by default a file in the working directory named after the session.
         outputPath: Opt<Str>,
@@ -328,7 +328,7 @@ protocol! {
         ]};
     }
 
-    /// Gives the text of the model's last answer.
+    /// Returns the text of the model's last answer.
     command get_last_assistant_text() -> LastAssistantText {
         answer: Done;
         lane: Immediate;
@@ -369,11 +369,11 @@ protocol! {
         "path",
     }
 
-    /// Something that a prompt can invoke with `/name`.
+    /// A command that a prompt can invoke with `/name`.
     record CommandInfo {
         /// The name, without the slash.
         name: Str,
-        /// What it does, for people.
+        /// A description for people.
         description: Opt<Str>,
         /// Where it comes from.
         source: CommandSource,
@@ -383,7 +383,7 @@ protocol! {
         path: Opt<Str>,
     }
 
-    /// What a prompt can invoke with `/name`.
+    /// The commands that a prompt can invoke with `/name`.
     record Commands {
         /// Extension commands, then templates, then skills.
         commands: List<CommandInfo>,

@@ -26,18 +26,18 @@ protocol! {
         id: Str,
     }
 
-    /// The answer to a dialog, told apart by the member that it has.
+    /// The answer to a dialog; the member that is present says which kind.
     choice DialogAnswer {
         Cancelled(CancelledAnswer), Confirmed(ConfirmedAnswer), Value(ValueAnswer)
     }
 
     /// What kind of notice it is.
     strings NotifyType(open) {
-        /// Something to know; the default.
+        /// Information; the default.
         "info",
-        /// Something to mind.
+        /// A warning.
         "warning",
-        /// Something went wrong.
+        /// An error.
         "error",
     }
 
@@ -53,7 +53,7 @@ protocol! {
     dialog select(SelectDialog {
         /// The question.
         title: Str,
-        /// What can be chosen.
+        /// The choices.
         options: List<Str>,
         /// After how many milliseconds the agent answers for itself.
         timeout: Opt<Count>,

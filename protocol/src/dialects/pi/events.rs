@@ -60,7 +60,7 @@ protocol! {
 
     /// The model's message grows.
     event message_update(MessageUpdate {
-        /// What happened inside the message.
+        /// The change to the message.
         assistantMessageEvent: AssistantMessageEvent,
         /// The message so far; absent in delta-only streams.
         message: Opt<AgentMessage>,
@@ -129,7 +129,7 @@ protocol! {
         };
     }
 
-    /// The agent begins to compact on its own.
+    /// Automatic compaction begins.
     event auto_compaction_start(AutoCompactionStart {
         /// Why.
         reason: CompactionReason,
@@ -138,15 +138,15 @@ protocol! {
         example {"type": "auto_compaction_start", "reason": "threshold"};
     }
 
-    /// The agent has compacted, or has not.
+    /// Automatic compaction ended, with or without a result.
     event auto_compaction_end(AutoCompactionEnd {
-        /// What compaction did; absent or null where it did not.
+        /// The result; absent or null if nothing was compacted.
         result: OptNull<CompactionResult>,
         /// Whether it was stopped.
         aborted: Bool,
         /// Whether the prompt is tried again.
         willRetry: Bool,
-        /// What went wrong.
+        /// The error message.
         errorMessage: Opt<Str>,
     }) {
         run: MayEndUnless(willRetry);
@@ -161,11 +161,11 @@ protocol! {
     event auto_retry_start(AutoRetryStart {
         /// The number of this retry, from 1.
         attempt: Count,
-        /// How many there will be at most.
+        /// The maximum number.
         maxAttempts: Count,
-        /// How long it waits, in milliseconds.
+        /// The delay in milliseconds.
         delayMs: Count,
-        /// What went wrong.
+        /// The error message.
         errorMessage: Str,
     }) {
         run: Holds;

@@ -77,7 +77,7 @@ class InvalidFeatures(RefusedError):
 
 
 class InvalidLine(RefusedError):
-    """The agent rejected the command: the line is no JSON object, or a member is missing or wrong; or the line is no JSON; sent as `parse` without id; or the line is no JSON; the id is null."""
+    """The agent rejected the command: the line is not a JSON object, or a member is missing or wrong; or the line is not JSON; sent as `parse` without id; or the line is not JSON; the id is null."""
 
     kind = "invalid_line"
 
@@ -89,7 +89,7 @@ class InvalidModel(RefusedError):
 
 
 class InvalidRequest(RefusedError):
-    """The agent rejected the command: JSON, but no request; the id is null."""
+    """The agent rejected the command: the line is JSON but not a request; the id is null."""
 
     kind = "invalid_request"
 

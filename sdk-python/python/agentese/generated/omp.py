@@ -518,7 +518,7 @@ class _Commands:
 
     def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -557,7 +557,7 @@ class _Commands:
         return self._call("abort", {}, timeout)
 
     def new_session(self, *, parent_session=None, timeout=DEFAULT):
-        """Starts a fresh session. An extension can stop it.
+        """Starts a new session. An extension can stop it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -565,7 +565,7 @@ class _Commands:
         return self._call("new_session", {"parentSession": parent_session}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -573,7 +573,7 @@ class _Commands:
         return self._call("get_state", {}, timeout)
 
     def get_messages(self, *, timeout=DEFAULT):
-        """Gives all messages of the conversation.
+        """Returns all messages of the conversation.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -606,8 +606,8 @@ class _Commands:
         return self._call("get_available_models", {}, timeout)
 
     def set_thinking_level(self, level, *, timeout=DEFAULT):
-        """Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        one that it has.
+        """Sets the model's thinking level. A level that the model does not support becomes the
+        nearest one that it does.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -665,7 +665,7 @@ class _Commands:
         return self._call("set_auto_retry", {"enabled": enabled}, timeout)
 
     def abort_retry(self, *, timeout=DEFAULT):
-        """Gives up the retry that is being waited for.
+        """Cancels the pending automatic retry.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -690,7 +690,7 @@ class _Commands:
         return self._call("abort_bash", {}, timeout)
 
     def get_session_stats(self, *, timeout=DEFAULT):
-        """Gives token and cost numbers of the session.
+        """Returns the session's token counts and costs.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -698,7 +698,7 @@ class _Commands:
         return self._call("get_session_stats", {}, timeout)
 
     def export_html(self, *, output_path=None, timeout=DEFAULT):
-        """Writes the session as an HTML page.
+        """Exports the session as an HTML page.
 
         Raises SessionNotInFile (`Failed to parse command: Cannot export in-memory session to HTML`): the session is not kept in a file.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -715,7 +715,7 @@ class _Commands:
         return self._call("switch_session", {"sessionPath": session_path}, timeout)
 
     def get_last_assistant_text(self, *, timeout=DEFAULT):
-        """Gives the text of the model's last answer.
+        """Returns the text of the model's last answer.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -888,7 +888,7 @@ class Service(ServiceBase):
 
     async def prompt(self, params, call):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
@@ -919,21 +919,21 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort")
 
     async def new_session(self, params, call):
-        """Starts a fresh session. An extension can stop it.
+        """Starts a new session. An extension can stop it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def get_state(self, call):
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_state")
 
     async def get_messages(self, call):
-        """Gives all messages of the conversation.
+        """Returns all messages of the conversation.
 
         The answer carries what this returns.
         """
@@ -961,8 +961,8 @@ class Service(ServiceBase):
         raise Refusal.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
-        """Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        one that it has.
+        """Sets the model's thinking level. A level that the model does not support becomes the
+        nearest one that it does.
 
         The answer carries what this returns.
         """
@@ -1011,7 +1011,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_auto_retry")
 
     async def abort_retry(self, call):
-        """Gives up the retry that is being waited for.
+        """Cancels the pending automatic retry.
 
         The answer carries what this returns.
         """
@@ -1033,14 +1033,14 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_bash")
 
     async def get_session_stats(self, call):
-        """Gives token and cost numbers of the session.
+        """Returns the session's token counts and costs.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_session_stats")
 
     async def export_html(self, params, call):
-        """Writes the session as an HTML page.
+        """Exports the session as an HTML page.
 
         The answer carries what this returns.
         """
@@ -1054,7 +1054,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("switch_session")
 
     async def get_last_assistant_text(self, call):
-        """Gives the text of the model's last answer.
+        """Returns the text of the model's last answer.
 
         The answer carries what this returns.
         """

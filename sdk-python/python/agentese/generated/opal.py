@@ -439,7 +439,7 @@ class _Commands:
         return self._call("agent/abort", {"session_id": session_id}, timeout)
 
     def agent_state(self, session_id, *, timeout=DEFAULT):
-        """Tells what an agent is and does right now.
+        """Returns an agent's current state.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -475,7 +475,7 @@ class _Commands:
         return self._call("session/compact", {"session_id": session_id, "keep_recent": keep_recent}, timeout)
 
     def session_history(self, session_id, *, timeout=DEFAULT):
-        """Gives the messages of a session that is running.
+        """Returns the messages of a running session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -512,7 +512,7 @@ class _Commands:
         return self._call("model/set", {"session_id": session_id, "model_id": model_id, "thinking_level": thinking_level}, timeout)
 
     def thinking_set(self, *, session_id, level, timeout=DEFAULT):
-        """Sets how hard a session's model thinks.
+        """Sets the thinking level of a session's model.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -548,7 +548,7 @@ class _Commands:
         return self._call("auth/poll", {"device_code": device_code, "interval": interval}, timeout)
 
     def auth_set_key(self, *, provider, api_key, timeout=DEFAULT):
-        """Keeps an API key.
+        """Stores an API key.
 
         Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -566,7 +566,7 @@ class _Commands:
         return self._call("tasks/list", {"session_id": session_id}, timeout)
 
     def settings_get(self, *, timeout=DEFAULT):
-        """Gives the user's settings.
+        """Returns the user's settings.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -574,7 +574,7 @@ class _Commands:
         return self._call("settings/get", {}, timeout)
 
     def settings_save(self, settings, *, timeout=DEFAULT):
-        """Merges settings into the user's and gives all of them.
+        """Merges settings into the user's and returns all of them.
 
         Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -583,7 +583,7 @@ class _Commands:
         return self._call("settings/save", {"settings": settings}, timeout)
 
     def opal_config_get(self, session_id, *, timeout=DEFAULT):
-        """Gives the configuration of a session.
+        """Returns the configuration of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -610,7 +610,7 @@ class _Commands:
         return self._call("opal/ping", {}, timeout)
 
     def opal_version(self, *, timeout=DEFAULT):
-        """Tells which server it is.
+        """Returns the server's name and version.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -732,7 +732,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("agent/abort")
 
     async def agent_state(self, params, call):
-        """Tells what an agent is and does right now.
+        """Returns an agent's current state.
 
         The answer carries what this returns.
         """
@@ -760,7 +760,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("session/compact")
 
     async def session_history(self, params, call):
-        """Gives the messages of a session that is running.
+        """Returns the messages of a running session.
 
         The answer carries what this returns.
         """
@@ -788,7 +788,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("model/set")
 
     async def thinking_set(self, params, call):
-        """Sets how hard a session's model thinks.
+        """Sets the thinking level of a session's model.
 
         The answer carries what this returns.
         """
@@ -816,7 +816,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("auth/poll")
 
     async def auth_set_key(self, params, call):
-        """Keeps an API key.
+        """Stores an API key.
 
         The answer carries what this returns.
         """
@@ -830,21 +830,21 @@ class Service(ServiceBase):
         raise Refusal.not_available("tasks/list")
 
     async def settings_get(self, call):
-        """Gives the user's settings.
+        """Returns the user's settings.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("settings/get")
 
     async def settings_save(self, params, call):
-        """Merges settings into the user's and gives all of them.
+        """Merges settings into the user's and returns all of them.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("settings/save")
 
     async def opal_config_get(self, params, call):
-        """Gives the configuration of a session.
+        """Returns the configuration of a session.
 
         The answer carries what this returns.
         """
@@ -865,7 +865,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("opal/ping")
 
     async def opal_version(self, call):
-        """Tells which server it is.
+        """Returns the server's name and version.
 
         The answer carries what this returns.
         """

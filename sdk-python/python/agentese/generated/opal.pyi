@@ -373,7 +373,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> types.AgentState:
-        """Tells what an agent is and does right now.
+        """Returns an agent's current state.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -401,7 +401,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> types.SessionHistory:
-        """Gives the messages of a session that is running.
+        """Returns the messages of a running session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -430,7 +430,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> types.ThinkingSet:
-        """Sets how hard a session's model thinks.
+        """Sets the thinking level of a session's model.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -458,7 +458,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> types.OpalDone:
-        """Keeps an API key.
+        """Stores an API key.
 
         Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -472,20 +472,20 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_get(self, *, timeout: Timeout = ...) -> types.OpalSettings:
-        """Gives the user's settings.
+        """Returns the user's settings.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> types.OpalSettings:
-        """Merges settings into the user's and gives all of them.
+        """Merges settings into the user's and returns all of them.
 
         Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalConfig:
-        """Gives the configuration of a session.
+        """Returns the configuration of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -506,7 +506,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> types.OpalVersion:
-        """Tells which server it is.
+        """Returns the server's name and version.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -549,7 +549,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AgentState]:
-        """Tells what an agent is and does right now.
+        """Returns an agent's current state.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -577,7 +577,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_history(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionHistory]:
-        """Gives the messages of a session that is running.
+        """Returns the messages of a running session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -606,7 +606,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingSet]:
-        """Sets how hard a session's model thinks.
+        """Sets the thinking level of a session's model.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -634,7 +634,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_set_key(self, *, provider: str, api_key: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
-        """Keeps an API key.
+        """Stores an API key.
 
         Raises MissingParameters (`Missing required params: provider, api_key`, code -32602): a parameter is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -648,20 +648,20 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_get(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalSettings]:
-        """Gives the user's settings.
+        """Returns the user's settings.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def settings_save(self, settings: Mapping[str, JsonValue], *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalSettings]:
-        """Merges settings into the user's and gives all of them.
+        """Merges settings into the user's and returns all of them.
 
         Raises MissingParameters (`Missing required param: settings`, code -32602): `settings` is missing or no object.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_config_get(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalConfig]:
-        """Gives the configuration of a session.
+        """Returns the configuration of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -682,7 +682,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalVersion]:
-        """Tells which server it is.
+        """Returns the server's name and version.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -715,7 +715,7 @@ class Service(ServiceBase):
         Return as soon as the work can start: the answer is sent then.
         """
     async def agent_state(self, params: types.AgentStateParams, call: Call) -> shapes.AgentState:
-        """Tells what an agent is and does right now.
+        """Returns an agent's current state.
 
         The answer carries what this returns.
         """
@@ -735,7 +735,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def session_history(self, params: types.SessionHistoryParams, call: Call) -> shapes.SessionHistory:
-        """Gives the messages of a session that is running.
+        """Returns the messages of a running session.
 
         The answer carries what this returns.
         """
@@ -755,7 +755,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def thinking_set(self, params: types.ThinkingSetParams, call: Call) -> shapes.ThinkingSet:
-        """Sets how hard a session's model thinks.
+        """Sets the thinking level of a session's model.
 
         The answer carries what this returns.
         """
@@ -775,7 +775,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def auth_set_key(self, params: types.AuthSetKeyParams, call: Call) -> shapes.OpalDone:
-        """Keeps an API key.
+        """Stores an API key.
 
         The answer carries what this returns.
         """
@@ -785,17 +785,17 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def settings_get(self, call: Call) -> shapes.OpalSettings:
-        """Gives the user's settings.
+        """Returns the user's settings.
 
         The answer carries what this returns.
         """
     async def settings_save(self, params: types.SettingsSaveParams, call: Call) -> shapes.OpalSettings:
-        """Merges settings into the user's and gives all of them.
+        """Merges settings into the user's and returns all of them.
 
         The answer carries what this returns.
         """
     async def opal_config_get(self, params: types.OpalConfigGetParams, call: Call) -> shapes.OpalConfig:
-        """Gives the configuration of a session.
+        """Returns the configuration of a session.
 
         The answer carries what this returns.
         """
@@ -810,7 +810,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def opal_version(self, call: Call) -> shapes.OpalVersion:
-        """Tells which server it is.
+        """Returns the server's name and version.
 
         The answer carries what this returns.
         """

@@ -212,7 +212,7 @@ class _Commands:
         return self._call("switch_session", {"session_file": session_file}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -338,7 +338,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("switch_session")
 
     async def get_state(self, call):
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         The answer carries what this returns.
         """

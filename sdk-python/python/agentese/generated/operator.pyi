@@ -194,7 +194,7 @@ class Client(SyncClient[Event, None]):
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OperatorState:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -250,7 +250,7 @@ class AsyncClient(AsyncClientBase[Event, None]):
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorState]:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -298,7 +298,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OperatorState:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         The answer carries what this returns.
         """

@@ -442,7 +442,7 @@ class Client(SyncClient[Event, Dialogs]):
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> Run:
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say what becomes of the prompt.
+        working, `streamingBehavior` has to say how the prompt is queued.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -474,19 +474,19 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> types.Cancellation:
-        """Starts a fresh session. An extension can stop it.
+        """Starts a new session. An extension can stop it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.SessionState:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_messages(self, *, timeout: Timeout = ...) -> types.Messages:
-        """Gives all messages of the conversation.
+        """Returns all messages of the conversation.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -511,8 +511,8 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> None:
-        """Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        one that it has.
+        """Sets the model's thinking level. A level that the model does not support becomes the
+        nearest one that it does.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -557,7 +557,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort_retry(self, *, timeout: Timeout = ...) -> None:
-        """Gives up the retry that is being waited for.
+        """Cancels the pending automatic retry.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -576,13 +576,13 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.SessionStats:
-        """Gives token and cost numbers of the session.
+        """Returns the session's token counts and costs.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> types.WrittenFile:
-        """Writes the session as an HTML page.
+        """Exports the session as an HTML page.
 
         Raises NothingToExport (`Nothing to export yet - start a conversation first`): the session has no messages.
         Raises SessionNotInFile (`Cannot export in-memory session to HTML`): the session is not kept in a file.
@@ -610,7 +610,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_last_assistant_text(self, *, timeout: Timeout = ...) -> types.LastAssistantText:
-        """Gives the text of the model's last answer.
+        """Returns the text of the model's last answer.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -639,7 +639,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> AsyncRun:
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say what becomes of the prompt.
+        working, `streamingBehavior` has to say how the prompt is queued.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -671,19 +671,19 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Starts a fresh session. An extension can stop it.
+        """Starts a new session. An extension can stop it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionState]:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Messages]:
-        """Gives all messages of the conversation.
+        """Returns all messages of the conversation.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -708,8 +708,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        one that it has.
+        """Sets the model's thinking level. A level that the model does not support becomes the
+        nearest one that it does.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -754,7 +754,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort_retry(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Gives up the retry that is being waited for.
+        """Cancels the pending automatic retry.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -773,13 +773,13 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStats]:
-        """Gives token and cost numbers of the session.
+        """Returns the session's token counts and costs.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def export_html(self, *, output_path: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WrittenFile]:
-        """Writes the session as an HTML page.
+        """Exports the session as an HTML page.
 
         Raises NothingToExport (`Nothing to export yet - start a conversation first`): the session has no messages.
         Raises SessionNotInFile (`Cannot export in-memory session to HTML`): the session is not kept in a file.
@@ -807,7 +807,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_last_assistant_text(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LastAssistantText]:
-        """Gives the text of the model's last answer.
+        """Returns the text of the model's last answer.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -839,7 +839,7 @@ class Service(ServiceBase):
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say what becomes of the prompt.
+        working, `streamingBehavior` has to say how the prompt is queued.
 
         Return as soon as the work can start: the answer is sent then.
         """
@@ -862,17 +862,17 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def new_session(self, params: types.NewSessionParams, call: Call) -> shapes.Cancellation:
-        """Starts a fresh session. An extension can stop it.
+        """Starts a new session. An extension can stop it.
 
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.SessionState:
-        """Tells what the agent is and does right now.
+        """Returns the agent's current state.
 
         The answer carries what this returns.
         """
     async def get_messages(self, call: Call) -> shapes.Messages:
-        """Gives all messages of the conversation.
+        """Returns all messages of the conversation.
 
         The answer carries what this returns.
         """
@@ -892,8 +892,8 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_thinking_level(self, params: types.SetThinkingLevelParams, call: Call) -> None:
-        """Sets how hard the model thinks. A level that the model does not have becomes the nearest
-        one that it has.
+        """Sets the model's thinking level. A level that the model does not support becomes the
+        nearest one that it does.
 
         The answer carries what this returns.
         """
@@ -928,7 +928,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def abort_retry(self, call: Call) -> None:
-        """Gives up the retry that is being waited for.
+        """Cancels the pending automatic retry.
 
         The answer carries what this returns.
         """
@@ -944,12 +944,12 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.SessionStats:
-        """Gives token and cost numbers of the session.
+        """Returns the session's token counts and costs.
 
         The answer carries what this returns.
         """
     async def export_html(self, params: types.ExportHtmlParams, call: Call) -> shapes.WrittenFile:
-        """Writes the session as an HTML page.
+        """Exports the session as an HTML page.
 
         The answer carries what this returns.
         """
@@ -970,7 +970,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_last_assistant_text(self, call: Call) -> shapes.LastAssistantText:
-        """Gives the text of the model's last answer.
+        """Returns the text of the model's last answer.
 
         The answer carries what this returns.
         """

@@ -58,7 +58,7 @@ class AgentStart(TypedDict):
 
 
 class AgentState(TypedDict):
-    """What an agent is and does right now."""
+    """An agent's current state."""
     session_id: "str"
     """The session."""
     status: "OpalStatus"
@@ -66,7 +66,7 @@ class AgentState(TypedDict):
     model: "OpalModel"
     """The model."""
     message_count: "int"
-    """Messages in the conversation."""
+    """The number of messages in the conversation."""
     tools: "Sequence[str]"
     """Names of all tools."""
     token_usage: NotRequired["OpalUsage"]
@@ -76,7 +76,7 @@ class AgentState(TypedDict):
 class AgentStateParams(TypedDict):
     """Parameters of `agent_state`.
 
-    Tells what an agent is and does right now.
+    Returns an agent's current state.
     """
     session_id: "str"
     """The session."""
@@ -102,11 +102,11 @@ class AssistantMessage(TypedDict):
     usage: "Usage"
     """Tokens and costs."""
     stopReason: "StopReason"
-    """Why it stopped; while it streams, `stop`."""
+    """The stop reason; `stop` while the message streams."""
     timestamp: "int"
     """When it began, in milliseconds since the epoch."""
     errorMessage: NotRequired["str"]
-    """What went wrong, with `error` and `aborted`."""
+    """The error message, with `error` and `aborted`."""
 
 
 class Attachment(TypedDict):
@@ -143,7 +143,7 @@ class AuthPollParams(TypedDict):
 class AuthSetKeyParams(TypedDict):
     """Parameters of `auth_set_key`.
 
-    Keeps an API key.
+    Stores an API key.
     """
     provider: "str"
     """The provider."""
@@ -152,7 +152,7 @@ class AuthSetKeyParams(TypedDict):
 
 
 class AuthStatusResult(TypedDict):
-    """What is known about credentials."""
+    """Which credentials were found."""
     authenticated: "bool"
     """Whether a provider can be used."""
     auth: "OpalAuth"
@@ -166,20 +166,20 @@ class Authenticated(TypedDict):
 
 
 class AutoCompactionEnd(TypedDict):
-    """The agent has compacted, or has not."""
+    """Automatic compaction ended, with or without a result."""
     type: Literal["auto_compaction_end"]
     result: NotRequired["CompactionResult | None"]
-    """What compaction did; absent or null where it did not."""
+    """The result; absent or null if nothing was compacted."""
     aborted: "bool"
     """Whether it was stopped."""
     willRetry: "bool"
     """Whether the prompt is tried again."""
     errorMessage: NotRequired["str"]
-    """What went wrong."""
+    """The error message."""
 
 
 class AutoCompactionStart(TypedDict):
-    """The agent begins to compact on its own."""
+    """Automatic compaction begins."""
     type: Literal["auto_compaction_start"]
     reason: "CompactionReason"
     """Why."""
@@ -202,11 +202,11 @@ class AutoRetryStart(TypedDict):
     attempt: "int"
     """The number of this retry, from 1."""
     maxAttempts: "int"
-    """How many there will be at most."""
+    """The maximum number."""
     delayMs: "int"
-    """How long it waits, in milliseconds."""
+    """The delay in milliseconds."""
     errorMessage: "str"
-    """What went wrong."""
+    """The error message."""
 
 
 class AvailableModels(TypedDict):
@@ -271,7 +271,7 @@ class BranchParams(TypedDict):
 
 
 class BranchSummaryMessage(TypedDict):
-    """What was said on a branch that the conversation has left."""
+    """A summary of a branch that the conversation has left."""
     role: Literal["branchSummary"]
     summary: "str"
     """The summary."""
@@ -285,15 +285,15 @@ class BudgetExceeded(TypedDict):
     """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
     type: Literal["budget_exceeded"]
     scope: "BudgetScope"
-    """Whose budget."""
+    """The owner of the budget."""
     snapshot: "BudgetSnapshot"
-    """What has been used."""
+    """The use so far."""
 
 
 class BudgetSnapshot(TypedDict):
-    """What has been used of a budget."""
+    """The use of a budget."""
     status: "BudgetStatus"
-    """How it stands."""
+    """The status."""
     wallTimeMs: "float"
     """Time since the agent started, in milliseconds."""
     inputTokens: "int"
@@ -303,7 +303,7 @@ class BudgetSnapshot(TypedDict):
     totalTokens: "int"
     """All tokens used."""
     costUsd: "float"
-    """Money spent, in US dollars."""
+    """The cost in US dollars."""
     toolCalls: "int"
     """Tool calls made."""
     subagents: "int"
@@ -316,9 +316,9 @@ class BudgetWarning(TypedDict):
     """A budget nears a limit. Sent once for each dimension."""
     type: Literal["budget_warning"]
     scope: "BudgetScope"
-    """Whose budget."""
+    """The owner of the budget."""
     snapshot: "BudgetSnapshot"
-    """What has been used."""
+    """The use so far."""
 
 
 class CancelNotice(TypedDict):
@@ -344,11 +344,11 @@ class CancelledAnswer(TypedDict):
 
 
 class CommandInfo(TypedDict):
-    """Something that a prompt can invoke with `/name`."""
+    """A command that a prompt can invoke with `/name`."""
     name: "str"
     """The name, without the slash."""
     description: NotRequired["str"]
-    """What it does, for people."""
+    """A description for people."""
     source: "CommandSource"
     """Where it comes from."""
     location: NotRequired["CommandLocation"]
@@ -358,7 +358,7 @@ class CommandInfo(TypedDict):
 
 
 class Commands(TypedDict):
-    """What a prompt can invoke with `/name`."""
+    """The commands that a prompt can invoke with `/name`."""
     commands: "Sequence[CommandInfo]"
     """Extension commands, then templates, then skills."""
 
@@ -369,13 +369,13 @@ class CompactParams(TypedDict):
     Compacts the conversation now: a summary takes the place of its older part.
     """
     customInstructions: NotRequired["str"]
-    """What the summary should care about."""
+    """Extra instructions for the summary."""
 
 
 class CompactionResult(TypedDict):
-    """What compaction did."""
+    """The result of a compaction."""
     summary: "str"
-    """The text that stands in place of what was removed."""
+    """The text that replaces what was removed."""
     firstKeptEntryId: "str"
     """The first session entry that stays as it is."""
     tokensBefore: "int"
@@ -385,7 +385,7 @@ class CompactionResult(TypedDict):
 
 
 class CompactionSummaryMessage(TypedDict):
-    """What stands in place of messages that compaction removed."""
+    """The summary that replaces messages which compaction removed."""
     role: Literal["compactionSummary"]
     summary: "str"
     """The summary."""
@@ -421,7 +421,7 @@ class ConfirmedAnswer(TypedDict):
 
 
 class Cost(TypedDict):
-    """What tokens cost, in US dollars."""
+    """The cost of tokens in US dollars."""
     input: "float"
     """For input tokens."""
     output: "float"
@@ -454,7 +454,7 @@ class CycledModel(TypedDict):
     model: "Model"
     """The model."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """How hard it thinks."""
+    """The thinking level."""
     isScoped: "bool"
     """Whether the cycle is limited to the models named at the start."""
 
@@ -466,7 +466,7 @@ class CycledThinkingLevel(TypedDict):
 
 
 class DeviceCode(TypedDict):
-    """What the user has to do to log in."""
+    """How the user logs in."""
     user_code: "str"
     """The code that the user enters."""
     verification_uri: "str"
@@ -488,7 +488,7 @@ class EditorDialog(TypedDict):
 class ExportHtmlParams(TypedDict):
     """Parameters of `export_html`.
 
-    Writes the session as an HTML page.
+    Exports the session as an HTML page.
     """
     outputPath: NotRequired["str"]
     """Where to; by default a file in the working directory named after the session."""
@@ -550,7 +550,7 @@ class ForkResult(TypedDict):
 
 
 class ImageContent(TypedDict):
-    """An image, whole."""
+    """A complete image."""
     type: Literal["image"]
     data: "str"
     """The bytes in base64, without a data URL's head."""
@@ -608,7 +608,7 @@ class MessageUpdate(TypedDict):
     """The model's message grows."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
-    """What happened inside the message."""
+    """The change to the message."""
     message: NotRequired["AgentMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -683,7 +683,7 @@ class ModelSetParams(TypedDict):
     model_id: "str"
     """The model, as `provider:id`, or the id of a Copilot model."""
     thinking_level: NotRequired["str"]
-    """How hard it thinks; `off` by default."""
+    """The thinking level; `off` by default."""
 
 
 class ModelsListParams(TypedDict):
@@ -698,7 +698,7 @@ class ModelsListParams(TypedDict):
 class NewSessionParams(TypedDict):
     """Parameters of `new_session`.
 
-    Starts a fresh session. An extension can stop it.
+    Starts a new session. An extension can stop it.
     """
     parentSession: NotRequired["str"]
     """The file of the session that the new one comes from."""
@@ -713,11 +713,11 @@ class NotifyNotice(TypedDict):
 
 
 class OmpSessionState(TypedDict):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     model: NotRequired["Model | None"]
     """The model in use; null or absent where there is none."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """How hard it thinks; absent where the model cannot think."""
+    """The thinking level; absent if the model cannot think."""
     isStreaming: "bool"
     """Whether a run is going on; true while a retry is waited for."""
     isCompacting: "bool"
@@ -737,9 +737,9 @@ class OmpSessionState(TypedDict):
     autoCompactionEnabled: "bool"
     """Whether the agent compacts on its own when the context fills up."""
     messageCount: "int"
-    """Messages in the conversation."""
+    """The number of messages in the conversation."""
     queuedMessageCount: "int"
-    """Messages that wait in the queues."""
+    """The number of queued messages."""
 
 
 class OpalAgentAbort(TypedDict):
@@ -779,11 +779,11 @@ class OpalAskUser(TypedDict):
     question: "str"
     """The question."""
     choices: NotRequired["Sequence[str]"]
-    """What can be chosen; empty where any answer will do."""
+    """The choices; empty if any answer is accepted."""
 
 
 class OpalAuth(TypedDict):
-    """What is known about credentials."""
+    """Which credentials were found."""
     status: "OpalAuthStatus"
     """Whether a provider can be used."""
     provider: "str | None"
@@ -817,7 +817,7 @@ class OpalConfig(TypedDict):
 class OpalConfigGetParams(TypedDict):
     """Parameters of `opal_config_get`.
 
-    Gives the configuration of a session.
+    Returns the configuration of a session.
     """
     session_id: "str"
     """The session."""
@@ -868,7 +868,7 @@ class OpalError(TypedDict):
     code: "int"
     """The JSON-RPC code."""
     message: "str"
-    """What went wrong."""
+    """The error message."""
     data: NotRequired["JsonValue"]
     """More about it; free text."""
 
@@ -900,7 +900,7 @@ class OpalHistoryMessage(TypedDict):
     id: "str"
     """Its id, for `session/branch`."""
     role: "str"
-    """Who speaks, as in `user`, `assistant` or `tool_result`."""
+    """The role of the speaker, such as `user`, `assistant` or `tool_result`."""
     content: NotRequired["str | None"]
     """The text."""
     is_error: NotRequired["bool"]
@@ -928,7 +928,7 @@ class OpalInput(TypedDict):
 
 
 class OpalMessageApplied(TypedDict):
-    """A prompt that waited has entered the conversation."""
+    """A queued prompt has entered the conversation."""
     type: Literal["message_applied"]
     session_id: "str"
     """The session that the event belongs to."""
@@ -946,7 +946,7 @@ class OpalMessageDelta(TypedDict):
 
 
 class OpalMessageQueued(TypedDict):
-    """A prompt waits because the agent is busy."""
+    """A prompt was queued because the agent is busy."""
     type: Literal["message_queued"]
     session_id: "str"
     """The session that the event belongs to."""
@@ -968,7 +968,7 @@ class OpalModel(TypedDict):
     id: "str"
     """The model's id."""
     thinking_level: "str"
-    """How hard it thinks."""
+    """The thinking level."""
 
 
 class OpalModelChoice(TypedDict):
@@ -1005,7 +1005,7 @@ class OpalRunError(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     reason: "str"
-    """What went wrong."""
+    """The error message."""
 
 
 class OpalSessionInfo(TypedDict):
@@ -1064,7 +1064,7 @@ class OpalTask(TypedDict):
     label: "str"
     """What it is."""
     status: "str"
-    """How far it is."""
+    """The status."""
     notes: NotRequired["str"]
     """Notes."""
     blocked_by: NotRequired["str"]
@@ -1128,14 +1128,14 @@ class OpalToolExecutionStart(TypedDict):
     args: "Mapping[str, JsonValue]"
     """The arguments."""
     meta: NotRequired["str"]
-    """One line about it for people."""
+    """A description for people, in one line."""
 
 
 class OpalToolFailure(TypedDict):
     """A tool that failed."""
     ok: Literal[False]
     error: "JsonValue"
-    """What went wrong."""
+    """The error message."""
 
 
 class OpalToolSuccess(TypedDict):
@@ -1212,7 +1212,7 @@ class OperatorAgentEnd(TypedDict):
     messages: "Sequence[OperatorMessage]"
     """The messages of the run."""
     reason: NotRequired["str"]
-    """How it ended, as in `completed`."""
+    """The outcome, such as `completed`."""
 
 
 class OperatorAgentStart(TypedDict):
@@ -1226,7 +1226,7 @@ class OperatorCompactParams(TypedDict):
     Compacts the conversation now. Refused while a turn is going on.
     """
     custom_instructions: NotRequired["str"]
-    """What the summary should care about."""
+    """Extra instructions for the summary."""
 
 
 class OperatorForkParams(TypedDict):
@@ -1247,13 +1247,13 @@ class OperatorMessage(TypedDict):
     timestamp: NotRequired["float"]
     """When, in seconds since the epoch."""
     role: "OperatorRole"
-    """Who speaks."""
+    """The role of the speaker."""
     usage: NotRequired["OperatorUsage | None"]
     """Tokens, with answers of the model."""
     stop_reason: NotRequired["str | None"]
     """Why the model stopped."""
     error: NotRequired["JsonValue | None"]
-    """What went wrong."""
+    """The error message."""
 
 
 class OperatorMessageEnd(TypedDict):
@@ -1289,7 +1289,7 @@ class OperatorPromptParams(TypedDict):
 
 
 class OperatorState(TypedDict):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     phase: "OperatorPhase"
     """What it is doing."""
     is_streaming: NotRequired["bool"]
@@ -1305,7 +1305,7 @@ class OperatorState(TypedDict):
     context_window: NotRequired["int"]
     """The context window in tokens."""
     message_count: NotRequired["int"]
-    """Messages in the conversation."""
+    """The number of messages in the conversation."""
 
 
 class OperatorSwitchSessionParams(TypedDict):
@@ -1330,11 +1330,11 @@ class OperatorThinking(TypedDict):
     content: "str"
     """The reasoning; in `message_update` the new piece of it."""
     signature: NotRequired["str | None"]
-    """Opaque mark of the provider."""
+    """An opaque signature from the provider."""
 
 
 class OperatorToolCall(TypedDict):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     type: Literal["tool_call"]
     id: "str"
     """The call's id."""
@@ -1404,27 +1404,27 @@ class OperatorUsage(TypedDict):
     cache_write_tokens: NotRequired["int"]
     """Tokens written to the provider's cache."""
     cost: NotRequired["Mapping[str, float] | None"]
-    """What they cost, in US dollars, by kind."""
+    """The cost in US dollars, by kind of token."""
 
 
 class PromptParams(TypedDict):
     """Parameters of `prompt`.
 
     Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say what becomes of the prompt.
+    working, `streamingBehavior` has to say how the prompt is queued.
     """
     message: "str"
     """The prompt. `/name` at its start names an extension command, a template or a skill."""
     images: NotRequired["Sequence[ImageContent]"]
     """Images that go with it."""
     streamingBehavior: NotRequired["StreamingBehavior"]
-    """What becomes of the prompt while the agent is working."""
+    """How the prompt is queued while the agent is working."""
 
 
 class PromptQueued(TypedDict):
     """Whether a prompt waits."""
     queued: "bool"
-    """True where the agent is busy and the prompt waits."""
+    """True if the agent is busy and the prompt was queued."""
 
 
 class ScriptCondition(TypedDict):
@@ -1592,7 +1592,7 @@ class SelectDialog(TypedDict):
     title: "str"
     """The question."""
     options: "Sequence[str]"
-    """What can be chosen."""
+    """The choices."""
     timeout: NotRequired["int"]
     """After how many milliseconds the agent answers for itself."""
 
@@ -1637,7 +1637,7 @@ class SessionHistory(TypedDict):
 class SessionHistoryParams(TypedDict):
     """Parameters of `session_history`.
 
-    Gives the messages of a session that is running.
+    Returns the messages of a running session.
     """
     session_id: "str"
     """The session."""
@@ -1687,15 +1687,15 @@ class SessionStarted(TypedDict):
     node_name: NotRequired["str"]
     """The name of the server's node."""
     auth: NotRequired["OpalAuth"]
-    """What is known about credentials."""
+    """Which credentials were found."""
 
 
 class SessionState(TypedDict):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     model: "Model | None"
     """The model in use, or null where there is none."""
     thinkingLevel: "ThinkingLevel"
-    """How hard it thinks."""
+    """The thinking level."""
     isStreaming: "bool"
     """Whether a run is going on."""
     isCompacting: "bool"
@@ -1713,13 +1713,13 @@ class SessionState(TypedDict):
     autoCompactionEnabled: "bool"
     """Whether the agent compacts on its own when the context fills up."""
     messageCount: "int"
-    """Messages in the conversation."""
+    """The number of messages in the conversation."""
     pendingMessageCount: "int"
-    """Messages that wait in the queues."""
+    """The number of queued messages."""
 
 
 class SessionStats(TypedDict):
-    """Numbers about a session."""
+    """Statistics of a session."""
     sessionFile: NotRequired["str"]
     """The session's file; absent where nothing is kept."""
     sessionId: "str"
@@ -1737,7 +1737,7 @@ class SessionStats(TypedDict):
     tokens: "TokenTotals"
     """Tokens used."""
     cost: "float"
-    """What they cost, in US dollars."""
+    """The cost in US dollars."""
 
 
 class SetAutoCompactionParams(TypedDict):
@@ -1770,7 +1770,7 @@ class SetFollowUpModeParams(TypedDict):
     Sets how follow-up messages are delivered.
     """
     mode: "QueueMode"
-    """All when the agent would stop, or one each time."""
+    """Whether follow-up messages are delivered all at once or one at a time."""
 
 
 class SetInterruptModeParams(TypedDict):
@@ -1816,14 +1816,14 @@ class SetSteeringModeParams(TypedDict):
     Sets how steering messages are delivered.
     """
     mode: "QueueMode"
-    """All at the next opportunity, or one for each."""
+    """Whether steering messages are delivered all at once or one at a time."""
 
 
 class SetThinkingLevelParams(TypedDict):
     """Parameters of `set_thinking_level`.
 
-    Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    one that it has.
+    Sets the model's thinking level. A level that the model does not support becomes the
+    nearest one that it does.
     """
     level: "ThinkingLevel"
     """The level."""
@@ -1848,7 +1848,7 @@ class SetWidgetNotice(TypedDict):
 class SettingsSaveParams(TypedDict):
     """Parameters of `settings_save`.
 
-    Merges settings into the user's and gives all of them.
+    Merges settings into the user's and returns all of them.
     """
     settings: "Mapping[str, JsonValue]"
     """The settings to merge, at the top level."""
@@ -1943,7 +1943,7 @@ class SubagentVerificationCommandEnd(TypedDict):
     exitCode: "int"
     """Its exit code."""
     durationMs: "float"
-    """How long it ran, in milliseconds."""
+    """The duration in milliseconds."""
     artifactId: NotRequired["str"]
     """The file with its output, where it wrote any."""
 
@@ -1967,7 +1967,7 @@ class SubagentVerificationEnd(TypedDict):
     attempt: "int"
     """The number of the attempt."""
     status: "AttemptOutcome"
-    """How it ended."""
+    """The outcome."""
 
 
 class SubagentVerificationStart(TypedDict):
@@ -1999,9 +1999,9 @@ class TaskVerifyConfig(TypedDict):
     commands: NotRequired["Sequence[VerifyCommand]"]
     """The commands; they replace the profile's."""
     onFailure: NotRequired["FailurePolicy"]
-    """What becomes of the changes on failure."""
+    """How the changes are handled on failure."""
     maxRetries: NotRequired["int"]
-    """How many repairs are allowed."""
+    """The number of repairs allowed."""
 
 
 class TasksListParams(TypedDict):
@@ -2019,7 +2019,7 @@ class TextContent(TypedDict):
     text: "str"
     """The text."""
     textSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the text."""
+    """An opaque signature from the provider, to be sent back with the text."""
 
 
 class TextDelta(TypedDict):
@@ -2059,7 +2059,7 @@ class ThinkingContent(TypedDict):
     thinking: "str"
     """The reasoning text."""
     thinkingSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the block."""
+    """An opaque signature from the provider, to be sent back with the block."""
     redacted: NotRequired["bool"]
     """True where the provider sent the reasoning in a form that cannot be read."""
 
@@ -2095,7 +2095,7 @@ class ThinkingSet(TypedDict):
 class ThinkingSetParams(TypedDict):
     """Parameters of `thinking_set`.
 
-    Sets how hard a session's model thinks.
+    Sets the thinking level of a session's model.
     """
     session_id: "str"
     """The session."""
@@ -2113,26 +2113,26 @@ class ThinkingStart(TypedDict):
 
 
 class TodoItem(TypedDict):
-    """A thing to do."""
+    """An item of the todo list."""
     id: NotRequired["str"]
     """Its id."""
     content: "str"
     """What is to be done."""
     status: "str"
-    """How far it is, as in `pending`."""
+    """The status, such as `pending`."""
     notes: NotRequired["JsonValue | None"]
-    """Anything more that a tool noted."""
+    """Additional data from the tool."""
 
 
 class TodoReminder(TypedDict):
-    """The model stopped with things left to do; it is reminded of them and goes on."""
+    """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
     type: Literal["todo_reminder"]
     todos: "Sequence[TodoItem]"
-    """The things left."""
+    """The unfinished items."""
     attempt: "int"
     """The number of this reminder, from 1."""
     maxAttempts: "int"
-    """How many there will be at most."""
+    """The maximum number."""
 
 
 class TokenTotals(TypedDict):
@@ -2150,7 +2150,7 @@ class TokenTotals(TypedDict):
 
 
 class ToolCall(TypedDict):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     type: Literal["toolCall"]
     id: "str"
     """The call's id; its result carries the same."""
@@ -2159,7 +2159,7 @@ class ToolCall(TypedDict):
     arguments: "Mapping[str, JsonValue]"
     """The arguments. While they stream, as much of them as can be read."""
     thoughtSignature: NotRequired["str"]
-    """Opaque mark of the provider that has to go back with the call."""
+    """An opaque signature from the provider, to be sent back with the call."""
 
 
 class ToolCallDelta(TypedDict):
@@ -2347,11 +2347,11 @@ class Usage(TypedDict):
     totalTokens: NotRequired["int"]
     """The sum of the four; the document leaves it out, agents send it."""
     cost: "Cost"
-    """What they cost."""
+    """The cost."""
 
 
 class UserMessage(TypedDict):
-    """Words of the user."""
+    """A message of the user."""
     role: Literal["user"]
     content: "InputContent"
     """The words and images."""
@@ -2375,7 +2375,7 @@ class VerificationAttemptResult(TypedDict):
     attempt: "int"
     """The number of the attempt, from 1."""
     status: "AttemptStatus"
-    """How it ended."""
+    """The outcome."""
     startedAt: "int"
     """When it began, in milliseconds since the epoch."""
     endedAt: "int"
@@ -2383,7 +2383,7 @@ class VerificationAttemptResult(TypedDict):
     commandResults: "Sequence[VerificationCommandResult]"
     """The commands in order."""
     error: NotRequired["str"]
-    """What went wrong."""
+    """The error message."""
 
 
 class VerificationCommandResult(TypedDict):
@@ -2395,7 +2395,7 @@ class VerificationCommandResult(TypedDict):
     exitCode: "int"
     """Its exit code; 143 where it was stopped for its time limit."""
     durationMs: "float"
-    """How long it ran, in milliseconds."""
+    """The duration in milliseconds."""
     optional: NotRequired["bool"]
     """True where its failure does not matter."""
     timedOut: NotRequired["bool"]
@@ -2415,13 +2415,13 @@ class VerificationResult(TypedDict):
     mode: NotRequired["VerificationMode"]
     """What it did."""
     status: "VerificationStatus"
-    """How it ended."""
+    """The outcome."""
     attempts: "Sequence[VerificationAttemptResult]"
     """The attempts in order."""
     retriesUsed: "int"
-    """How many repairs were tried."""
+    """The number of repairs tried."""
     onFailure: NotRequired["FailurePolicy"]
-    """What becomes of the changes on failure."""
+    """How the changes are handled on failure."""
 
 
 class VerifyCommand(TypedDict):

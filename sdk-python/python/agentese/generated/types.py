@@ -61,14 +61,14 @@ class AgentStart(Record):
 
 
 class AgentState(Record):
-    """What an agent is and does right now."""
+    """An agent's current state."""
     __slots__ = ()
     __match_args__ = ("session_id", "status", "model", "message_count", "tools", "token_usage")
     _constants = {}
     session_id = Member("session_id", "str", "str: The session.")
     status = Member("status", "OpalStatus", "OpalStatus: What it is doing.")
     model = Member("model", "OpalModel", "OpalModel: The model.")
-    message_count = Member("message_count", "int", "int: Messages in the conversation.")
+    message_count = Member("message_count", "int", "int: The number of messages in the conversation.")
     tools = Member("tools", "[str]", "list[str]: Names of all tools.")
     token_usage = Member("token_usage", "OpalUsage", "OpalUsage | None: Tokens used.", required=False, nullable=True)
 
@@ -76,7 +76,7 @@ class AgentState(Record):
 class AgentStateParams(Record):
     """Parameters of `agent_state`.
 
-    Tells what an agent is and does right now.
+    Returns an agent's current state.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -103,9 +103,9 @@ class AssistantMessage(Record):
     provider = Member("provider", "str", "str: The provider.")
     model = Member("model", "str", "str: The model's id.")
     usage = Member("usage", "Usage", "Usage: Tokens and costs.")
-    stop_reason = Member("stopReason", "StopReason", "StopReason: Why it stopped; while it streams, `stop`.")
+    stop_reason = Member("stopReason", "StopReason", "StopReason: The stop reason; `stop` while the message streams.")
     timestamp = Member("timestamp", "int", "int: When it began, in milliseconds since the epoch.")
-    error_message = Member("errorMessage", "str", "str | None: What went wrong, with `error` and `aborted`.", required=False, nullable=True)
+    error_message = Member("errorMessage", "str", "str | None: The error message, with `error` and `aborted`.", required=False, nullable=True)
 
 
 class Attachment(Record):
@@ -138,7 +138,7 @@ class AuthPollParams(Record):
 class AuthSetKeyParams(Record):
     """Parameters of `auth_set_key`.
 
-    Keeps an API key.
+    Stores an API key.
     """
     __slots__ = ()
     __match_args__ = ("provider", "api_key")
@@ -148,7 +148,7 @@ class AuthSetKeyParams(Record):
 
 
 class AuthStatusResult(Record):
-    """What is known about credentials."""
+    """Which credentials were found."""
     __slots__ = ()
     __match_args__ = ("authenticated", "auth")
     _constants = {}
@@ -165,19 +165,19 @@ class Authenticated(Record):
 
 
 class AutoCompactionEnd(Record):
-    """The agent has compacted, or has not."""
+    """Automatic compaction ended, with or without a result."""
     __slots__ = ()
     __match_args__ = ("result", "aborted", "will_retry", "error_message")
     _constants = {"type": "\"auto_compaction_end\""}
     type = "auto_compaction_end"
-    result = Member("result", "CompactionResult", "CompactionResult | None: What compaction did; absent or null where it did not.", required=False, nullable=True)
+    result = Member("result", "CompactionResult", "CompactionResult | None: The result; absent or null if nothing was compacted.", required=False, nullable=True)
     aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
     will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
-    error_message = Member("errorMessage", "str", "str | None: What went wrong.", required=False, nullable=True)
+    error_message = Member("errorMessage", "str", "str | None: The error message.", required=False, nullable=True)
 
 
 class AutoCompactionStart(Record):
-    """The agent begins to compact on its own."""
+    """Automatic compaction begins."""
     __slots__ = ()
     __match_args__ = ("reason",)
     _constants = {"type": "\"auto_compaction_start\""}
@@ -203,9 +203,9 @@ class AutoRetryStart(Record):
     _constants = {"type": "\"auto_retry_start\""}
     type = "auto_retry_start"
     attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
-    delay_ms = Member("delayMs", "int", "int: How long it waits, in milliseconds.")
-    error_message = Member("errorMessage", "str", "str: What went wrong.")
+    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
+    delay_ms = Member("delayMs", "int", "int: The delay in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: The error message.")
 
 
 class AvailableModels(Record):
@@ -269,7 +269,7 @@ class BranchParams(Record):
 
 
 class BranchSummaryMessage(Record):
-    """What was said on a branch that the conversation has left."""
+    """A summary of a branch that the conversation has left."""
     __slots__ = ()
     __match_args__ = ("summary", "from_id", "timestamp")
     _constants = {"role": "\"branchSummary\""}
@@ -285,21 +285,21 @@ class BudgetExceeded(Record):
     __match_args__ = ("scope", "snapshot")
     _constants = {"type": "\"budget_exceeded\""}
     type = "budget_exceeded"
-    scope = Member("scope", "BudgetScope", "BudgetScope: Whose budget.")
-    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: What has been used.")
+    scope = Member("scope", "BudgetScope", "BudgetScope: The owner of the budget.")
+    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: The use so far.")
 
 
 class BudgetSnapshot(Record):
-    """What has been used of a budget."""
+    """The use of a budget."""
     __slots__ = ()
     __match_args__ = ("status", "wall_time_ms", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "tool_calls", "subagents", "reason")
     _constants = {}
-    status = Member("status", "BudgetStatus", "BudgetStatus: How it stands.")
+    status = Member("status", "BudgetStatus", "BudgetStatus: The status.")
     wall_time_ms = Member("wallTimeMs", "number", "float: Time since the agent started, in milliseconds.")
     input_tokens = Member("inputTokens", "int", "int: Input tokens used.")
     output_tokens = Member("outputTokens", "int", "int: Output tokens used.")
     total_tokens = Member("totalTokens", "int", "int: All tokens used.")
-    cost_usd = Member("costUsd", "number", "float: Money spent, in US dollars.")
+    cost_usd = Member("costUsd", "number", "float: The cost in US dollars.")
     tool_calls = Member("toolCalls", "int", "int: Tool calls made.")
     subagents = Member("subagents", "int", "int: Subagents started.")
     reason = Member("reason", "BudgetViolationReason", "BudgetViolationReason | None: The limit that the event is about.", required=False, nullable=True)
@@ -311,8 +311,8 @@ class BudgetWarning(Record):
     __match_args__ = ("scope", "snapshot")
     _constants = {"type": "\"budget_warning\""}
     type = "budget_warning"
-    scope = Member("scope", "BudgetScope", "BudgetScope: Whose budget.")
-    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: What has been used.")
+    scope = Member("scope", "BudgetScope", "BudgetScope: The owner of the budget.")
+    snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: The use so far.")
 
 
 class CancelNotice(Record):
@@ -344,19 +344,19 @@ class CancelledAnswer(Record):
 
 
 class CommandInfo(Record):
-    """Something that a prompt can invoke with `/name`."""
+    """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("name", "description", "source", "location", "path")
     _constants = {}
     name = Member("name", "str", "str: The name, without the slash.")
-    description = Member("description", "str", "str | None: What it does, for people.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: A description for people.", required=False, nullable=True)
     source = Member("source", "CommandSource", "CommandSource: Where it comes from.")
     location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none.", required=False, nullable=True)
     path = Member("path", "str", "str | None: The absolute path of its file.", required=False, nullable=True)
 
 
 class Commands(Record):
-    """What a prompt can invoke with `/name`."""
+    """The commands that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("commands",)
     _constants = {}
@@ -371,22 +371,22 @@ class CompactParams(Record):
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
     _constants = {}
-    custom_instructions = Member("customInstructions", "str", "str | None: What the summary should care about.", required=False, nullable=True)
+    custom_instructions = Member("customInstructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
 class CompactionResult(Record):
-    """What compaction did."""
+    """The result of a compaction."""
     __slots__ = ()
     __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "details")
     _constants = {}
-    summary = Member("summary", "str", "str: The text that stands in place of what was removed.")
+    summary = Member("summary", "str", "str: The text that replaces what was removed.")
     first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first session entry that stays as it is.")
     tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
     details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
 
 
 class CompactionSummaryMessage(Record):
-    """What stands in place of messages that compaction removed."""
+    """The summary that replaces messages which compaction removed."""
     __slots__ = ()
     __match_args__ = ("summary", "tokens_before", "timestamp")
     _constants = {"role": "\"compactionSummary\""}
@@ -425,7 +425,7 @@ class ConfirmedAnswer(Record):
 
 
 class Cost(Record):
-    """What tokens cost, in US dollars."""
+    """The cost of tokens in US dollars."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total")
     _constants = {}
@@ -455,7 +455,7 @@ class CycledModel(Record):
     __match_args__ = ("model", "thinking_level", "is_scoped")
     _constants = {}
     model = Member("model", "Model", "Model: The model.")
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard it thinks.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level.", required=False, nullable=True)
     is_scoped = Member("isScoped", "bool", "bool: Whether the cycle is limited to the models named at the start.")
 
 
@@ -468,7 +468,7 @@ class CycledThinkingLevel(Record):
 
 
 class DeviceCode(Record):
-    """What the user has to do to log in."""
+    """How the user logs in."""
     __slots__ = ()
     __match_args__ = ("user_code", "verification_uri", "device_code", "interval")
     _constants = {}
@@ -490,7 +490,7 @@ class EditorDialog(Record):
 class ExportHtmlParams(Record):
     """Parameters of `export_html`.
 
-    Writes the session as an HTML page.
+    Exports the session as an HTML page.
     """
     __slots__ = ()
     __match_args__ = ("output_path",)
@@ -561,7 +561,7 @@ class ForkResult(Record):
 
 
 class ImageContent(Record):
-    """An image, whole."""
+    """A complete image."""
     __slots__ = ()
     __match_args__ = ("data", "mime_type")
     _constants = {"type": "\"image\""}
@@ -631,7 +631,7 @@ class MessageUpdate(Record):
     __match_args__ = ("assistant_message_event", "message")
     _constants = {"type": "\"message_update\""}
     type = "message_update"
-    assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "AssistantMessageEvent: What happened inside the message.")
+    assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "AssistantMessageEvent: The change to the message.")
     message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
 
 
@@ -699,7 +699,7 @@ class ModelSetParams(Record):
     _constants = {}
     session_id = Member("session_id", "str", "str: The session.")
     model_id = Member("model_id", "str", "str: The model, as `provider:id`, or the id of a Copilot model.")
-    thinking_level = Member("thinking_level", "str", "str | None: How hard it thinks; `off` by default.", required=False, nullable=True)
+    thinking_level = Member("thinking_level", "str", "str | None: The thinking level; `off` by default.", required=False, nullable=True)
 
 
 class ModelsListParams(Record):
@@ -716,7 +716,7 @@ class ModelsListParams(Record):
 class NewSessionParams(Record):
     """Parameters of `new_session`.
 
-    Starts a fresh session. An extension can stop it.
+    Starts a new session. An extension can stop it.
     """
     __slots__ = ()
     __match_args__ = ("parent_session",)
@@ -734,12 +734,12 @@ class NotifyNotice(Record):
 
 
 class OmpSessionState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count")
     _constants = {}
     model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard it thinks; absent where the model cannot think.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level; absent if the model cannot think.", required=False, nullable=True)
     is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on; true while a retry is waited for.")
     is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
     steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
@@ -749,8 +749,8 @@ class OmpSessionState(Record):
     session_id = Member("sessionId", "str", "str: The session's id.")
     session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
     auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "int: Messages in the conversation.")
-    queued_message_count = Member("queuedMessageCount", "int", "int: Messages that wait in the queues.")
+    message_count = Member("messageCount", "int", "int: The number of messages in the conversation.")
+    queued_message_count = Member("queuedMessageCount", "int", "int: The number of queued messages.")
 
 
 class OpalAgentAbort(Record):
@@ -797,11 +797,11 @@ class OpalAskUser(Record):
     _constants = {}
     session_id = Member("session_id", "str", "str: The session.")
     question = Member("question", "str", "str: The question.")
-    choices = Member("choices", "[str]", "list[str] | None: What can be chosen; empty where any answer will do.", required=False, nullable=True)
+    choices = Member("choices", "[str]", "list[str] | None: The choices; empty if any answer is accepted.", required=False, nullable=True)
 
 
 class OpalAuth(Record):
-    """What is known about credentials."""
+    """Which credentials were found."""
     __slots__ = ()
     __match_args__ = ("status", "provider", "providers")
     _constants = {}
@@ -834,7 +834,7 @@ class OpalConfig(Record):
 class OpalConfigGetParams(Record):
     """Parameters of `opal_config_get`.
 
-    Gives the configuration of a session.
+    Returns the configuration of a session.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -890,7 +890,7 @@ class OpalError(Record):
     __match_args__ = ("code", "message", "data")
     _constants = {}
     code = Member("code", "int", "int: The JSON-RPC code.")
-    message = Member("message", "str", "str: What went wrong.")
+    message = Member("message", "str", "str: The error message.")
     data = Member("data", "any", "JsonValue: More about it; free text.", required=False, nullable=True)
 
 
@@ -921,7 +921,7 @@ class OpalHistoryMessage(Record):
     __match_args__ = ("id", "role", "content", "is_error", "thinking", "tool_calls", "call_id", "name", "metadata")
     _constants = {}
     id = Member("id", "str", "str: Its id, for `session/branch`.")
-    role = Member("role", "str", "str: Who speaks, as in `user`, `assistant` or `tool_result`.")
+    role = Member("role", "str", "str: The role of the speaker, such as `user`, `assistant` or `tool_result`.")
     content = Member("content", "str", "str | None: The text.", required=False, nullable=True)
     is_error = Member("is_error", "bool", "bool | None: Whether a tool failed.", required=False, nullable=True)
     thinking = Member("thinking", "str", "str | None: Reasoning of the model.", required=False, nullable=True)
@@ -942,7 +942,7 @@ class OpalInput(Record):
 
 
 class OpalMessageApplied(Record):
-    """A prompt that waited has entered the conversation."""
+    """A queued prompt has entered the conversation."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
     _constants = {"type": "\"message_applied\""}
@@ -962,7 +962,7 @@ class OpalMessageDelta(Record):
 
 
 class OpalMessageQueued(Record):
-    """A prompt waits because the agent is busy."""
+    """A prompt was queued because the agent is busy."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
     _constants = {"type": "\"message_queued\""}
@@ -987,7 +987,7 @@ class OpalModel(Record):
     _constants = {}
     provider = Member("provider", "str", "str: The provider.")
     id = Member("id", "str", "str: The model's id.")
-    thinking_level = Member("thinking_level", "str", "str: How hard it thinks.")
+    thinking_level = Member("thinking_level", "str", "str: The thinking level.")
 
 
 class OpalModelChoice(Record):
@@ -1026,7 +1026,7 @@ class OpalRunError(Record):
     _constants = {"type": "\"error\""}
     type = "error"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    reason = Member("reason", "str", "str: What went wrong.")
+    reason = Member("reason", "str", "str: The error message.")
 
 
 class OpalSessionInfo(Record):
@@ -1087,7 +1087,7 @@ class OpalTask(Record):
     _constants = {}
     id = Member("id", "str", "str: Its id.")
     label = Member("label", "str", "str: What it is.")
-    status = Member("status", "str", "str: How far it is.")
+    status = Member("status", "str", "str: The status.")
     notes = Member("notes", "str", "str | None: Notes.", required=False, nullable=True)
     blocked_by = Member("blocked_by", "str", "str | None: Ids of tasks that have to be done before, with commas between.", required=False, nullable=True)
     parent_id = Member("parent_id", "str", "str | None: The task that it is a part of.", required=False, nullable=True)
@@ -1146,7 +1146,7 @@ class OpalToolExecutionStart(Record):
     tool = Member("tool", "str", "str: The tool's name.")
     call_id = Member("call_id", "str", "str: The call's id.")
     args = Member("args", "object", "JsonObject: The arguments.")
-    meta = Member("meta", "str", "str | None: One line about it for people.", required=False, nullable=True)
+    meta = Member("meta", "str", "str | None: A description for people, in one line.", required=False, nullable=True)
 
 
 class OpalToolFailure(Record):
@@ -1155,7 +1155,7 @@ class OpalToolFailure(Record):
     __match_args__ = ("error",)
     _constants = {"ok": "false"}
     ok = False
-    error = Member("error", "any", "JsonValue: What went wrong.")
+    error = Member("error", "any", "JsonValue: The error message.")
 
 
 class OpalToolSuccess(Record):
@@ -1236,7 +1236,7 @@ class OperatorAgentEnd(Record):
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages of the run.")
-    reason = Member("reason", "str", "str | None: How it ended, as in `completed`.", required=False, nullable=True)
+    reason = Member("reason", "str", "str | None: The outcome, such as `completed`.", required=False, nullable=True)
 
 
 class OperatorAgentStart(Record):
@@ -1255,7 +1255,7 @@ class OperatorCompactParams(Record):
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
     _constants = {}
-    custom_instructions = Member("custom_instructions", "str", "str | None: What the summary should care about.", required=False, nullable=True)
+    custom_instructions = Member("custom_instructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
 class OperatorForkParams(Record):
@@ -1277,10 +1277,10 @@ class OperatorMessage(Record):
     contents = Member("contents", "[OperatorContent]", "list[OperatorContent]: Its parts.")
     id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
     timestamp = Member("timestamp", "number", "float | None: When, in seconds since the epoch.", required=False, nullable=True)
-    role = Member("role", "OperatorRole", "OperatorRole: Who speaks.")
+    role = Member("role", "OperatorRole", "OperatorRole: The role of the speaker.")
     usage = Member("usage", "OperatorUsage", "OperatorUsage | None: Tokens, with answers of the model.", required=False, nullable=True)
     stop_reason = Member("stop_reason", "str", "str | None: Why the model stopped.", required=False, nullable=True)
-    error = Member("error", "any", "JsonValue: What went wrong.", required=False, nullable=True)
+    error = Member("error", "any", "JsonValue: The error message.", required=False, nullable=True)
 
 
 class OperatorMessageEnd(Record):
@@ -1323,7 +1323,7 @@ class OperatorPromptParams(Record):
 
 
 class OperatorState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
     _constants = {}
@@ -1334,7 +1334,7 @@ class OperatorState(Record):
     session_name = Member("session_name", "str", "str | None: The session's name.", required=False, nullable=True)
     context_tokens = Member("context_tokens", "int", "int | None: Tokens in the context.", required=False, nullable=True)
     context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
-    message_count = Member("message_count", "int", "int | None: Messages in the conversation.", required=False, nullable=True)
+    message_count = Member("message_count", "int", "int | None: The number of messages in the conversation.", required=False, nullable=True)
 
 
 class OperatorSwitchSessionParams(Record):
@@ -1364,11 +1364,11 @@ class OperatorThinking(Record):
     _constants = {"type": "\"thinking\""}
     type = "thinking"
     content = Member("content", "str", "str: The reasoning; in `message_update` the new piece of it.")
-    signature = Member("signature", "str", "str | None: Opaque mark of the provider.", required=False, nullable=True)
+    signature = Member("signature", "str", "str | None: An opaque signature from the provider.", required=False, nullable=True)
 
 
 class OperatorToolCall(Record):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "kind", "args", "metadata")
     _constants = {"type": "\"tool_call\""}
@@ -1439,21 +1439,21 @@ class OperatorUsage(Record):
     output_tokens = Member("output_tokens", "int", "int | None: Output tokens.", required=False, nullable=True)
     cache_read_tokens = Member("cache_read_tokens", "int", "int | None: Tokens read from the provider's cache.", required=False, nullable=True)
     cache_write_tokens = Member("cache_write_tokens", "int", "int | None: Tokens written to the provider's cache.", required=False, nullable=True)
-    cost = Member("cost", "{number}", "dict[str, float] | None: What they cost, in US dollars, by kind.", required=False, nullable=True)
+    cost = Member("cost", "{number}", "dict[str, float] | None: The cost in US dollars, by kind of token.", required=False, nullable=True)
 
 
 class PromptParams(Record):
     """Parameters of `prompt`.
 
     Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say what becomes of the prompt.
+    working, `streamingBehavior` has to say how the prompt is queued.
     """
     __slots__ = ()
     __match_args__ = ("message", "images", "streaming_behavior")
     _constants = {}
     message = Member("message", "str", "str: The prompt. `/name` at its start names an extension command, a template or a skill.")
     images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
-    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: What becomes of the prompt while the agent is working.", required=False, nullable=True)
+    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: How the prompt is queued while the agent is working.", required=False, nullable=True)
 
 
 class PromptQueued(Record):
@@ -1461,7 +1461,7 @@ class PromptQueued(Record):
     __slots__ = ()
     __match_args__ = ("queued",)
     _constants = {}
-    queued = Member("queued", "bool", "bool: True where the agent is busy and the prompt waits.")
+    queued = Member("queued", "bool", "bool: True if the agent is busy and the prompt was queued.")
 
 
 class ScriptCondition(Record):
@@ -1615,7 +1615,7 @@ class SelectDialog(Record):
     __match_args__ = ("title", "options", "timeout")
     _constants = {}
     title = Member("title", "str", "str: The question.")
-    options = Member("options", "[str]", "list[str]: What can be chosen.")
+    options = Member("options", "[str]", "list[str]: The choices.")
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
@@ -1665,7 +1665,7 @@ class SessionHistory(Record):
 class SessionHistoryParams(Record):
     """Parameters of `session_history`.
 
-    Gives the messages of a session that is running.
+    Returns the messages of a running session.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1710,16 +1710,16 @@ class SessionStarted(Record):
     available_skills = Member("available_skills", "[str]", "list[str] | None: Names of skills.", required=False, nullable=True)
     mcp_servers = Member("mcp_servers", "[str]", "list[str] | None: Names of MCP servers.", required=False, nullable=True)
     node_name = Member("node_name", "str", "str | None: The name of the server's node.", required=False, nullable=True)
-    auth = Member("auth", "OpalAuth", "OpalAuth | None: What is known about credentials.", required=False, nullable=True)
+    auth = Member("auth", "OpalAuth", "OpalAuth | None: Which credentials were found.", required=False, nullable=True)
 
 
 class SessionState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     _constants = {}
     model = Member("model", "Model", "Model | None: The model in use, or null where there is none.", nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: How hard it thinks.")
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The thinking level.")
     is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
     is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
     steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
@@ -1728,12 +1728,12 @@ class SessionState(Record):
     session_id = Member("sessionId", "str", "str: The session's id.")
     session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
     auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "int: Messages in the conversation.")
-    pending_message_count = Member("pendingMessageCount", "int", "int: Messages that wait in the queues.")
+    message_count = Member("messageCount", "int", "int: The number of messages in the conversation.")
+    pending_message_count = Member("pendingMessageCount", "int", "int: The number of queued messages.")
 
 
 class SessionStats(Record):
-    """Numbers about a session."""
+    """Statistics of a session."""
     __slots__ = ()
     __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost")
     _constants = {}
@@ -1745,7 +1745,7 @@ class SessionStats(Record):
     tool_results = Member("toolResults", "int", "int: Results of tool calls.")
     total_messages = Member("totalMessages", "int", "int: All messages.")
     tokens = Member("tokens", "TokenTotals", "TokenTotals: Tokens used.")
-    cost = Member("cost", "number", "float: What they cost, in US dollars.")
+    cost = Member("cost", "number", "float: The cost in US dollars.")
 
 
 class SetAutoCompactionParams(Record):
@@ -1786,7 +1786,7 @@ class SetFollowUpModeParams(Record):
     __slots__ = ()
     __match_args__ = ("mode",)
     _constants = {}
-    mode = Member("mode", "QueueMode", "QueueMode: All when the agent would stop, or one each time.")
+    mode = Member("mode", "QueueMode", "QueueMode: Whether follow-up messages are delivered all at once or one at a time.")
 
 
 class SetInterruptModeParams(Record):
@@ -1840,14 +1840,14 @@ class SetSteeringModeParams(Record):
     __slots__ = ()
     __match_args__ = ("mode",)
     _constants = {}
-    mode = Member("mode", "QueueMode", "QueueMode: All at the next opportunity, or one for each.")
+    mode = Member("mode", "QueueMode", "QueueMode: Whether steering messages are delivered all at once or one at a time.")
 
 
 class SetThinkingLevelParams(Record):
     """Parameters of `set_thinking_level`.
 
-    Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    one that it has.
+    Sets the model's thinking level. A level that the model does not support becomes the
+    nearest one that it does.
     """
     __slots__ = ()
     __match_args__ = ("level",)
@@ -1876,7 +1876,7 @@ class SetWidgetNotice(Record):
 class SettingsSaveParams(Record):
     """Parameters of `settings_save`.
 
-    Merges settings into the user's and gives all of them.
+    Merges settings into the user's and returns all of them.
     """
     __slots__ = ()
     __match_args__ = ("settings",)
@@ -1975,7 +1975,7 @@ class SubagentVerificationCommandEnd(Record):
     attempt = Member("attempt", "int", "int: The number of the attempt.")
     command_name = Member("commandName", "str", "str: The command's name.")
     exit_code = Member("exitCode", "int", "int: Its exit code.")
-    duration_ms = Member("durationMs", "number", "float: How long it ran, in milliseconds.")
+    duration_ms = Member("durationMs", "number", "float: The duration in milliseconds.")
     artifact_id = Member("artifactId", "str", "str | None: The file with its output, where it wrote any.", required=False, nullable=True)
 
 
@@ -1998,7 +1998,7 @@ class SubagentVerificationEnd(Record):
     type = "subagent_verification_end"
     id = Member("id", "str", "str: The task's id.")
     attempt = Member("attempt", "int", "int: The number of the attempt.")
-    status = Member("status", "AttemptOutcome", "AttemptOutcome: How it ended.")
+    status = Member("status", "AttemptOutcome", "AttemptOutcome: The outcome.")
 
 
 class SubagentVerificationStart(Record):
@@ -2031,8 +2031,8 @@ class TaskVerifyConfig(Record):
     profile = Member("profile", "str", "str | None: The profile to start from.", required=False, nullable=True)
     mode = Member("mode", "VerificationMode", "VerificationMode | None: What is done.", required=False, nullable=True)
     commands = Member("commands", "[VerifyCommand]", "list[VerifyCommand] | None: The commands; they replace the profile's.", required=False, nullable=True)
-    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: What becomes of the changes on failure.", required=False, nullable=True)
-    max_retries = Member("maxRetries", "int", "int | None: How many repairs are allowed.", required=False, nullable=True)
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: How the changes are handled on failure.", required=False, nullable=True)
+    max_retries = Member("maxRetries", "int", "int | None: The number of repairs allowed.", required=False, nullable=True)
 
 
 class TasksListParams(Record):
@@ -2053,7 +2053,7 @@ class TextContent(Record):
     _constants = {"type": "\"text\""}
     type = "text"
     text = Member("text", "str", "str: The text.")
-    text_signature = Member("textSignature", "str", "str | None: Opaque mark of the provider that has to go back with the text.", required=False, nullable=True)
+    text_signature = Member("textSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the text.", required=False, nullable=True)
 
 
 class TextDelta(Record):
@@ -2095,7 +2095,7 @@ class ThinkingContent(Record):
     _constants = {"type": "\"thinking\""}
     type = "thinking"
     thinking = Member("thinking", "str", "str: The reasoning text.")
-    thinking_signature = Member("thinkingSignature", "str", "str | None: Opaque mark of the provider that has to go back with the block.", required=False, nullable=True)
+    thinking_signature = Member("thinkingSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the block.", required=False, nullable=True)
     redacted = Member("redacted", "bool", "bool | None: True where the provider sent the reasoning in a form that cannot be read.", required=False, nullable=True)
 
 
@@ -2132,7 +2132,7 @@ class ThinkingSet(Record):
 class ThinkingSetParams(Record):
     """Parameters of `thinking_set`.
 
-    Sets how hard a session's model thinks.
+    Sets the thinking level of a session's model.
     """
     __slots__ = ()
     __match_args__ = ("session_id", "level")
@@ -2152,25 +2152,25 @@ class ThinkingStart(Record):
 
 
 class TodoItem(Record):
-    """A thing to do."""
+    """An item of the todo list."""
     __slots__ = ()
     __match_args__ = ("id", "content", "status", "notes")
     _constants = {}
     id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
     content = Member("content", "str", "str: What is to be done.")
-    status = Member("status", "str", "str: How far it is, as in `pending`.")
-    notes = Member("notes", "any", "JsonValue: Anything more that a tool noted.", required=False, nullable=True)
+    status = Member("status", "str", "str: The status, such as `pending`.")
+    notes = Member("notes", "any", "JsonValue: Additional data from the tool.", required=False, nullable=True)
 
 
 class TodoReminder(Record):
-    """The model stopped with things left to do; it is reminded of them and goes on."""
+    """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
     __slots__ = ()
     __match_args__ = ("todos", "attempt", "max_attempts")
     _constants = {"type": "\"todo_reminder\""}
     type = "todo_reminder"
-    todos = Member("todos", "[TodoItem]", "list[TodoItem]: The things left.")
+    todos = Member("todos", "[TodoItem]", "list[TodoItem]: The unfinished items.")
     attempt = Member("attempt", "int", "int: The number of this reminder, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
+    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
 
 
 class TokenTotals(Record):
@@ -2186,7 +2186,7 @@ class TokenTotals(Record):
 
 
 class ToolCall(Record):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "arguments", "thought_signature")
     _constants = {"type": "\"toolCall\""}
@@ -2194,7 +2194,7 @@ class ToolCall(Record):
     id = Member("id", "str", "str: The call's id; its result carries the same.")
     name = Member("name", "str", "str: The tool's name.")
     arguments = Member("arguments", "object", "JsonObject: The arguments. While they stream, as much of them as can be read.")
-    thought_signature = Member("thoughtSignature", "str", "str | None: Opaque mark of the provider that has to go back with the call.", required=False, nullable=True)
+    thought_signature = Member("thoughtSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the call.", required=False, nullable=True)
 
 
 class ToolCallDelta(Record):
@@ -2375,11 +2375,11 @@ class Usage(Record):
     cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
     cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
     total_tokens = Member("totalTokens", "int", "int | None: The sum of the four; the document leaves it out, agents send it.", required=False, nullable=True)
-    cost = Member("cost", "Cost", "Cost: What they cost.")
+    cost = Member("cost", "Cost", "Cost: The cost.")
 
 
 class UserMessage(Record):
-    """Words of the user."""
+    """A message of the user."""
     __slots__ = ()
     __match_args__ = ("content", "timestamp", "attachments")
     _constants = {"role": "\"user\""}
@@ -2405,11 +2405,11 @@ class VerificationAttemptResult(Record):
     __match_args__ = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
     _constants = {}
     attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
-    status = Member("status", "AttemptStatus", "AttemptStatus: How it ended.")
+    status = Member("status", "AttemptStatus", "AttemptStatus: The outcome.")
     started_at = Member("startedAt", "int", "int: When it began, in milliseconds since the epoch.")
     ended_at = Member("endedAt", "int", "int: When it ended, in milliseconds since the epoch.")
     command_results = Member("commandResults", "[VerificationCommandResult]", "list[VerificationCommandResult]: The commands in order.")
-    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
+    error = Member("error", "str", "str | None: The error message.", required=False, nullable=True)
 
 
 class VerificationCommandResult(Record):
@@ -2420,7 +2420,7 @@ class VerificationCommandResult(Record):
     name = Member("name", "str", "str: The command's name.")
     command = Member("command", "str", "str: The command line.")
     exit_code = Member("exitCode", "int", "int: Its exit code; 143 where it was stopped for its time limit.")
-    duration_ms = Member("durationMs", "number", "float: How long it ran, in milliseconds.")
+    duration_ms = Member("durationMs", "number", "float: The duration in milliseconds.")
     optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
     timed_out = Member("timedOut", "bool", "bool | None: True where it was stopped for its time limit.", required=False, nullable=True)
     artifact_path = Member("artifactPath", "str", "str | None: The file with its output.", required=False, nullable=True)
@@ -2435,10 +2435,10 @@ class VerificationResult(Record):
     requested = Member("requested", "bool", "bool: Whether it was asked for.")
     profile = Member("profile", "str", "str | None: The profile that was used.", required=False, nullable=True)
     mode = Member("mode", "VerificationMode", "VerificationMode | None: What it did.", required=False, nullable=True)
-    status = Member("status", "VerificationStatus", "VerificationStatus: How it ended.")
+    status = Member("status", "VerificationStatus", "VerificationStatus: The outcome.")
     attempts = Member("attempts", "[VerificationAttemptResult]", "list[VerificationAttemptResult]: The attempts in order.")
-    retries_used = Member("retriesUsed", "int", "int: How many repairs were tried.")
-    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: What becomes of the changes on failure.", required=False, nullable=True)
+    retries_used = Member("retriesUsed", "int", "int: The number of repairs tried.")
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: How the changes are handled on failure.", required=False, nullable=True)
 
 
 class VerifyCommand(Record):

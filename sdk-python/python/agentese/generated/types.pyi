@@ -85,7 +85,7 @@ class AgentStart(Record):
     def from_dict(cls, members: shapes.AgentStart) -> AgentStart: ...
 
 class AgentState(Record):
-    """What an agent is and does right now."""
+    """An agent's current state."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["status"], Literal["model"], Literal["message_count"], Literal["tools"], Literal["token_usage"]]] = ("session_id", "status", "model", "message_count", "tools", "token_usage")
     def __new__(cls, *, session_id: str, status: shapes.OpalStatus | OpalStatus, model: shapes.OpalModel | OpalModel, message_count: int, tools: Sequence[str], token_usage: shapes.OpalUsage | OpalUsage | None = None) -> Self: ...
@@ -100,7 +100,7 @@ class AgentState(Record):
         """The model."""
     @property
     def message_count(self) -> int:
-        """Messages in the conversation."""
+        """The number of messages in the conversation."""
     @property
     def tools(self) -> list[str]:
         """Names of all tools."""
@@ -114,7 +114,7 @@ class AgentState(Record):
 class AgentStateParams(Record):
     """Parameters of `agent_state`.
 
-    Tells what an agent is and does right now.
+    Returns an agent's current state.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
@@ -161,13 +161,13 @@ class AssistantMessage(Record):
         """Tokens and costs."""
     @property
     def stop_reason(self) -> StopReason:
-        """Why it stopped; while it streams, `stop`."""
+        """The stop reason; `stop` while the message streams."""
     @property
     def timestamp(self) -> int:
         """When it began, in milliseconds since the epoch."""
     @property
     def error_message(self) -> str | None:
-        """What went wrong, with `error` and `aborted`."""
+        """The error message, with `error` and `aborted`."""
     def to_dict(self) -> shapes.AssistantMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.AssistantMessage) -> AssistantMessage: ...
@@ -226,7 +226,7 @@ class AuthPollParams(Record):
 class AuthSetKeyParams(Record):
     """Parameters of `auth_set_key`.
 
-    Keeps an API key.
+    Stores an API key.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["provider"], Literal["api_key"]]] = ("provider", "api_key")
@@ -242,7 +242,7 @@ class AuthSetKeyParams(Record):
     def from_dict(cls, members: shapes.AuthSetKeyParams) -> AuthSetKeyParams: ...
 
 class AuthStatusResult(Record):
-    """What is known about credentials."""
+    """Which credentials were found."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["authenticated"], Literal["auth"]]] = ("authenticated", "auth")
     def __new__(cls, *, authenticated: bool, auth: shapes.OpalAuth | OpalAuth) -> Self: ...
@@ -269,14 +269,14 @@ class Authenticated(Record):
     def from_dict(cls, members: shapes.Authenticated) -> Authenticated: ...
 
 class AutoCompactionEnd(Record):
-    """The agent has compacted, or has not."""
+    """Automatic compaction ended, with or without a result."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"]]] = ("result", "aborted", "will_retry", "error_message")
     type: Literal["auto_compaction_end"]
     def __new__(cls, *, aborted: bool, will_retry: bool, result: shapes.CompactionResult | CompactionResult | None = None, error_message: str | None = None) -> Self: ...
     @property
     def result(self) -> CompactionResult | None:
-        """What compaction did; absent or null where it did not."""
+        """The result; absent or null if nothing was compacted."""
     @property
     def aborted(self) -> bool:
         """Whether it was stopped."""
@@ -285,13 +285,13 @@ class AutoCompactionEnd(Record):
         """Whether the prompt is tried again."""
     @property
     def error_message(self) -> str | None:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.AutoCompactionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoCompactionEnd) -> AutoCompactionEnd: ...
 
 class AutoCompactionStart(Record):
-    """The agent begins to compact on its own."""
+    """Automatic compaction begins."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"]]] = ("reason",)
     type: Literal["auto_compaction_start"]
@@ -333,13 +333,13 @@ class AutoRetryStart(Record):
         """The number of this retry, from 1."""
     @property
     def max_attempts(self) -> int:
-        """How many there will be at most."""
+        """The maximum number."""
     @property
     def delay_ms(self) -> int:
-        """How long it waits, in milliseconds."""
+        """The delay in milliseconds."""
     @property
     def error_message(self) -> str:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.AutoRetryStart: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoRetryStart) -> AutoRetryStart: ...
@@ -447,7 +447,7 @@ class BranchParams(Record):
     def from_dict(cls, members: shapes.BranchParams) -> BranchParams: ...
 
 class BranchSummaryMessage(Record):
-    """What was said on a branch that the conversation has left."""
+    """A summary of a branch that the conversation has left."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["summary"], Literal["from_id"], Literal["timestamp"]]] = ("summary", "from_id", "timestamp")
     role: Literal["branchSummary"]
@@ -473,22 +473,22 @@ class BudgetExceeded(Record):
     def __new__(cls, *, scope: shapes.BudgetScope | BudgetScope, snapshot: shapes.BudgetSnapshot | BudgetSnapshot) -> Self: ...
     @property
     def scope(self) -> BudgetScope:
-        """Whose budget."""
+        """The owner of the budget."""
     @property
     def snapshot(self) -> BudgetSnapshot:
-        """What has been used."""
+        """The use so far."""
     def to_dict(self) -> shapes.BudgetExceeded: ...
     @classmethod
     def from_dict(cls, members: shapes.BudgetExceeded) -> BudgetExceeded: ...
 
 class BudgetSnapshot(Record):
-    """What has been used of a budget."""
+    """The use of a budget."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["wall_time_ms"], Literal["input_tokens"], Literal["output_tokens"], Literal["total_tokens"], Literal["cost_usd"], Literal["tool_calls"], Literal["subagents"], Literal["reason"]]] = ("status", "wall_time_ms", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "tool_calls", "subagents", "reason")
     def __new__(cls, *, status: shapes.BudgetStatus | BudgetStatus, wall_time_ms: float, input_tokens: int, output_tokens: int, total_tokens: int, cost_usd: float, tool_calls: int, subagents: int, reason: shapes.BudgetViolationReason | BudgetViolationReason | None = None) -> Self: ...
     @property
     def status(self) -> BudgetStatus:
-        """How it stands."""
+        """The status."""
     @property
     def wall_time_ms(self) -> float:
         """Time since the agent started, in milliseconds."""
@@ -503,7 +503,7 @@ class BudgetSnapshot(Record):
         """All tokens used."""
     @property
     def cost_usd(self) -> float:
-        """Money spent, in US dollars."""
+        """The cost in US dollars."""
     @property
     def tool_calls(self) -> int:
         """Tool calls made."""
@@ -525,10 +525,10 @@ class BudgetWarning(Record):
     def __new__(cls, *, scope: shapes.BudgetScope | BudgetScope, snapshot: shapes.BudgetSnapshot | BudgetSnapshot) -> Self: ...
     @property
     def scope(self) -> BudgetScope:
-        """Whose budget."""
+        """The owner of the budget."""
     @property
     def snapshot(self) -> BudgetSnapshot:
-        """What has been used."""
+        """The use so far."""
     def to_dict(self) -> shapes.BudgetWarning: ...
     @classmethod
     def from_dict(cls, members: shapes.BudgetWarning) -> BudgetWarning: ...
@@ -574,7 +574,7 @@ class CancelledAnswer(Record):
     def from_dict(cls, members: shapes.CancelledAnswer) -> CancelledAnswer: ...
 
 class CommandInfo(Record):
-    """Something that a prompt can invoke with `/name`."""
+    """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["source"], Literal["location"], Literal["path"]]] = ("name", "description", "source", "location", "path")
     def __new__(cls, *, name: str, source: shapes.CommandSource | CommandSource, description: str | None = None, location: shapes.CommandLocation | CommandLocation | None = None, path: str | None = None) -> Self: ...
@@ -583,7 +583,7 @@ class CommandInfo(Record):
         """The name, without the slash."""
     @property
     def description(self) -> str | None:
-        """What it does, for people."""
+        """A description for people."""
     @property
     def source(self) -> CommandSource:
         """Where it comes from."""
@@ -598,7 +598,7 @@ class CommandInfo(Record):
     def from_dict(cls, members: shapes.CommandInfo) -> CommandInfo: ...
 
 class Commands(Record):
-    """What a prompt can invoke with `/name`."""
+    """The commands that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
     def __new__(cls, *, commands: Sequence[shapes.CommandInfo | CommandInfo]) -> Self: ...
@@ -619,19 +619,19 @@ class CompactParams(Record):
     def __new__(cls, *, custom_instructions: str | None = None) -> Self: ...
     @property
     def custom_instructions(self) -> str | None:
-        """What the summary should care about."""
+        """Extra instructions for the summary."""
     def to_dict(self) -> shapes.CompactParams: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactParams) -> CompactParams: ...
 
 class CompactionResult(Record):
-    """What compaction did."""
+    """The result of a compaction."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"]]] = ("summary", "first_kept_entry_id", "tokens_before", "details")
     def __new__(cls, *, summary: str, first_kept_entry_id: str, tokens_before: int, details: JsonValue | None = None) -> Self: ...
     @property
     def summary(self) -> str:
-        """The text that stands in place of what was removed."""
+        """The text that replaces what was removed."""
     @property
     def first_kept_entry_id(self) -> str:
         """The first session entry that stays as it is."""
@@ -646,7 +646,7 @@ class CompactionResult(Record):
     def from_dict(cls, members: shapes.CompactionResult) -> CompactionResult: ...
 
 class CompactionSummaryMessage(Record):
-    """What stands in place of messages that compaction removed."""
+    """The summary that replaces messages which compaction removed."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["summary"], Literal["tokens_before"], Literal["timestamp"]]] = ("summary", "tokens_before", "timestamp")
     role: Literal["compactionSummary"]
@@ -711,7 +711,7 @@ class ConfirmedAnswer(Record):
     def from_dict(cls, members: shapes.ConfirmedAnswer) -> ConfirmedAnswer: ...
 
 class Cost(Record):
-    """What tokens cost, in US dollars."""
+    """The cost of tokens in US dollars."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"]]] = ("input", "output", "cache_read", "cache_write", "total")
     def __new__(cls, *, input: float, output: float, cache_read: float, cache_write: float, total: float) -> Self: ...
@@ -769,7 +769,7 @@ class CycledModel(Record):
         """The model."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """How hard it thinks."""
+        """The thinking level."""
     @property
     def is_scoped(self) -> bool:
         """Whether the cycle is limited to the models named at the start."""
@@ -790,7 +790,7 @@ class CycledThinkingLevel(Record):
     def from_dict(cls, members: shapes.CycledThinkingLevel) -> CycledThinkingLevel: ...
 
 class DeviceCode(Record):
-    """What the user has to do to log in."""
+    """How the user logs in."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["user_code"], Literal["verification_uri"], Literal["device_code"], Literal["interval"]]] = ("user_code", "verification_uri", "device_code", "interval")
     def __new__(cls, *, user_code: str, verification_uri: str, device_code: str, interval: int) -> Self: ...
@@ -828,7 +828,7 @@ class EditorDialog(Record):
 class ExportHtmlParams(Record):
     """Parameters of `export_html`.
 
-    Writes the session as an HTML page.
+    Exports the session as an HTML page.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["output_path"]]] = ("output_path",)
@@ -937,7 +937,7 @@ class ForkResult(Record):
     def from_dict(cls, members: shapes.ForkResult) -> ForkResult: ...
 
 class ImageContent(Record):
-    """An image, whole."""
+    """A complete image."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]] = ("data", "mime_type")
     type: Literal["image"]
@@ -1045,7 +1045,7 @@ class MessageUpdate(Record):
     def __new__(cls, *, assistant_message_event: shapes.AssistantMessageEvent | AssistantMessageEvent, message: shapes.AgentMessage | AgentMessage | None = None) -> Self: ...
     @property
     def assistant_message_event(self) -> AssistantMessageEvent:
-        """What happened inside the message."""
+        """The change to the message."""
     @property
     def message(self) -> AgentMessage | None:
         """The message so far; absent in delta-only streams."""
@@ -1173,7 +1173,7 @@ class ModelSetParams(Record):
         """The model, as `provider:id`, or the id of a Copilot model."""
     @property
     def thinking_level(self) -> str | None:
-        """How hard it thinks; `off` by default."""
+        """The thinking level; `off` by default."""
     def to_dict(self) -> shapes.ModelSetParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelSetParams) -> ModelSetParams: ...
@@ -1196,7 +1196,7 @@ class ModelsListParams(Record):
 class NewSessionParams(Record):
     """Parameters of `new_session`.
 
-    Starts a fresh session. An extension can stop it.
+    Starts a new session. An extension can stop it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["parent_session"]]] = ("parent_session",)
@@ -1224,7 +1224,7 @@ class NotifyNotice(Record):
     def from_dict(cls, members: shapes.NotifyNotice) -> NotifyNotice: ...
 
 class OmpSessionState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["interrupt_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["queued_message_count"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count")
     def __new__(cls, *, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, interrupt_mode: shapes.InterruptMode | InterruptMode, session_id: str, auto_compaction_enabled: bool, message_count: int, queued_message_count: int, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
@@ -1233,7 +1233,7 @@ class OmpSessionState(Record):
         """The model in use; null or absent where there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """How hard it thinks; absent where the model cannot think."""
+        """The thinking level; absent if the model cannot think."""
     @property
     def is_streaming(self) -> bool:
         """Whether a run is going on; true while a retry is waited for."""
@@ -1263,10 +1263,10 @@ class OmpSessionState(Record):
         """Whether the agent compacts on its own when the context fills up."""
     @property
     def message_count(self) -> int:
-        """Messages in the conversation."""
+        """The number of messages in the conversation."""
     @property
     def queued_message_count(self) -> int:
-        """Messages that wait in the queues."""
+        """The number of queued messages."""
     def to_dict(self) -> shapes.OmpSessionState: ...
     @classmethod
     def from_dict(cls, members: shapes.OmpSessionState) -> OmpSessionState: ...
@@ -1339,13 +1339,13 @@ class OpalAskUser(Record):
         """The question."""
     @property
     def choices(self) -> list[str] | None:
-        """What can be chosen; empty where any answer will do."""
+        """The choices; empty if any answer is accepted."""
     def to_dict(self) -> shapes.OpalAskUser: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalAskUser) -> OpalAskUser: ...
 
 class OpalAuth(Record):
-    """What is known about credentials."""
+    """Which credentials were found."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["provider"], Literal["providers"]]] = ("status", "provider", "providers")
     def __new__(cls, *, status: shapes.OpalAuthStatus | OpalAuthStatus, provider: str | None, providers: Sequence[shapes.OpalAuthProvider | OpalAuthProvider] | None = None) -> Self: ...
@@ -1404,7 +1404,7 @@ class OpalConfig(Record):
 class OpalConfigGetParams(Record):
     """Parameters of `opal_config_get`.
 
-    Gives the configuration of a session.
+    Returns the configuration of a session.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
@@ -1496,7 +1496,7 @@ class OpalError(Record):
         """The JSON-RPC code."""
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """The error message."""
     @property
     def data(self) -> JsonValue:
         """More about it; free text."""
@@ -1553,7 +1553,7 @@ class OpalHistoryMessage(Record):
         """Its id, for `session/branch`."""
     @property
     def role(self) -> str:
-        """Who speaks, as in `user`, `assistant` or `tool_result`."""
+        """The role of the speaker, such as `user`, `assistant` or `tool_result`."""
     @property
     def content(self) -> str | None:
         """The text."""
@@ -1598,7 +1598,7 @@ class OpalInput(Record):
     def from_dict(cls, members: shapes.OpalInput) -> OpalInput: ...
 
 class OpalMessageApplied(Record):
-    """A prompt that waited has entered the conversation."""
+    """A queued prompt has entered the conversation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["text"]]] = ("session_id", "text")
     type: Literal["message_applied"]
@@ -1630,7 +1630,7 @@ class OpalMessageDelta(Record):
     def from_dict(cls, members: shapes.OpalMessageDelta) -> OpalMessageDelta: ...
 
 class OpalMessageQueued(Record):
-    """A prompt waits because the agent is busy."""
+    """A prompt was queued because the agent is busy."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["text"]]] = ("session_id", "text")
     type: Literal["message_queued"]
@@ -1671,7 +1671,7 @@ class OpalModel(Record):
         """The model's id."""
     @property
     def thinking_level(self) -> str:
-        """How hard it thinks."""
+        """The thinking level."""
     def to_dict(self) -> shapes.OpalModel: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalModel) -> OpalModel: ...
@@ -1738,7 +1738,7 @@ class OpalRunError(Record):
         """The session that the event belongs to."""
     @property
     def reason(self) -> str:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.OpalRunError: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalRunError) -> OpalRunError: ...
@@ -1843,7 +1843,7 @@ class OpalTask(Record):
         """What it is."""
     @property
     def status(self) -> str:
-        """How far it is."""
+        """The status."""
     @property
     def notes(self) -> str | None:
         """Notes."""
@@ -1952,7 +1952,7 @@ class OpalToolExecutionStart(Record):
         """The arguments."""
     @property
     def meta(self) -> str | None:
-        """One line about it for people."""
+        """A description for people, in one line."""
     def to_dict(self) -> shapes.OpalToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolExecutionStart) -> OpalToolExecutionStart: ...
@@ -1965,7 +1965,7 @@ class OpalToolFailure(Record):
     def __new__(cls, *, error: JsonValue) -> Self: ...
     @property
     def error(self) -> JsonValue:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.OpalToolFailure: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolFailure) -> OpalToolFailure: ...
@@ -2102,7 +2102,7 @@ class OperatorAgentEnd(Record):
         """The messages of the run."""
     @property
     def reason(self) -> str | None:
-        """How it ended, as in `completed`."""
+        """The outcome, such as `completed`."""
     def to_dict(self) -> shapes.OperatorAgentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAgentEnd) -> OperatorAgentEnd: ...
@@ -2127,7 +2127,7 @@ class OperatorCompactParams(Record):
     def __new__(cls, *, custom_instructions: str | None = None) -> Self: ...
     @property
     def custom_instructions(self) -> str | None:
-        """What the summary should care about."""
+        """Extra instructions for the summary."""
     def to_dict(self) -> shapes.OperatorCompactParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorCompactParams) -> OperatorCompactParams: ...
@@ -2163,7 +2163,7 @@ class OperatorMessage(Record):
         """When, in seconds since the epoch."""
     @property
     def role(self) -> OperatorRole:
-        """Who speaks."""
+        """The role of the speaker."""
     @property
     def usage(self) -> OperatorUsage | None:
         """Tokens, with answers of the model."""
@@ -2172,7 +2172,7 @@ class OperatorMessage(Record):
         """Why the model stopped."""
     @property
     def error(self) -> JsonValue:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.OperatorMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessage) -> OperatorMessage: ...
@@ -2235,7 +2235,7 @@ class OperatorPromptParams(Record):
     def from_dict(cls, members: shapes.OperatorPromptParams) -> OperatorPromptParams: ...
 
 class OperatorState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["phase"], Literal["is_streaming"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["context_tokens"], Literal["context_window"], Literal["message_count"]]] = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
     def __new__(cls, *, phase: shapes.OperatorPhase | OperatorPhase, is_streaming: bool | None = None, session_file: str | None = None, session_id: str | None = None, session_name: str | None = None, context_tokens: int | None = None, context_window: int | None = None, message_count: int | None = None) -> Self: ...
@@ -2262,7 +2262,7 @@ class OperatorState(Record):
         """The context window in tokens."""
     @property
     def message_count(self) -> int | None:
-        """Messages in the conversation."""
+        """The number of messages in the conversation."""
     def to_dict(self) -> shapes.OperatorState: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorState) -> OperatorState: ...
@@ -2306,13 +2306,13 @@ class OperatorThinking(Record):
         """The reasoning; in `message_update` the new piece of it."""
     @property
     def signature(self) -> str | None:
-        """Opaque mark of the provider."""
+        """An opaque signature from the provider."""
     def to_dict(self) -> shapes.OperatorThinking: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorThinking) -> OperatorThinking: ...
 
 class OperatorToolCall(Record):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["kind"], Literal["args"], Literal["metadata"]]] = ("id", "name", "kind", "args", "metadata")
     type: Literal["tool_call"]
@@ -2435,7 +2435,7 @@ class OperatorUsage(Record):
         """Tokens written to the provider's cache."""
     @property
     def cost(self) -> dict[str, float] | None:
-        """What they cost, in US dollars, by kind."""
+        """The cost in US dollars, by kind of token."""
     def to_dict(self) -> shapes.OperatorUsage: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorUsage) -> OperatorUsage: ...
@@ -2444,7 +2444,7 @@ class PromptParams(Record):
     """Parameters of `prompt`.
 
     Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say what becomes of the prompt.
+    working, `streamingBehavior` has to say how the prompt is queued.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"], Literal["streaming_behavior"]]] = ("message", "images", "streaming_behavior")
@@ -2457,7 +2457,7 @@ class PromptParams(Record):
         """Images that go with it."""
     @property
     def streaming_behavior(self) -> StreamingBehavior | None:
-        """What becomes of the prompt while the agent is working."""
+        """How the prompt is queued while the agent is working."""
     def to_dict(self) -> shapes.PromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptParams) -> PromptParams: ...
@@ -2469,7 +2469,7 @@ class PromptQueued(Record):
     def __new__(cls, *, queued: bool) -> Self: ...
     @property
     def queued(self) -> bool:
-        """True where the agent is busy and the prompt waits."""
+        """True if the agent is busy and the prompt was queued."""
     def to_dict(self) -> shapes.PromptQueued: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
@@ -2763,7 +2763,7 @@ class SelectDialog(Record):
         """The question."""
     @property
     def options(self) -> list[str]:
-        """What can be chosen."""
+        """The choices."""
     @property
     def timeout(self) -> int | None:
         """After how many milliseconds the agent answers for itself."""
@@ -2837,7 +2837,7 @@ class SessionHistory(Record):
 class SessionHistoryParams(Record):
     """Parameters of `session_history`.
 
-    Gives the messages of a session that is running.
+    Returns the messages of a running session.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
@@ -2922,13 +2922,13 @@ class SessionStarted(Record):
         """The name of the server's node."""
     @property
     def auth(self) -> OpalAuth | None:
-        """What is known about credentials."""
+        """Which credentials were found."""
     def to_dict(self) -> shapes.SessionStarted: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStarted) -> SessionStarted: ...
 
 class SessionState(Record):
-    """What the agent is and does right now."""
+    """The agent's current state."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["pending_message_count"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     def __new__(cls, *, model: shapes.Model | Model | None, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, session_file: str | None = None, session_name: str | None = None) -> Self: ...
@@ -2937,7 +2937,7 @@ class SessionState(Record):
         """The model in use, or null where there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """How hard it thinks."""
+        """The thinking level."""
     @property
     def is_streaming(self) -> bool:
         """Whether a run is going on."""
@@ -2964,16 +2964,16 @@ class SessionState(Record):
         """Whether the agent compacts on its own when the context fills up."""
     @property
     def message_count(self) -> int:
-        """Messages in the conversation."""
+        """The number of messages in the conversation."""
     @property
     def pending_message_count(self) -> int:
-        """Messages that wait in the queues."""
+        """The number of queued messages."""
     def to_dict(self) -> shapes.SessionState: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionState) -> SessionState: ...
 
 class SessionStats(Record):
-    """Numbers about a session."""
+    """Statistics of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_file"], Literal["session_id"], Literal["user_messages"], Literal["assistant_messages"], Literal["tool_calls"], Literal["tool_results"], Literal["total_messages"], Literal["tokens"], Literal["cost"]]] = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost")
     def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None) -> Self: ...
@@ -3003,7 +3003,7 @@ class SessionStats(Record):
         """Tokens used."""
     @property
     def cost(self) -> float:
-        """What they cost, in US dollars."""
+        """The cost in US dollars."""
     def to_dict(self) -> shapes.SessionStats: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStats) -> SessionStats: ...
@@ -3060,7 +3060,7 @@ class SetFollowUpModeParams(Record):
     def __new__(cls, *, mode: shapes.QueueMode | QueueMode) -> Self: ...
     @property
     def mode(self) -> QueueMode:
-        """All when the agent would stop, or one each time."""
+        """Whether follow-up messages are delivered all at once or one at a time."""
     def to_dict(self) -> shapes.SetFollowUpModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetFollowUpModeParams) -> SetFollowUpModeParams: ...
@@ -3138,7 +3138,7 @@ class SetSteeringModeParams(Record):
     def __new__(cls, *, mode: shapes.QueueMode | QueueMode) -> Self: ...
     @property
     def mode(self) -> QueueMode:
-        """All at the next opportunity, or one for each."""
+        """Whether steering messages are delivered all at once or one at a time."""
     def to_dict(self) -> shapes.SetSteeringModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetSteeringModeParams) -> SetSteeringModeParams: ...
@@ -3146,8 +3146,8 @@ class SetSteeringModeParams(Record):
 class SetThinkingLevelParams(Record):
     """Parameters of `set_thinking_level`.
 
-    Sets how hard the model thinks. A level that the model does not have becomes the nearest
-    one that it has.
+    Sets the model's thinking level. A level that the model does not support becomes the
+    nearest one that it does.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
@@ -3192,7 +3192,7 @@ class SetWidgetNotice(Record):
 class SettingsSaveParams(Record):
     """Parameters of `settings_save`.
 
-    Merges settings into the user's and gives all of them.
+    Merges settings into the user's and returns all of them.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["settings"]]] = ("settings",)
@@ -3353,7 +3353,7 @@ class SubagentVerificationCommandEnd(Record):
         """Its exit code."""
     @property
     def duration_ms(self) -> float:
-        """How long it ran, in milliseconds."""
+        """The duration in milliseconds."""
     @property
     def artifact_id(self) -> str | None:
         """The file with its output, where it wrote any."""
@@ -3394,7 +3394,7 @@ class SubagentVerificationEnd(Record):
         """The number of the attempt."""
     @property
     def status(self) -> AttemptOutcome:
-        """How it ended."""
+        """The outcome."""
     def to_dict(self) -> shapes.SubagentVerificationEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationEnd) -> SubagentVerificationEnd: ...
@@ -3449,10 +3449,10 @@ class TaskVerifyConfig(Record):
         """The commands; they replace the profile's."""
     @property
     def on_failure(self) -> FailurePolicy | None:
-        """What becomes of the changes on failure."""
+        """How the changes are handled on failure."""
     @property
     def max_retries(self) -> int | None:
-        """How many repairs are allowed."""
+        """The number of repairs allowed."""
     def to_dict(self) -> shapes.TaskVerifyConfig: ...
     @classmethod
     def from_dict(cls, members: shapes.TaskVerifyConfig) -> TaskVerifyConfig: ...
@@ -3483,7 +3483,7 @@ class TextContent(Record):
         """The text."""
     @property
     def text_signature(self) -> str | None:
-        """Opaque mark of the provider that has to go back with the text."""
+        """An opaque signature from the provider, to be sent back with the text."""
     def to_dict(self) -> shapes.TextContent: ...
     @classmethod
     def from_dict(cls, members: shapes.TextContent) -> TextContent: ...
@@ -3553,7 +3553,7 @@ class ThinkingContent(Record):
         """The reasoning text."""
     @property
     def thinking_signature(self) -> str | None:
-        """Opaque mark of the provider that has to go back with the block."""
+        """An opaque signature from the provider, to be sent back with the block."""
     @property
     def redacted(self) -> bool | None:
         """True where the provider sent the reasoning in a form that cannot be read."""
@@ -3614,7 +3614,7 @@ class ThinkingSet(Record):
 class ThinkingSetParams(Record):
     """Parameters of `thinking_set`.
 
-    Sets how hard a session's model thinks.
+    Sets the thinking level of a session's model.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["level"]]] = ("session_id", "level")
@@ -3646,7 +3646,7 @@ class ThinkingStart(Record):
     def from_dict(cls, members: shapes.ThinkingStart) -> ThinkingStart: ...
 
 class TodoItem(Record):
-    """A thing to do."""
+    """An item of the todo list."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["content"], Literal["status"], Literal["notes"]]] = ("id", "content", "status", "notes")
     def __new__(cls, *, content: str, status: str, id: str | None = None, notes: JsonValue | None = None) -> Self: ...
@@ -3658,29 +3658,29 @@ class TodoItem(Record):
         """What is to be done."""
     @property
     def status(self) -> str:
-        """How far it is, as in `pending`."""
+        """The status, such as `pending`."""
     @property
     def notes(self) -> JsonValue:
-        """Anything more that a tool noted."""
+        """Additional data from the tool."""
     def to_dict(self) -> shapes.TodoItem: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoItem) -> TodoItem: ...
 
 class TodoReminder(Record):
-    """The model stopped with things left to do; it is reminded of them and goes on."""
+    """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["todos"], Literal["attempt"], Literal["max_attempts"]]] = ("todos", "attempt", "max_attempts")
     type: Literal["todo_reminder"]
     def __new__(cls, *, todos: Sequence[shapes.TodoItem | TodoItem], attempt: int, max_attempts: int) -> Self: ...
     @property
     def todos(self) -> list[TodoItem]:
-        """The things left."""
+        """The unfinished items."""
     @property
     def attempt(self) -> int:
         """The number of this reminder, from 1."""
     @property
     def max_attempts(self) -> int:
-        """How many there will be at most."""
+        """The maximum number."""
     def to_dict(self) -> shapes.TodoReminder: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoReminder) -> TodoReminder: ...
@@ -3710,7 +3710,7 @@ class TokenTotals(Record):
     def from_dict(cls, members: shapes.TokenTotals) -> TokenTotals: ...
 
 class ToolCall(Record):
-    """The model's wish to run a tool."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["arguments"], Literal["thought_signature"]]] = ("id", "name", "arguments", "thought_signature")
     type: Literal["toolCall"]
@@ -3726,7 +3726,7 @@ class ToolCall(Record):
         """The arguments. While they stream, as much of them as can be read."""
     @property
     def thought_signature(self) -> str | None:
-        """Opaque mark of the provider that has to go back with the call."""
+        """An opaque signature from the provider, to be sent back with the call."""
     def to_dict(self) -> shapes.ToolCall: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCall) -> ToolCall: ...
@@ -4049,13 +4049,13 @@ class Usage(Record):
         """The sum of the four; the document leaves it out, agents send it."""
     @property
     def cost(self) -> Cost:
-        """What they cost."""
+        """The cost."""
     def to_dict(self) -> shapes.Usage: ...
     @classmethod
     def from_dict(cls, members: shapes.Usage) -> Usage: ...
 
 class UserMessage(Record):
-    """Words of the user."""
+    """A message of the user."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"], Literal["attachments"]]] = ("content", "timestamp", "attachments")
     role: Literal["user"]
@@ -4099,7 +4099,7 @@ class VerificationAttemptResult(Record):
         """The number of the attempt, from 1."""
     @property
     def status(self) -> AttemptStatus:
-        """How it ended."""
+        """The outcome."""
     @property
     def started_at(self) -> int:
         """When it began, in milliseconds since the epoch."""
@@ -4111,7 +4111,7 @@ class VerificationAttemptResult(Record):
         """The commands in order."""
     @property
     def error(self) -> str | None:
-        """What went wrong."""
+        """The error message."""
     def to_dict(self) -> shapes.VerificationAttemptResult: ...
     @classmethod
     def from_dict(cls, members: shapes.VerificationAttemptResult) -> VerificationAttemptResult: ...
@@ -4132,7 +4132,7 @@ class VerificationCommandResult(Record):
         """Its exit code; 143 where it was stopped for its time limit."""
     @property
     def duration_ms(self) -> float:
-        """How long it ran, in milliseconds."""
+        """The duration in milliseconds."""
     @property
     def optional(self) -> bool | None:
         """True where its failure does not matter."""
@@ -4165,16 +4165,16 @@ class VerificationResult(Record):
         """What it did."""
     @property
     def status(self) -> VerificationStatus:
-        """How it ended."""
+        """The outcome."""
     @property
     def attempts(self) -> list[VerificationAttemptResult]:
         """The attempts in order."""
     @property
     def retries_used(self) -> int:
-        """How many repairs were tried."""
+        """The number of repairs tried."""
     @property
     def on_failure(self) -> FailurePolicy | None:
-        """What becomes of the changes on failure."""
+        """How the changes are handled on failure."""
     def to_dict(self) -> shapes.VerificationResult: ...
     @classmethod
     def from_dict(cls, members: shapes.VerificationResult) -> VerificationResult: ...
@@ -4219,10 +4219,10 @@ AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
 "How an attempt at verification ended."
 
 BudgetScope: TypeAlias = Literal["session", "task", "subagent"] | str
-"Whose budget it is."
+"The owner of the budget."
 
 BudgetStatus: TypeAlias = Literal["ok", "warning", "exceeded"]
-"How a budget stands."
+"The status of a budget."
 
 BudgetViolationReason: TypeAlias = Literal["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"] | str
 "Which limit a budget ran into."
@@ -4246,7 +4246,7 @@ ErrorReason: TypeAlias = Literal["aborted", "error"]
 "Why a message broke off."
 
 FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
-"What becomes of a subagent's changes when verification fails."
+"How a subagent's changes are handled when verification fails."
 
 InputKind: TypeAlias = Literal["text", "image"] | str
 "What a model can read."
@@ -4267,7 +4267,7 @@ OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
 "What the agent is doing."
 
 OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool"] | str
-"Who speaks."
+"The role of the speaker."
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 "How many queued messages are delivered at a time."
@@ -4279,7 +4279,7 @@ StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 "Why the model stopped."
 
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
-"What becomes of a prompt that is sent while the agent is working."
+"How a prompt is queued that is sent while the agent is working."
 
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 "How hard the model should think."
@@ -4300,7 +4300,7 @@ AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Unknown
 "A block of the model's answer."
 
 AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Unknown
-"What happened inside a message."
+"A change to a message."
 
 InputBlock: TypeAlias = TextContent | ImageContent | Unknown
 "A block of a user's message or of a tool's result."
@@ -4312,10 +4312,10 @@ Chunks: TypeAlias = str | list[str]
 "Text in one piece, or in the pieces in which it is streamed."
 
 DialogAnswer: TypeAlias = CancelledAnswer | ConfirmedAnswer | ValueAnswer
-"The answer to a dialog, told apart by the member that it has."
+"The answer to a dialog; the member that is present says which kind."
 
 InputContent: TypeAlias = str | list[InputBlock]
-"A user's words: plain text, or blocks of text and images."
+"Input of the user: plain text, or blocks of text and images."
 
 LinePart: TypeAlias = str | LineRepeat
 "A part of a long line."

@@ -98,7 +98,7 @@ export class Service extends AnyService<Types> {
 
   /**
    * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say what becomes of the prompt.
+   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
    *
    * The command is acknowledged before the method is called; a failure is sent later, with the same id.
    */
@@ -137,7 +137,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Starts a fresh session. An extension can stop it.
+   * Starts a new session. An extension can stop it.
    *
    * The command is answered when the method resolves.
    */
@@ -146,7 +146,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Tells what the agent is and does right now.
+   * Returns the agent's current state.
    *
    * The command is answered when the method resolves.
    */
@@ -155,7 +155,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives all messages of the conversation.
+   * Returns all messages of the conversation.
    *
    * The command is answered when the method resolves.
    */
@@ -191,8 +191,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how hard the model thinks. A level that the model does not have becomes the nearest
-   * one that it has.
+   * Sets the model's thinking level. A level that the model does not support becomes the
+   * nearest one that it does.
    *
    * The command is answered when the method resolves.
    */
@@ -255,7 +255,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives up the retry that is being waited for.
+   * Cancels the pending automatic retry.
    *
    * The command is answered when the method resolves.
    */
@@ -283,7 +283,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives token and cost numbers of the session.
+   * Returns the session's token counts and costs.
    *
    * The command is answered when the method resolves.
    */
@@ -292,7 +292,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Writes the session as an HTML page.
+   * Exports the session as an HTML page.
    *
    * The command is answered when the method resolves.
    */
@@ -310,7 +310,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the text of the model's last answer.
+   * Returns the text of the model's last answer.
    *
    * The command is answered when the method resolves.
    */

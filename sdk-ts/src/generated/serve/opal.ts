@@ -121,7 +121,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Tells what an agent is and does right now.
+   * Returns an agent's current state.
    *
    * The command is answered when the method resolves.
    */
@@ -157,7 +157,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the messages of a session that is running.
+   * Returns the messages of a running session.
    *
    * The command is answered when the method resolves.
    */
@@ -193,7 +193,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how hard a session's model thinks.
+   * Sets the thinking level of a session's model.
    *
    * The command is answered when the method resolves.
    */
@@ -229,7 +229,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Keeps an API key.
+   * Stores an API key.
    *
    * The command is answered when the method resolves.
    */
@@ -247,7 +247,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the user's settings.
+   * Returns the user's settings.
    *
    * The command is answered when the method resolves.
    */
@@ -256,7 +256,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Merges settings into the user's and gives all of them.
+   * Merges settings into the user's and returns all of them.
    *
    * The command is answered when the method resolves.
    */
@@ -265,7 +265,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the configuration of a session.
+   * Returns the configuration of a session.
    *
    * The command is answered when the method resolves.
    */
@@ -292,7 +292,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Tells which server it is.
+   * Returns the server's name and version.
    *
    * The command is answered when the method resolves.
    */

@@ -102,7 +102,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Tells what the agent is and does right now.
+   * Returns the agent's current state.
    *
    * The command is answered when the method resolves.
    */

@@ -96,7 +96,7 @@ export class Service extends AnyService<Types> {
 
   /**
    * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-   * working, `streamingBehavior` has to say what becomes of the prompt.
+   * working, `streamingBehavior` has to say how the prompt is queued.
    *
    * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
    * wait for the answer.
@@ -136,7 +136,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Starts a fresh session. An extension can stop it.
+   * Starts a new session. An extension can stop it.
    *
    * The command is answered when the method resolves.
    */
@@ -145,7 +145,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Tells what the agent is and does right now.
+   * Returns the agent's current state.
    *
    * The command is answered when the method resolves.
    */
@@ -154,7 +154,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives all messages of the conversation.
+   * Returns all messages of the conversation.
    *
    * The command is answered when the method resolves.
    */
@@ -190,8 +190,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how hard the model thinks. A level that the model does not have becomes the nearest
-   * one that it has.
+   * Sets the model's thinking level. A level that the model does not support becomes the
+   * nearest one that it does.
    *
    * The command is answered when the method resolves.
    */
@@ -254,7 +254,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives up the retry that is being waited for.
+   * Cancels the pending automatic retry.
    *
    * The command is answered when the method resolves.
    */
@@ -282,7 +282,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives token and cost numbers of the session.
+   * Returns the session's token counts and costs.
    *
    * The command is answered when the method resolves.
    */
@@ -291,7 +291,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Writes the session as an HTML page.
+   * Exports the session as an HTML page.
    *
    * The command is answered when the method resolves.
    */
@@ -328,7 +328,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the text of the model's last answer.
+   * Returns the text of the model's last answer.
    *
    * The command is answered when the method resolves.
    */

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, CompactionPlan};
+use agentese::types::{AgentMessage, CompactionPlan, CompactionPlanBuilder};
 use serde_json::Value;
 
 use super::context_tokens;
@@ -131,13 +131,14 @@ impl Plan {
     pub fn public(&self) -> CompactionPlan {
         let messages =
             |messages: &[Arc<AgentMessage>]| messages.iter().map(|m| AgentMessage::clone(m)).collect();
-        let mut plan = CompactionPlan::new(
-            &self.first_kept,
-            self.tokens_before,
-            messages(&self.history),
-            messages(self.turn.as_deref().unwrap_or_default()),
-            self.turn.is_some(),
-        );
+        let mut plan = CompactionPlanBuilder {
+            first_kept_entry_id: self.first_kept.clone(),
+            tokens_before: self.tokens_before,
+            messages_to_summarize: messages(&self.history),
+            turn_prefix_messages: messages(self.turn.as_deref().unwrap_or_default()),
+            is_split_turn: self.turn.is_some(),
+        }
+        .build();
         plan.previous_summary.clone_from(&self.previous);
         plan
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use agentese::spec::Spec;
 use agentese::types::{
-    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd, AutoRetryStart,
-    BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd, MessageStart, NotifyNotice,
-    NotifyType, StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart, TodoReminder,
-    ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, ToolOutput, TtsrTriggered, TurnEnd, TurnStart,
+    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
+    AutoRetryStartBuilder, BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd,
+    MessageStart, NotifyNotice, NotifyType, StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart,
+    TodoReminder, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdateBuilder, ToolOutput,
+    TtsrTriggered, TurnEnd, TurnStart,
 };
 use agentese::wire::{ConstantValue, Maybe, Record};
 use serde::Serialize;
@@ -66,18 +67,45 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::ToolUpdated(call, update) => {
             let mut shown = ToolOutput::new(blocks(&update.content));
             shown.details = update.details.clone().into();
-            body(spec, &ToolExecutionUpdate::new(&call.id, &call.name, call.arguments.clone(), shown))
+            body(
+                spec,
+                &ToolExecutionUpdateBuilder {
+                    tool_call_id: call.id.clone(),
+                    tool_name: call.name.clone(),
+                    args: call.arguments.clone(),
+                    partial_result: shown,
+                }
+                .build(),
+            )
         }
         Event::ToolEnded(call, output) => {
             let mut result = ToolOutput::new(blocks(&output.content));
             result.details = output.details.clone().into();
-            body(spec, &ToolExecutionEnd::new(&call.id, &call.name, result, output.is_error))
+            body(
+                spec,
+                &ToolExecutionEndBuilder {
+                    tool_call_id: call.id.clone(),
+                    tool_name: call.name.clone(),
+                    result,
+                    is_error: output.is_error,
+                }
+                .build(),
+            )
         }
         Event::TurnEnded { message, results } => body(spec, &TurnEnd::new(message.clone(), results.to_vec())),
         Event::RunEnded { messages: all } => body(spec, &AgentEnd::new(messages(all))),
         Event::RetryStarted { attempt, limit, pause, error } => {
             let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-            body(spec, &AutoRetryStart::new(attempt, limit, pause, error))
+            body(
+                spec,
+                &AutoRetryStartBuilder {
+                    attempt,
+                    max_attempts: limit,
+                    delay_ms: pause,
+                    error_message: error.into(),
+                }
+                .build(),
+            )
         }
         Event::RetryEnded { success, attempt, error } => {
             let mut end = AutoRetryEnd::new(success, attempt);

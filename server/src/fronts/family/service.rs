@@ -8,9 +8,9 @@ use agentese::spec::EndOfInput;
 use agentese::types::{
     AvailableModels, BashParams, BashResult, Cancellation, CompactParams, CompactionResult, CycledModel,
     CycledThinkingLevel, ExportHtmlParams, FollowUpParams, LastAssistantText, Messages, Model,
-    NewSessionParams, PromptParams, SessionStats, SetAutoCompactionParams, SetAutoRetryParams,
-    SetFollowUpModeParams, SetModelParams, SetSessionNameParams, SetSteeringModeParams,
-    SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotals, WrittenFile,
+    NewSessionParams, PromptParams, SessionStats, SessionStatsBuilder, SetAutoCompactionParams,
+    SetAutoRetryParams, SetFollowUpModeParams, SetModelParams, SetSessionNameParams, SetSteeringModeParams,
+    SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotalsBuilder, WrittenFile,
 };
 use agentese::wire::NoParams;
 
@@ -162,16 +162,24 @@ impl<D: Family> Kept<D> for Front<D> {
         _: Call<D, SessionStats>,
     ) -> Result<SessionStats, Refusal> {
         let (id, file, stats) = self.engine().stats();
-        let mut answer = SessionStats::new(
-            id,
-            stats.user_messages,
-            stats.assistant_messages,
-            stats.tool_calls,
-            stats.tool_results,
-            stats.total_messages,
-            TokenTotals::new(stats.input, stats.output, stats.cache_read, stats.cache_write, stats.tokens()),
-            number(stats.cost),
-        );
+        let mut answer = SessionStatsBuilder {
+            session_id: id,
+            user_messages: stats.user_messages,
+            assistant_messages: stats.assistant_messages,
+            tool_calls: stats.tool_calls,
+            tool_results: stats.tool_results,
+            total_messages: stats.total_messages,
+            tokens: TokenTotalsBuilder {
+                input: stats.input,
+                output: stats.output,
+                cache_read: stats.cache_read,
+                cache_write: stats.cache_write,
+                total: stats.tokens(),
+            }
+            .build(),
+            cost: number(stats.cost),
+        }
+        .build();
         answer.session_file = file.map(convert::text);
         Ok(answer)
     }

@@ -4,7 +4,9 @@
 //! the text is escaped once, into a buffer that only grows, and a frame is put together from slices
 //! of it.
 
-use agentese::types::{AssistantBlock, AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage};
+use agentese::types::{
+    AssistantBlock, AssistantMessage, AssistantMessageBuilder, TextContent, ThinkingContent, ToolCall, Usage,
+};
 use serde_json::{Error, to_string};
 
 use crate::desk::Updates;
@@ -187,15 +189,16 @@ fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
 
 /// What stands before and after the blocks of a message.
 fn around(message: &AssistantMessage) -> Result<(Usage, String, String), Error> {
-    let mut empty = AssistantMessage::new(
-        Vec::new(),
-        &message.api,
-        &message.provider,
-        &message.model,
-        message.usage.clone(),
-        message.stop_reason,
-        message.timestamp,
-    );
+    let mut empty = AssistantMessageBuilder {
+        content: Vec::new(),
+        api: message.api.clone(),
+        provider: message.provider.clone(),
+        model: message.model.clone(),
+        usage: message.usage.clone(),
+        stop_reason: message.stop_reason,
+        timestamp: message.timestamp,
+    }
+    .build();
     empty.error_message = message.error_message.clone();
     let json = to_string(&empty)?;
     // The role, a constant, is all that stands before it.

@@ -5,7 +5,7 @@
 
 use agentese::omp::{
     AbortAndPromptParams, BranchParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp, OmpSessionState,
-    SetInterruptModeParams,
+    OmpSessionStateBuilder, SetInterruptModeParams,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::types::InterruptMode;
@@ -61,17 +61,18 @@ impl<D: Family> Kept<D> for family::Front<D> {
 
 fn state(view: View) -> OmpSessionState {
     let thinks = view.model.as_ref().is_some_and(|model| model.reasoning);
-    let mut state = OmpSessionState::new(
-        view.streaming,
-        view.compacting,
-        view.steering_mode,
-        view.follow_up_mode,
-        view.interrupt_mode,
-        view.session_id,
-        view.auto_compaction,
-        view.messages as u64,
-        view.pending as u64,
-    );
+    let mut state = OmpSessionStateBuilder {
+        is_streaming: view.streaming,
+        is_compacting: view.compacting,
+        steering_mode: view.steering_mode,
+        follow_up_mode: view.follow_up_mode,
+        interrupt_mode: view.interrupt_mode,
+        session_id: view.session_id,
+        auto_compaction_enabled: view.auto_compaction,
+        message_count: view.messages as u64,
+        queued_message_count: view.pending as u64,
+    }
+    .build();
     state.model = Maybe::or_null(view.model);
     // Absent where the model cannot think.
     state.thinking_level = thinks.then_some(view.thinking);

@@ -2,7 +2,7 @@
 
 use agentese::pi::{
     CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Commands, ForkParams,
-    ForkPoint, ForkPoints, ForkResult, Own, Pi, SessionState,
+    ForkPoint, ForkPoints, ForkResult, Own, Pi, SessionState, SessionStateBuilder,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -36,18 +36,19 @@ impl Own for Front {
 }
 
 fn state(view: View) -> SessionState {
-    let mut state = SessionState::new(
-        view.model,
-        view.thinking,
-        view.streaming,
-        view.compacting,
-        view.steering_mode,
-        view.follow_up_mode,
-        view.session_id,
-        view.auto_compaction,
-        view.messages as u64,
-        view.pending as u64,
-    );
+    let mut state = SessionStateBuilder {
+        model: view.model,
+        thinking_level: view.thinking,
+        is_streaming: view.streaming,
+        is_compacting: view.compacting,
+        steering_mode: view.steering_mode,
+        follow_up_mode: view.follow_up_mode,
+        session_id: view.session_id,
+        auto_compaction_enabled: view.auto_compaction,
+        message_count: view.messages as u64,
+        pending_message_count: view.pending as u64,
+    }
+    .build();
     state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state

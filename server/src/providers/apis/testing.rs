@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, InputKind, ModelCost};
+use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCostBuilder};
 use serde_json::json;
 
 use super::*;
@@ -10,14 +10,32 @@ use crate::providers::http::Events;
 use crate::providers::{StreamEvent, ToolDescription, number};
 
 fn free() -> ModelCost {
-    ModelCost::new(number(0.0), number(0.0), number(0.0), number(0.0))
+    ModelCostBuilder {
+        input: number(0.0),
+        output: number(0.0),
+        cache_read: number(0.0),
+        cache_write: number(0.0),
+    }
+    .build()
 }
 
 fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
     let input = vec![InputKind::Text, InputKind::Image];
     let user = json!({"role": "user", "content": [{"type": "text", "text": "hi"}], "timestamp": 1});
     Request {
-        model: Model::new(id, id, api, provider, url, true, input, 200_000, 16_384, free()),
+        model: ModelBuilder {
+            id: id.into(),
+            name: id.into(),
+            api: api.into(),
+            provider: provider.into(),
+            base_url: url.into(),
+            reasoning: true,
+            input,
+            context_window: 200_000,
+            max_tokens: 16_384,
+            cost: free(),
+        }
+        .build(),
         system_prompt: "Be brief.".to_owned(),
         messages: vec![Arc::new(serde_json::from_value(user).unwrap())],
         tools: vec![ToolDescription {

@@ -1,12 +1,25 @@
-use agentese::types::InputKind;
+use agentese::types::{InputKind, ModelBuilder, ModelCostBuilder};
 use serde_json::json;
 
 use super::*;
 
 fn model() -> Model {
     let free = || price::number(0.0);
-    let cost = ModelCost::new(free(), free(), free(), free());
-    Model::new("m", "M", "api", "p", "", true, vec![InputKind::Text], 1000, 100, cost)
+    let cost =
+        ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() }.build();
+    ModelBuilder {
+        id: "m".to_owned(),
+        name: "M".to_owned(),
+        api: "api".to_owned(),
+        provider: "p".to_owned(),
+        base_url: "".to_owned(),
+        reasoning: true,
+        input: vec![InputKind::Text],
+        context_window: 1000,
+        max_tokens: 100,
+        cost,
+    }
+    .build()
 }
 
 fn call(assembler: &mut Assembler, text: &str) {

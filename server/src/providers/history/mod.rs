@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, BashExecutionMessage, InputBlock, InputContent,
-    StopReason, TextContent, ToolResultMessage, UserMessage,
+    StopReason, TextContent, ToolResultMessageBuilder, UserMessage,
 };
 
 /// What a call is answered with whose result was never recorded.
@@ -89,7 +89,14 @@ impl History {
         for (id, tool) in std::mem::take(&mut self.open) {
             if answered.insert(id.clone()) {
                 let content = vec![InputBlock::from(TextContent::new(NO_RESULT))];
-                let result = ToolResultMessage::new(id, tool, content, true, 0);
+                let result = ToolResultMessageBuilder {
+                    tool_call_id: id,
+                    tool_name: tool,
+                    content,
+                    is_error: true,
+                    timestamp: 0,
+                }
+                .build();
                 self.messages.push(Arc::new(result.into()));
             }
         }

@@ -147,6 +147,7 @@ impl Fitting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use agentese::types::ModelBuilder;
     use serde_json::{Value, json};
 
     use super::*;
@@ -154,8 +155,26 @@ mod tests {
 
     fn model(input: Vec<InputKind>) -> Model {
         let free = || number(0.0);
-        let cost = agentese::types::ModelCost::new(free(), free(), free(), free());
-        Model::new("m", "M", "a", "p", "", true, input, 1000, 100, cost)
+        let cost = agentese::types::ModelCostBuilder {
+            input: free(),
+            output: free(),
+            cache_read: free(),
+            cache_write: free(),
+        }
+        .build();
+        ModelBuilder {
+            id: "m".to_owned(),
+            name: "M".to_owned(),
+            api: "a".to_owned(),
+            provider: "p".to_owned(),
+            base_url: "".to_owned(),
+            reasoning: true,
+            input,
+            context_window: 1000,
+            max_tokens: 100,
+            cost,
+        }
+        .build()
     }
 
     #[track_caller]

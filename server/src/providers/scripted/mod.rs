@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentese::script::{Asked, Playlist};
-use agentese::types::{AgentMessage, InputKind, Model, ModelCost, ModelScript, ScriptResponse};
+use agentese::types::{
+    AgentMessage, InputKind, Model, ModelBuilder, ModelCostBuilder, ModelScript, ScriptResponse,
+};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
@@ -110,18 +112,20 @@ impl Scripted {
 
 fn model() -> Model {
     let free = || number(0.0);
-    Model::new(
-        NAME,
-        "Scripted (embedded)",
-        NAME,
-        NAME,
-        "embedded:",
-        true,
-        vec![InputKind::Text, InputKind::Image],
-        CONTEXT_WINDOW,
-        16_384,
-        ModelCost::new(free(), free(), free(), free()),
-    )
+    ModelBuilder {
+        id: NAME.into(),
+        name: "Scripted (embedded)".to_owned(),
+        api: NAME.into(),
+        provider: NAME.into(),
+        base_url: "embedded:".to_owned(),
+        reasoning: true,
+        input: vec![InputKind::Text, InputKind::Image],
+        context_window: CONTEXT_WINDOW,
+        max_tokens: 16_384,
+        cost: ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() }
+            .build(),
+    }
+    .build()
 }
 
 impl Provider for Scripted {

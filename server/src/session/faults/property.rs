@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::types::{BashExecutionMessage, InputContent, ThinkingLevel};
+use agentese::types::{BashExecutionMessageBuilder, InputContent, ThinkingLevel};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -96,7 +96,14 @@ fn apply(session: &mut Session, act: &Act) {
         Act::User(text) => drop(session.append(user(text))),
         Act::Answer(text) => drop(session.append(answer(text))),
         Act::Bash(text) => {
-            let message = BashExecutionMessage::new("x", text, false, false, 1);
+            let message = BashExecutionMessageBuilder {
+                command: "x".to_owned(),
+                output: text.into(),
+                cancelled: false,
+                truncated: false,
+                timestamp: 1,
+            }
+            .build();
             session.append(Arc::new(message.into()));
         }
         Act::CustomMessage(details) => {
