@@ -53,7 +53,10 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "rs" || extension == "py" || extension == "ts")
+        {
             files.push(path);
         }
     }
@@ -73,45 +76,125 @@ fn the_server_never_knows_a_client() {
     }
 }
 
-/// Names of commands and events belong to the declaration. The hand-written runtime and the conformance
-/// suite know the words of the envelopes and nothing of the vocabulary.
+/// Names of commands and events that hand-written files may contain all the same: where, which, and why. A path that
+/// ends in a slash is a folder; no names mean any name.
+const NAMED: &[(&str, &[&str], &str)] = &[
+    ("server/src/fronts/", &[], "a front speaks its dialect"),
+    ("server/src/providers/apis/", &[], "APIs of models have vocabularies of their own"),
+    ("conformance/src/model/", &[], "APIs of models have vocabularies of their own"),
+    (
+        "conformance/src/attack/",
+        &[
+            "bash",
+            "get_messages",
+            "get_state",
+            "message_end",
+            "session/history",
+            "session/start",
+            "switch_session",
+        ],
+        "attacks act like clients; nothing is judged by these names",
+    ),
+    ("server/src/tools/", &["bash"], "the name of a tool"),
+    ("server/src/prompt/built_in.rs", &["bash"], "the name of a tool"),
+    ("server/src/export/tool.rs", &["bash"], "the name of a tool"),
+    ("server/src/providers/scripted/plan.rs", &["bash"], "the name of a tool"),
+    ("server/src/export/page.rs", &["branch"], "a word on an exported page"),
+    ("server/src/session/foreign.rs", &["abort"], "a stop reason in sessions of other programs"),
+    ("server/src/engine/error.rs", &["steer"], "the name of a delivery in the extension protocol"),
+    ("server/src/cli/arguments.rs", &["prompt"], "an example in the help of the command line"),
+    ("sdk-ts/src/serve/spec.ts", &["bash"], "the name of a lane"),
+    ("sdk-ts/src/client.ts", &["abort"], "the event of an AbortSignal"),
+    ("sdk-ts/src/connection/connection.ts", &["abort"], "the event of an AbortSignal"),
+    ("sdk-ts/src/serve/serve.ts", &["abort"], "the event of an AbortSignal"),
+    ("sdk-ts/src/testing/replay.ts", &["abort"], "the event of an AbortSignal"),
+    ("pi-host/src/exec.ts", &["abort"], "the event of an AbortSignal"),
+    ("pi-host/src/ui.ts", &["abort"], "the event of an AbortSignal"),
+    ("pi-host/src/", ACTIONS, "actions of the extension protocol"),
+    ("sdk-ts/src/extension.ts", ACTIONS, "actions of the extension protocol"),
+    ("extensions/python/agentese_extension.py", ACTIONS, "actions of the extension protocol"),
+];
+
+/// What an extension may ask for, where dialects have commands of the same name.
+const ACTIONS: &[&str] = &[
+    "abort",
+    "compact",
+    "fork",
+    "get_state",
+    "new_session",
+    "set_model",
+    "set_session_name",
+    "set_thinking_level",
+    "steer",
+    "switch_session",
+];
+
+/// Whether a text has the name as a string, in any quotes, also within another string.
+fn names(code: &str, name: &str) -> bool {
+    code.contains(&format!("\"{name}\""))
+        || code.contains(&format!("\\\"{name}\\\""))
+        || code.contains(&format!("'{name}'"))
+}
+
 #[test]
-fn the_runtime_knows_no_vocabulary() {
-    let index = agentese_protocol::Index::all();
-    let mut files = Vec::new();
-    sources(&root().join("sdk-rust/src"), &mut files);
-    sources(&root().join("conformance/src"), &mut files);
-    // Attacks go about their work as clients do, with a few commands that they name. Nothing is judged by them.
-    let attacks = root().join("conformance/src/attack");
-    let used = [
-        "bash",
-        "get_messages",
-        "get_state",
-        "message_end",
-        "session/history",
-        "session/start",
-        "switch_session",
+fn a_name_is_found_in_any_quotes() {
+    for code in [r#"x("fork")"#, r#""{\"type\":\"fork\"}""#, "x('fork')"] {
+        assert!(names(code, "fork"), "{code}");
+    }
+    assert!(!names(r#"x("forks")"#, "fork"));
+}
+
+/// Names of commands and events belong to the declaration. No hand-written file has one outside the fronts of the server:
+/// not the clients, not the rest of the server, not the conformance suite.
+#[test]
+fn hand_written_files_know_no_vocabulary() {
+    let mut vocabulary: Vec<&str> = Vec::new();
+    for index in &agentese_protocol::Index::all() {
+        vocabulary.extend(index.commands.iter().map(|command| command.wire));
+        vocabulary.extend(index.events.iter().map(|event| event.name));
+    }
+    // Words of the envelopes that happen to be names of Opal's events.
+    vocabulary.retain(|name| !matches!(*name, "error" | "unknown"));
+    let folders = [
+        "conformance/src",
+        "extensions/python",
+        "pi-host/src",
+        "sdk-python/python",
+        "sdk-python/src",
+        "sdk-rust/src",
+        "sdk-ts/src",
+        "server/src",
     ];
-    // The APIs of models have vocabularies of their own.
-    let models = root().join("conformance/src/model");
-    for file in files {
-        if file.components().any(|part| part.as_os_str() == "generated") || file.starts_with(&models) {
-            continue;
-        }
-        let text = std::fs::read_to_string(&file).unwrap();
-        // Tests inside a file may say what they like.
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code: String =
-            code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-        for index in &index {
-            let names = index.commands.iter().map(|c| c.wire).chain(index.events.iter().map(|e| e.name));
-            // Words of the envelopes that happen to be names of Opal's events.
-            let of_attacks = |name: &str| file.starts_with(&attacks) && used.contains(&name);
-            for name in names.filter(|name| !matches!(*name, "error" | "unknown") && !of_attacks(name)) {
-                assert!(!code.contains(&format!("\"{name}\"")), "{} names `{name}`", file.display());
+    let mut needed = vec![false; NAMED.len()];
+    for folder in folders {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        assert!(files.len() > 1 || folder == "extensions/python", "{folder} has no sources");
+        for file in files {
+            let path = file.strip_prefix(root()).unwrap().to_str().unwrap();
+            let is_test =
+                path.ends_with("tests.rs") || path.ends_with("/testing.rs") || path.contains("/tests/");
+            if path.contains("/generated/") || is_test {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).unwrap();
+            // Tests inside a file may say what they like, and so may comments.
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let comments = if path.ends_with(".py") { &["#"][..] } else { &["//", "/*", "*"] };
+            let is_code = |line: &&str| !comments.iter().any(|mark| line.trim_start().starts_with(mark));
+            let code: String = code.lines().filter(is_code).collect::<Vec<_>>().join("\n");
+            for name in vocabulary.iter().filter(|name| names(&code, name)) {
+                let reason = NAMED.iter().position(|(place, allowed, _)| {
+                    (path == *place || (place.ends_with('/') && path.starts_with(place)))
+                        && (allowed.is_empty() || allowed.contains(name))
+                });
+                let Some(reason) = reason else { panic!("{path} names `{name}`") };
+                needed[reason] = true;
             }
         }
     }
+    let idle = NAMED.iter().zip(needed).find(|(_, needed)| !needed);
+    assert!(idle.is_none(), "an exception that nothing needs: {idle:?}");
 }
 
 /// The layers of the server: what each folder of it may use of the others.
