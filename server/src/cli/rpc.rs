@@ -195,7 +195,7 @@ fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Sessio
         }
     }
     let kept = || store.as_ref().ok_or_else(|| Failure::Usage(NO_STORE.to_owned()));
-    let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds));
+    let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds)).beside();
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let session = match &plan.session {
         SessionChoice::InMemory | SessionChoice::New => None,

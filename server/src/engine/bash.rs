@@ -17,11 +17,11 @@ impl Engine {
         context.abort = self.shared.state().bash.child_token();
         let result = run_rpc_bash(&context, command).await;
         match &result {
-            Ok(output) => self.record(command, output, output.cancelled),
+            Ok(output) => self.record(command, output, output.cancelled).await,
             // What it wrote before it was killed is known, and the model should know it too.
             Err(error) => {
                 if let Some(partial) = error.partial() {
-                    self.record(command, partial, true);
+                    self.record(command, partial, true).await;
                 }
             }
         }
@@ -34,7 +34,7 @@ impl Engine {
         stopped.cancel();
     }
 
-    fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
+    async fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
         let now = self.shared.options.clock.now_ms();
         let mut message = BashExecutionMessageBuilder {
             command: command.into(),
@@ -48,12 +48,14 @@ impl Engine {
         let path = output.full_output_path.as_ref();
         message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();
         let message = Arc::new(AgentMessage::from(message));
-        let mut state = self.shared.state();
-        if state.phase() == Some(Phase::Running) {
-            state.deferred.push(message);
-        } else {
+        {
+            let mut state = self.shared.state();
+            if state.phase() == Some(Phase::Running) {
+                return state.deferred.push(message);
+            }
             state.session.append(message);
-            self.shared.tell_of_storage(&mut state);
         }
+        self.shared.written().await;
+        self.shared.tell_of_storage(&mut self.shared.state());
     }
 }

@@ -120,7 +120,7 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
 }
 
 async fn history(options: &Options, order: &Order) -> Result<Session, AgentsError> {
-    let start = Start::new(&options.context.cwd, options.clock.clone(), options.ids.clone());
+    let start = Start::new(&options.context.cwd, options.clock.clone(), options.ids.clone()).beside();
     let Some(path) = order.history.clone() else { return Ok(Session::in_memory(start)) };
     let opened = tokio::task::spawn_blocking(move || Session::create_at(&path, start)).await;
     let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));

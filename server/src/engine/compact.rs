@@ -201,6 +201,11 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
         };
         (result.clone(), super::branch::compacted(&mut state.session, &result, given))
     };
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => {}
+        () = shared.written() => {}
+    }
     if shared.options.hooks.minds_compaction() {
         tokio::select! {
             biased;

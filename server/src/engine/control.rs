@@ -85,7 +85,10 @@ impl Engine {
 
     /// Names the session. Fails for an empty name.
     pub fn set_session_name(&self, name: &str) -> Result<(), EmptyName> {
-        self.shared.state().session.rename(name)
+        let mut state = self.shared.state();
+        state.session.rename(name)?;
+        state.session.linger();
+        Ok(())
     }
 
     /// Sets how steering messages are delivered.
@@ -147,7 +150,7 @@ impl Engine {
             let Some(ended) = self.shared.state().work.as_ref().map(|work| work.ended.clone()) else { break };
             ended.cancelled().await;
         }
-        self.flush().await;
+        self.shared.flush().await;
     }
 
     /// Stops everything, refuses further prompts, and waits for the end of the work; work that does
@@ -169,36 +172,6 @@ impl Engine {
                 }
             }
         }
-        self.flush().await;
-    }
-
-    /// Waits until what was said is safe on the disk; not for ever, where the disk is stuck.
-    async fn flush(&self) {
-        let flushed = {
-            let mut state = self.shared.state();
-            if state.work.is_none() {
-                state.keep_deferred();
-            }
-            state.session.flush()
-        };
-        let mut timed_out = false;
-        let result = tokio::select! {
-            result = flushed => result.map_err(|trouble| trouble.to_string()),
-            () = self.shared.options.clock.sleep(PATIENCE) => {
-                timed_out = true;
-                Err("the disk does not answer".to_owned())
-            }
-        };
-        let mut state = self.shared.state();
-        self.shared.tell_of_storage(&mut state);
-        if let Err(trouble) = result
-            && (timed_out || state.session.unsaved().is_some())
-        {
-            tracing::error!(trouble, "what was said is not on the disk");
-            if timed_out {
-                state.lost.get_or_insert(trouble);
-            }
-        }
-        self.shared.options.unsaved.set(state.unsaved());
+        self.shared.flush().await;
     }
 }

@@ -98,6 +98,7 @@ impl Engine {
         let entry = &state.session.reserve();
         sink.push(Event::MessageStarted { entry, message: &message });
         state.session.append_as(entry.clone(), message.clone());
+        state.session.linger();
         sink.push(Event::MessageEnded { entry, message: &message });
         self.shared.tell_of_storage(&mut state);
         Ok(None)
@@ -105,12 +106,18 @@ impl Engine {
 
     /// Keeps something in the session that the model does not see.
     pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
-        self.shared.state().session.custom(custom_type, data)
+        let mut state = self.shared.state();
+        let id = state.session.custom(custom_type, data);
+        state.session.linger();
+        id
     }
 
     /// Labels an entry, or takes its label away; false where there is no such entry.
     pub fn label(&self, entry: &str, label: Option<&str>) -> bool {
-        self.shared.state().session.label(entry, label).is_some()
+        let mut state = self.shared.state();
+        let found = state.session.label(entry, label).is_some();
+        state.session.linger();
+        found
     }
 
     /// The session's entries.

@@ -87,6 +87,7 @@ impl Shared {
     /// Switches to a model, with the level nearest to the one that is wanted; the session keeps both.
     fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
         state.session.model_changed(&model.provider, &model.id);
+        state.session.linger();
         self.options
             .persist
             .save(Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
@@ -100,6 +101,7 @@ impl Shared {
         if state.thinking != level {
             state.thinking = level;
             state.session.thinking_changed(level);
+            state.session.linger();
             self.options.persist.save(Change::DefaultThinkingLevel(level));
         }
     }

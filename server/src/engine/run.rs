@@ -194,13 +194,14 @@ impl Run {
         self.push(Event::MessageStarted { entry: &entry, message: &message });
         self.room().await;
         let message = Arc::new(message);
-        self.commit(entry, &message);
+        self.commit(entry, &message).await;
         message
     }
 
-    /// A message is complete: it stands in the session before anybody is told.
-    fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
+    /// A message is complete: it stands in the session's file before anybody is told, unless the run is aborted.
+    async fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
         self.shared.state().session.append_as(entry.clone(), message.clone());
+        let _ = self.unless_aborted(self.shared.written()).await;
         self.push(Event::MessageEnded { entry: &entry, message });
         self.shared.tell_of_storage(&mut self.shared.state());
     }
@@ -241,7 +242,7 @@ impl Run {
         let message = Arc::new(AgentMessage::from(message));
         self.outcome.answer = Some(message.clone());
         self.outcome.failure = failure;
-        self.commit(entry, &message);
+        self.commit(entry, &message).await;
         self.keep(None, message);
         if self.outcome.attempt > 0 && !matches!(stop, StopReason::Error | StopReason::Aborted) {
             let attempt = std::mem::take(&mut self.outcome.attempt);

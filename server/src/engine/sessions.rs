@@ -20,14 +20,14 @@ impl Engine {
         if !hooks.before_switch(Switch::New).await {
             return false;
         }
-        let previous = {
+        let (previous, left) = {
             let mut state = self.idle().await;
             let previous = state.session.file().map(Path::to_owned);
             let mut session = self.shared.options.fresh_session(parent);
             session.thinking_changed(state.thinking);
-            state.move_to(session);
-            previous
+            (previous, state.move_to(session))
         };
+        self.shared.leave(left).await;
         hooks.switched(Switch::New, previous.as_deref()).await;
         true
     }
@@ -55,7 +55,8 @@ impl Engine {
 
     /// Gives the model that is in use then.
     async fn open(&self, path: &Path) -> Result<Option<Model>, OpenError> {
-        if self.shared.state().session.is_at(path) {
+        let is_open = self.shared.state().session.is_at(path);
+        if blocking(is_open).await {
             let mut state = self.idle().await;
             state.forget_what_waits();
             state.session.reload();
@@ -65,13 +66,16 @@ impl Engine {
         }
         // Opening comes first: a refusal disturbs nothing.
         let (path, start) = (path.to_owned(), self.shared.options.start());
-        let opened = tokio::task::spawn_blocking(move || Session::open(&path, start)).await;
-        let session = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        let mut state = self.idle().await;
-        let restored = session.restored();
-        state.move_to(session);
-        self.shared.restore(&mut state, restored);
-        Ok(state.model.clone())
+        let session = blocking(move || Session::open(&path, start)).await?;
+        let (model, left) = {
+            let mut state = self.idle().await;
+            let restored = session.restored();
+            let left = state.move_to(session);
+            self.shared.restore(&mut state, restored);
+            (state.model.clone(), left)
+        };
+        self.shared.leave(left).await;
+        Ok(model)
     }
 
     /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
@@ -86,14 +90,15 @@ impl Engine {
         if !hooks.before_fork(entry).await {
             return Ok((said, false));
         }
-        let (text, previous) = {
+        let (text, previous, left) = {
             let mut state = self.idle().await;
             let previous = state.session.file().map(Path::to_owned);
             let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
             state.write_settings(&mut session);
-            state.move_to(session);
-            (text, previous)
+            (text, previous, state.move_to(session))
         };
+        self.shared.leave(left).await;
+        self.shared.written().await;
         hooks.forked(previous.as_deref()).await;
         Ok((text, true))
     }
@@ -137,11 +142,11 @@ impl Engine {
 }
 
 impl State {
-    /// Goes on with another session. What waits belongs to the one before.
-    fn move_to(&mut self, session: Session) {
+    /// Goes on with another session; gives the one before, to which what waits belongs.
+    fn move_to(&mut self, session: Session) -> Session {
         self.forget_what_waits();
-        self.note_what_is_lost();
-        self.session = session;
+        self.told_of_storage = false;
+        std::mem::replace(&mut self.session, session)
     }
 
     /// Has a session say what is set now, where it says something else: whoever opens it later goes on
@@ -168,7 +173,7 @@ impl State {
 impl Options {
     /// What a session begins with.
     pub(super) fn start(&self) -> Start {
-        Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
+        Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone()).beside()
     }
 
     /// A session in which nothing was said.
@@ -179,4 +184,10 @@ impl Options {
             None => Session::in_memory(start),
         }
     }
+}
+
+/// Work that may block, on a thread for it.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }

@@ -1,9 +1,18 @@
 //! What is said where the session does not reach its file.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
 
 use super::state::State;
 use super::{Event, Shared};
+use crate::session::Session;
+
+/// How long the disk is waited for. Longer counts as trouble, and what is going on goes on.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const NO_ANSWER: &str = "the disk does not answer";
 
 /// Why something that was said is in no file, as of the last time when everything was to be brought to one. Whoever
 /// has put the engine together keeps a clone.
@@ -22,6 +31,81 @@ impl Unsaved {
 }
 
 impl Shared {
+    /// Waits until what was said so far is handed to the system, or could not be. A disk that does not answer is waited
+    /// for once, and not for long; it is told of then.
+    pub(super) async fn written(&self) {
+        let written = {
+            let state = self.state();
+            if state.session.is_late() {
+                return;
+            }
+            state.session.written()
+        };
+        let mut written = std::pin::pin!(written);
+        if written.as_mut().now_or_never().is_some() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = written => {}
+            () = self.options.clock.sleep(PATIENCE) => {
+                let mut state = self.state();
+                state.session.note_late();
+                self.tell_of_storage(&mut state);
+            }
+        }
+    }
+
+    /// Ends a session that was left, and waits until its file can be opened again; not for ever, where the disk does not
+    /// answer. Takes down what its file lacks.
+    pub(super) async fn leave(&self, session: Session) {
+        let lost = tokio::select! {
+            biased;
+            trouble = session.close() => trouble.map(|trouble| trouble.to_string()),
+            () = self.options.clock.sleep(PATIENCE) => Some(NO_ANSWER.to_owned()),
+        };
+        if let Some(lost) = lost {
+            self.state().lost.get_or_insert(lost);
+        }
+    }
+
+    /// Waits until what was said is safe on the disk; not for ever, where the disk does not answer.
+    pub(super) async fn flush(&self) {
+        let flushed = {
+            let mut state = self.state();
+            if state.work.is_none() {
+                state.keep_deferred();
+            }
+            state.session.flush()
+        };
+        let mut timed_out = false;
+        let result = tokio::select! {
+            biased;
+            result = flushed => result.map_err(|trouble| trouble.to_string()),
+            () = self.options.clock.sleep(PATIENCE) => {
+                timed_out = true;
+                Err(NO_ANSWER.to_owned())
+            }
+        };
+        let mut state = self.state();
+        if timed_out {
+            state.session.note_late();
+        }
+        self.tell_of_storage(&mut state);
+        if let Err(trouble) = result
+            && (timed_out || state.session.unsaved().is_some())
+        {
+            tracing::error!(trouble, "what was said is not on the disk");
+            if timed_out {
+                state.lost.get_or_insert(trouble);
+                if state.closing {
+                    state.session.abandon();
+                }
+            }
+        }
+        self.options.unsaved.set(state.unsaved());
+    }
+
     /// Says that something that was said is not in the session's file, and why: once. Says once that all of it is
     /// there again.
     pub(super) fn tell_of_storage(&self, state: &mut State) {
@@ -38,16 +122,11 @@ impl Shared {
 }
 
 impl State {
-    /// Takes down that a session is left with something that its file lacks.
-    pub(super) fn note_what_is_lost(&mut self) {
-        if let Some(trouble) = self.session.unsaved() {
-            self.lost.get_or_insert_with(|| trouble.to_string());
-        }
-        self.told_of_storage = false;
-    }
-
     /// Why something is in no file: of this session, or of one that was left.
     pub(super) fn unsaved(&self) -> Option<String> {
         self.lost.clone().or_else(|| self.session.unsaved().map(|trouble| trouble.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,37 +4,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::Text;
 use super::error::Holder;
-use super::header::Header;
 use super::load::Tail;
 use super::storage::{Identity, Storage, StoredFile};
 use super::sync::Syncer;
 
 /// How much is written at once where many lines wait.
 const BATCH: usize = 1 << 23;
-
-/// The lines of a session: its header and its entries.
-#[derive(Clone, Copy)]
-pub(super) struct Lines<'a> {
-    pub header: &'a Header,
-    pub entries: &'a [Entry],
-}
-
-impl<'a> Lines<'a> {
-    /// How many.
-    pub fn count(self) -> usize {
-        self.entries.len() + 1
-    }
-
-    /// The line with that number; the header is number 0.
-    pub fn get(self, number: usize) -> &'a str {
-        match number.checked_sub(1) {
-            None => self.header.json(),
-            Some(position) => self.entries[position].json(),
-        }
-    }
-}
 
 /// An open file that is written at its end.
 pub(super) struct Appender {
@@ -50,7 +27,7 @@ pub(super) struct Appender {
 
 impl Appender {
     /// Makes a file, and locks it.
-    pub fn create(storage: &Arc<dyn Storage>, path: &Path, inline: bool) -> io::Result<Self> {
+    pub fn create(storage: &Arc<dyn Storage>, path: &Path, threaded: bool) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         storage.create_directory(&directory)?;
         let file = storage.create(path)?;
@@ -60,20 +37,20 @@ impl Appender {
         let identity = file.identity()?;
         let storage = storage.clone();
         let sync = move || storage.sync_directory(&directory);
-        let syncer = Syncer::new(file.clone(), Some(Box::new(sync)), inline);
+        let syncer = Syncer::new(file.clone(), Some(Box::new(sync)), threaded);
         Ok(Self { file, identity, length: 0, tail: Tail::Whole, end: 0, syncer })
     }
 
     /// Writes lines from that number on, in one piece; gives how many.
-    pub fn append(&mut self, lines: Lines<'_>, from: usize) -> io::Result<usize> {
+    pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
         self.mend()?;
         let mut batch = Vec::new();
         if self.tail == Tail::Unterminated {
             batch.push(b'\n');
         }
         let mut next = from;
-        while next < lines.count() && (next == from || batch.len() < BATCH) {
-            batch.extend_from_slice(lines.get(next).as_bytes());
+        while next < lines.len() && (next == from || batch.len() < BATCH) {
+            batch.extend_from_slice(lines[next].as_str().as_bytes());
             batch.push(b'\n');
             next += 1;
         }
@@ -104,19 +81,19 @@ impl Appender {
 
     /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
     /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
-    pub fn left_of(&mut self, lines: Lines<'_>) -> io::Result<Option<usize>> {
+    pub fn left_of(&mut self, lines: &[Text]) -> io::Result<Option<usize>> {
         if self.file.length()? >= self.length {
             return Ok(None);
         }
         let bytes = self.file.read()?;
         let (mut left, mut rest) = (0, bytes.as_slice());
-        while left < lines.count() {
+        while left < lines.len() {
             let whole =
-                rest.strip_prefix(lines.get(left).as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
+                rest.strip_prefix(lines[left].as_str().as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
             let Some(behind) = whole else { break };
             (left, rest) = (left + 1, behind);
         }
-        let is_ours = left < lines.count() && lines.get(left).as_bytes().starts_with(rest);
+        let is_ours = left < lines.len() && lines[left].as_str().as_bytes().starts_with(rest);
         if !rest.is_empty() && !is_ours {
             return Err(io::Error::other("somebody has cut it, and something else is in it now"));
         }

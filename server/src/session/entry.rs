@@ -57,11 +57,24 @@ pub(super) struct Place {
     pub time: i64,
 }
 
-/// A part of a text that many entries share.
+/// A line of a file: a part of a text that many of them share.
 #[derive(Clone)]
-struct Text {
+pub(super) struct Text {
     whole: Arc<String>,
     range: Range<usize>,
+}
+
+impl Text {
+    /// The line, without its end.
+    pub fn as_str(&self) -> &str {
+        &self.whole[self.range.clone()]
+    }
+}
+
+impl From<String> for Text {
+    fn from(line: String) -> Self {
+        Self { range: 0..line.len(), whole: Arc::new(line) }
+    }
 }
 
 /// An entry.
@@ -150,7 +163,7 @@ impl Entry {
     }
 
     fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Arc<AgentMessage>>>) -> Self {
-        let text = Text { range: 0..line.len(), whole: Arc::new(line) };
+        let text = Text::from(line);
         let time = Some(place.time);
         Self { id: place.id, parent_id: place.parent_id, time, body, text, says_place: true, message }
     }
@@ -196,7 +209,12 @@ impl Entry {
 
     /// Its text as it stands in the file, without the line's end.
     pub fn json(&self) -> &str {
-        &self.text.whole[self.text.range.clone()]
+        self.text.as_str()
+    }
+
+    /// As [`Entry::json`], for those who keep it.
+    pub(super) fn text(&self) -> &Text {
+        &self.text
     }
 
     /// A member of its own, as JSON text.

@@ -5,6 +5,7 @@
 
 mod crash;
 mod cut;
+mod frozen;
 mod full;
 mod property;
 mod script;
@@ -13,13 +14,17 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use super::storage::{Identity, Storage, StoredFile};
 
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
+
 /// What happens to a step.
 #[derive(Debug, Clone)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The machine stops in the middle of the step with that number. Of a write that many tenths are
     /// done, any other step is done where it is more than five.
     Crash { step: usize, tenths: usize },
@@ -30,10 +35,33 @@ pub(super) enum Fault {
 
 /// What is left of what was not synced when the power fails, in tenths; none where only the process
 /// died.
-pub(super) type PowerLoss = Option<usize>;
+pub(crate) type PowerLoss = Option<usize>;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct MemoryDisk(Arc<Mutex<Memory>>);
+pub(crate) struct MemoryDisk {
+    memory: Arc<Mutex<Memory>>,
+    gate: Arc<Gate>,
+}
+
+/// Where steps wait while the disk does not answer.
+#[derive(Debug, Default)]
+struct Gate {
+    /// How many steps are still done; none where all are.
+    left: Mutex<Option<usize>>,
+    thawed: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let left = self.left.lock().unwrap();
+        let waited = self.thawed.wait_timeout_while(left, LONG, |left| *left == Some(0));
+        let (mut left, timeout) = waited.unwrap();
+        assert!(!timeout.timed_out(), "nobody lets the disk answer again");
+        if let Some(left) = left.as_mut() {
+            *left -= 1;
+        }
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 struct Memory {
@@ -129,11 +157,22 @@ impl MemoryDisk {
             memory.names.clone_from(&memory.durable_names);
         }
         memory.durable_names.clone_from(&memory.names);
-        Self(Arc::new(Mutex::new(memory)))
+        Self { memory: Arc::new(Mutex::new(memory)), gate: Arc::default() }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap()
+        self.memory.lock().unwrap()
+    }
+
+    /// After that many more steps it does not answer any more.
+    pub fn freeze(&self, after: usize) {
+        *self.gate.left.lock().unwrap() = Some(after);
+    }
+
+    /// It answers again.
+    pub fn thaw(&self) {
+        *self.gate.left.lock().unwrap() = None;
+        self.gate.thawed.notify_all();
     }
 
     fn node(&self, path: &Path) -> io::Result<usize> {
@@ -178,6 +217,7 @@ impl Storage for MemoryDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        self.gate.pass();
         let mut memory = self.memory();
         if memory.alive()?.names.contains_key(path) {
             return Err(ErrorKind::AlreadyExists.into());
@@ -208,6 +248,7 @@ impl Storage for MemoryDisk {
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.gate.pass();
         let node = self.node(from)?;
         let mut memory = self.memory();
         if memory.names.contains_key(to) {
@@ -221,6 +262,7 @@ impl Storage for MemoryDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.gate.pass();
         let node = self.node(from)?;
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
@@ -231,6 +273,7 @@ impl Storage for MemoryDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.gate.pass();
         self.node(path)?;
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
@@ -240,6 +283,7 @@ impl Storage for MemoryDisk {
     }
 
     fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        self.gate.pass();
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 memory.durable_names.clone_from(&memory.names);
@@ -262,6 +306,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.gate.pass();
         let mut count = 0;
         let mut memory = self.disk.memory();
         let result = memory.step(true, |memory, tenths| {
@@ -276,6 +321,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
+        self.disk.gate.pass();
         self.disk.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 memory.nodes[self.node].content.truncate(usize::try_from(length).unwrap());
@@ -284,6 +330,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        self.disk.gate.pass();
         self.disk.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 let node = &mut memory.nodes[self.node];

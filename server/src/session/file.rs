@@ -1,18 +1,19 @@
 //! The file behind a session.
 //!
-//! It is written line by line at its end, and a line is handed to the system in one piece before the
-//! caller goes on; a thread brings it to the disk. What cannot be written stays in the session and
-//! is tried again with the next entry.
+//! It is written line by line at its end, and a line is handed to the system in one piece; a thread brings it to
+//! the disk. What cannot be written stays in the session and is tried again with the next entry. All of this
+//! blocks: `writer` calls it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::appender::{Appender, Lines};
+use super::appender::Appender;
+use super::entry::Text;
 use super::error::{Holder, OpenError, StorageTrouble};
 use super::load::Tail;
-use super::storage::Storage;
-use super::sync::Syncer;
+use super::storage::{Identity, Storage};
+use super::sync::{Settling, Syncer};
 
 /// The largest file that is opened: all of it is held in memory.
 const LARGEST: u64 = 1 << 32;
@@ -32,7 +33,7 @@ pub(super) struct SessionFile {
     /// Why nothing will ever be written.
     refused: Option<StorageTrouble>,
     trouble: Option<StorageTrouble>,
-    inline: bool,
+    threaded: bool,
 }
 
 /// A file of an older version is replaced as a whole.
@@ -55,6 +56,21 @@ impl std::fmt::Debug for SessionFile {
     }
 }
 
+/// What is known of a file after it was looked at or written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FileStatus {
+    /// How many lines of the session are in it.
+    pub written: usize,
+    /// Which file it is, where it is open.
+    pub identity: Option<Identity>,
+    /// Why nothing will ever be written.
+    pub refused: Option<StorageTrouble>,
+    /// Why it cannot be written now.
+    pub trouble: Option<StorageTrouble>,
+    /// What was written, on its way to the disk.
+    pub settling: Option<Settling>,
+}
+
 /// A file that was opened and is locked, and what is in it.
 pub(super) struct Opened {
     pub file: SessionFile,
@@ -63,12 +79,21 @@ pub(super) struct Opened {
 
 impl SessionFile {
     /// One that comes with the first [`SessionFile::write`].
-    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, inline: bool) -> Self {
-        Self { path, storage, open: None, written: 0, migration: None, refused: None, trouble: None, inline }
+    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threaded: bool) -> Self {
+        Self {
+            path,
+            storage,
+            open: None,
+            written: 0,
+            migration: None,
+            refused: None,
+            trouble: None,
+            threaded,
+        }
     }
 
     /// Opens one that is there, and locks it.
-    pub fn open(path: PathBuf, storage: Arc<dyn Storage>, inline: bool) -> Result<Opened, OpenError> {
+    pub fn open(path: PathBuf, storage: Arc<dyn Storage>, threaded: bool) -> Result<Opened, OpenError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => OpenError::Missing { path: path.clone() },
             _ => OpenError::Io { path: path.clone(), source },
@@ -94,9 +119,9 @@ impl SessionFile {
             }
             let bytes = file.read().map_err(failed)?;
             let length = bytes.len() as u64;
-            let syncer = Syncer::new(file.clone(), None, inline);
+            let syncer = Syncer::new(file.clone(), None, threaded);
             let open = Appender { file, identity, length, tail: Tail::Whole, end: length, syncer };
-            let mut file = Self::future(path, storage, inline);
+            let mut file = Self::future(path, storage, threaded);
             file.open = Some(open);
             file.trouble.clone_from(&refused);
             file.refused = refused;
@@ -130,56 +155,25 @@ impl SessionFile {
         &self.path
     }
 
-    /// Whether anything was written to it, or read from it.
-    pub fn is_begun(&self) -> bool {
-        self.written > 0
+    /// Where it would be looked for.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
     }
 
-    /// Whether a session of that many lines, its header among them, has more than the file.
-    pub fn lacks(&self, lines: usize) -> bool {
-        self.written < lines
-    }
-
-    /// Whether the path leads to this very file.
-    pub fn is(&self, path: &Path) -> bool {
-        match &self.open {
-            Some(open) => self.storage.identity(path).is_ok_and(|identity| identity == open.identity),
-            None => path == self.path,
-        }
-    }
-
-    /// Why it cannot be written now, where that is so.
-    pub fn trouble(&self) -> Option<StorageTrouble> {
-        self.trouble.clone().or_else(|| {
-            let failed = self.open.as_ref()?.syncer.failed()?;
-            Some(format!("{} could not be brought to the disk: {failed}", self.path.display()).into())
-        })
-    }
-
-    /// Why it will never be written, where that is so.
-    pub fn refused(&self) -> Option<&StorageTrouble> {
-        self.refused.as_ref()
-    }
-
-    /// Waits until everything that was written is on the disk. Fails where something was not
-    /// written.
-    pub fn settled(&self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
-        let trouble = self.trouble();
-        let settled = self.open.as_ref().map(|open| open.syncer.settled());
-        let path = self.path.clone();
-        async move {
-            if let Some(trouble) = trouble {
-                return Err(trouble);
-            }
-            let Some(settled) = settled else { return Ok(()) };
-            let failed = |reason| format!("{} could not be brought to the disk: {reason}", path.display());
-            settled.await.map_err(|reason| failed(reason).into())
+    /// What is known of it.
+    pub fn status(&self) -> FileStatus {
+        FileStatus {
+            written: self.written,
+            identity: self.open.as_ref().map(|open| open.identity),
+            refused: self.refused.clone(),
+            trouble: self.trouble.clone(),
+            settling: self.open.as_ref().map(|open| open.syncer.settling()),
         }
     }
 
     /// Writes the lines that are not in it yet. Where that fails the reason is kept, and the next
     /// call tries again.
-    pub fn write(&mut self, lines: Lines<'_>) {
+    pub fn write(&mut self, lines: &[Text]) {
         if self.refused.is_some() {
             return;
         }
@@ -190,7 +184,7 @@ impl SessionFile {
                 }
             }
             Err(error) => {
-                let waiting = lines.count() - self.written.min(lines.count());
+                let waiting = lines.len() - self.written.min(lines.len());
                 let path = self.path.display();
                 let trouble = format!("{path} cannot be written, {waiting} lines wait: {error}");
                 if self.trouble.is_none() {
@@ -201,8 +195,8 @@ impl SessionFile {
         }
     }
 
-    fn try_write(&mut self, lines: Lines<'_>) -> io::Result<()> {
-        if self.written >= lines.count() && self.migration.is_none() {
+    fn try_write(&mut self, lines: &[Text]) -> io::Result<()> {
+        if self.written >= lines.len() && self.migration.is_none() {
             return Ok(());
         }
         if let Some(open) = &self.open {
@@ -219,7 +213,7 @@ impl SessionFile {
         }
         if let Some(migration) = &self.migration {
             let open = self.replace(migration, lines)?;
-            (self.open, self.written, self.migration) = (Some(open), lines.count(), None);
+            (self.open, self.written, self.migration) = (Some(open), lines.len(), None);
             return Ok(());
         }
         if self.written > 0
@@ -231,29 +225,29 @@ impl SessionFile {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(Appender::create(&self.storage, &self.path, self.inline)?),
+            None => self.open.insert(Appender::create(&self.storage, &self.path, self.threaded)?),
         };
-        while self.written < lines.count() {
+        while self.written < lines.len() {
             self.written += open.append(lines, self.written)?;
         }
         Ok(())
     }
 
     /// Puts a new file in the place of the old one, which keeps its content under another name.
-    fn replace(&self, migration: &Migration, lines: Lines<'_>) -> io::Result<Appender> {
+    fn replace(&self, migration: &Migration, lines: &[Text]) -> io::Result<Appender> {
         let path = self.storage.real(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
         match self.storage.remove(&temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut open = Appender::create(&self.storage, &temporary, true)?;
+        let mut open = Appender::create(&self.storage, &temporary, false)?;
         let replaced = (|| {
             let mut written = 0;
-            while written < lines.count() {
+            while written < lines.len() {
                 written += open.append(lines, written)?;
             }
-            if let Some(reason) = open.syncer.failed() {
+            if let Some(reason) = open.syncer.settling().failed() {
                 return Err(io::Error::other(reason));
             }
             self.keep(&path, migration.from)?;
@@ -265,7 +259,7 @@ impl SessionFile {
         }
         let (storage, directory) = (self.storage.clone(), path.parent().map(Path::to_owned));
         let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
-        open.syncer = Syncer::new(open.file.clone(), Some(Box::new(sync)), self.inline);
+        open.syncer = Syncer::new(open.file.clone(), Some(Box::new(sync)), self.threaded);
         open.syncer.wrote();
         Ok(open)
     }

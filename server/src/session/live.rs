@@ -9,14 +9,13 @@ use agentese::types::{
 };
 use serde_json::Value;
 
-use super::appender::Lines;
 use super::body::{Body, BranchSummary, Compaction, Role};
-use super::entry::{Entry, EntryId, Place};
+use super::entry::{Entry, EntryId, Place, Text};
 use super::error::{EmptyName, StorageTrouble};
-use super::file::SessionFile;
 use super::header::Header;
 use super::load::{Repairs, unique};
 use super::tree::Tree;
+use super::writer::Writer;
 use super::{Restored, Start, Stats, context};
 
 /// One conversation.
@@ -33,7 +32,7 @@ pub struct Session {
     /// Answers that were tried again: they stand in the file and not before the model.
     pub(super) forgotten: HashSet<usize>,
     pub(super) name: Option<String>,
-    pub(super) file: Option<SessionFile>,
+    pub(super) file: Option<Writer>,
     pub(super) repairs: Repairs,
 }
 
@@ -56,10 +55,18 @@ impl Session {
 
     /// Brings what the file lacks to it.
     pub(super) fn save(&mut self) {
-        let Some(file) = &mut self.file else { return };
         let spoken = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
+        let Some(file) = &mut self.file else { return };
         if file.is_begun() || self.entries.iter().rev().any(spoken) {
-            file.write(Lines { header: &self.header, entries: &self.entries });
+            let lines = lines(&self.header, &self.entries, file.handed());
+            file.write(lines);
+        }
+    }
+
+    /// Puts a file that was opened in order, where it has to be replaced, before anybody else works on it.
+    pub(super) fn save_here(&mut self) {
+        if let Some(file) = self.file.as_mut().filter(|file| file.is_begun()) {
+            file.write_here(lines(&self.header, &self.entries, 0));
         }
     }
 
@@ -70,7 +77,7 @@ impl Session {
 
     /// The path of its file, also before the file is there; none for one that is in memory alone.
     pub fn file(&self) -> Option<&Path> {
-        self.file.as_ref().map(SessionFile::path)
+        self.file.as_ref().map(Writer::path)
     }
 
     /// The session that it came from, in the words of whoever said so.
@@ -139,8 +146,9 @@ impl Session {
         self.place(self.now()).id
     }
 
-    /// Adds a message at the end. It is in the file when this returns, once the user has said
-    /// something; see [`Session::storage_trouble`].
+    /// Adds a message at the end. Once somebody has said something it goes to the file: it is handed to the system
+    /// when this returns, or where a thread writes ([`Start::beside`]) when [`Session::written`] says so. See
+    /// [`Session::storage_trouble`].
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
         self.append_as(self.reserve(), message)
     }
@@ -265,12 +273,13 @@ impl Session {
 
     /// Whether its file is there.
     pub fn is_persisted(&self) -> bool {
-        self.file.as_ref().is_some_and(SessionFile::is_begun)
+        self.file.as_ref().is_some_and(Writer::is_there)
     }
 
-    /// Whether that path leads to its file: to open it a second time would be refused.
-    pub fn is_at(&self, path: &Path) -> bool {
-        self.file.as_ref().is_some_and(|file| file.is(&self.start.absolute(path)))
+    /// Looks whether a path leads to its file: to open it a second time would be refused. What is given blocks.
+    pub fn is_at(&self, path: &Path) -> impl FnOnce() -> bool + Send + use<> {
+        let is = self.file.as_ref().map(|file| file.is(self.start.absolute(path)));
+        move || is.is_some_and(|is| is())
     }
 
     /// Begins again from its entries, as if it had been opened anew.
@@ -288,24 +297,71 @@ impl Session {
     /// Why something that was said is not safe in the file, where that is so. A file that cannot be written and
     /// lacks nothing is none of that.
     pub fn unsaved(&self) -> Option<StorageTrouble> {
-        let file = self.file.as_ref()?;
-        let trouble = file.trouble()?;
-        (file.refused().is_none() || file.lacks(self.entries.len() + 1)).then_some(trouble)
+        self.file.as_ref()?.unsaved(self.entries.len() + 1)
     }
 
     /// Fails where nothing will ever reach the file, as it is of a later version or cannot be
     /// written.
     pub fn writable(&self) -> Result<(), StorageTrouble> {
-        self.file.as_ref().and_then(SessionFile::refused).map_or(Ok(()), |reason| Err(reason.clone()))
+        self.file.as_ref().and_then(Writer::refused).map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything that was said so far is handed to the system, or could not be; see
+    /// [`Session::storage_trouble`]. The session need not be held meanwhile.
+    pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
+        let written = self.file.as_ref().map(Writer::written);
+        async move {
+            if let Some(written) = written {
+                written.await;
+            }
+        }
+    }
+
+    /// As [`Session::written`], in the way of the caller's thread, and for a moment only.
+    pub fn linger(&self) {
+        if let Some(file) = &self.file {
+            file.linger();
+        }
+    }
+
+    /// Somebody has waited too long for [`Session::written`]: until the disk answers that is its trouble.
+    pub fn note_late(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.note_late();
+        }
+    }
+
+    /// Whether the disk has not answered since somebody waited too long.
+    pub fn is_late(&self) -> bool {
+        self.file.as_ref().is_some_and(Writer::is_late)
+    }
+
+    /// Ends it. What is given waits until its file can be opened again, and says why something that was said is not
+    /// safe in it, where that is so.
+    pub fn close(mut self) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
+        let closed = self.file.take().map(|file| file.close(self.entries.len() + 1));
+        async move {
+            match closed {
+                Some(closed) => closed.await,
+                None => None,
+            }
+        }
+    }
+
+    /// Whoever drops it does not wait for its file.
+    pub fn abandon(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.abandon();
+        }
     }
 
     /// Waits until everything that was said so far is on the disk, as far as the file is there.
     /// Fails with the reason why it is not. The session need not be held meanwhile.
     pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
-        if self.storage_trouble().is_some() {
-            self.save();
-        }
-        let settled = self.file.as_ref().map(SessionFile::settled);
+        let settled = self.file.as_mut().map(|file| {
+            file.retry();
+            file.settled()
+        });
         async move {
             match settled {
                 Some(settled) => settled.await,
@@ -340,13 +396,11 @@ impl Session {
     }
 }
 
-impl Drop for Session {
-    fn drop(&mut self) {
-        // A last chance for what could not be written when it was said.
-        if self.storage_trouble().is_some() {
-            self.save();
-        }
-    }
+/// The lines of a file from that number on; the header is number 0.
+fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<Text> {
+    let header = (from == 0).then(|| Text::from(header.json().to_owned()));
+    let entries = &entries[from.saturating_sub(1)..];
+    header.into_iter().chain(entries.iter().map(|entry| entry.text().clone())).collect()
 }
 
 /// The name that an entry gives the session.

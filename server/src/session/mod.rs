@@ -2,8 +2,8 @@
 //! file that keeps it.
 //!
 //! A session is a tree of [`Entry`]s of which one branch is active. Messages come in one at a time
-//! and in order; each is handed to the file before the caller goes on, so that nobody sees more than
-//! a crash leaves. The file comes with the user's first message. The format is that of pi 0.55:
+//! and in order; each is handed to the file, by the caller or by a thread for which the caller waits, so that nobody
+//! sees more than a crash leaves. The file comes with the user's first message. The format is that of pi 0.55:
 //! lines of JSON, a [`Header`] first, to which lines are only ever added.
 //!
 //! | file | what it knows |
@@ -13,7 +13,7 @@
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
-//! | `file`, `appender`, `sync`, `storage` | how lines reach the disk |
+//! | `writer`, `file`, `appender`, `sync`, `storage` | how lines reach the disk |
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
 
@@ -23,7 +23,7 @@ mod context;
 mod entry;
 mod error;
 #[cfg(test)]
-mod faults;
+pub(crate) mod faults;
 mod file;
 mod foreign;
 mod fork;
@@ -43,6 +43,7 @@ mod store;
 mod sync;
 mod time;
 mod tree;
+mod writer;
 
 pub use body::{Body, BranchSummary, Compaction, Role};
 pub use context::Restored;

@@ -8,6 +8,7 @@ use super::file::{Migration, Opened, SessionFile};
 use super::header::{Header, VERSION};
 use super::load::{Repairs, load};
 use super::tree::Tree;
+use super::writer::Writer;
 use super::{Session, Start, Store, names, time};
 
 impl Session {
@@ -60,11 +61,11 @@ impl Session {
     pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         let Opened { mut file, bytes } =
-            SessionFile::open(path.clone(), start.storage.clone(), start.inline)?;
+            SessionFile::open(path.clone(), start.storage.clone(), start.threads.sync)?;
         let loaded = load(bytes, || start.ids.entry());
         let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
             let mut session = Self::in_memory(start);
-            session.file = Some(file);
+            session.write_to(file);
             return Ok(session);
         };
         let migration = loaded
@@ -80,12 +81,12 @@ impl Session {
         let mut session = Self::in_memory(start);
         session.header = loaded.header;
         session.repairs = loaded.repairs;
-        session.file = Some(file);
+        session.write_to(file);
         session.take(loaded.entries);
         if session.repairs != Repairs::default() {
             tracing::warn!(file = ?session.file(), repairs = ?session.repairs, "a session file is damaged");
         }
-        session.save();
+        session.save_here();
         Ok(session)
     }
 
@@ -103,7 +104,11 @@ impl Session {
     }
 
     fn keep_at(&mut self, path: &Path) {
-        let Start { storage, inline, .. } = &self.start;
-        self.file = Some(SessionFile::future(path.to_owned(), storage.clone(), *inline));
+        let Start { storage, threads, .. } = &self.start;
+        self.write_to(SessionFile::future(path.to_owned(), storage.clone(), threads.sync));
+    }
+
+    fn write_to(&mut self, file: SessionFile) {
+        self.file = Some(Writer::new(file, self.start.threads.write));
     }
 }

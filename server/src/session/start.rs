@@ -14,13 +14,23 @@ pub struct Start {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) inline: bool,
+    pub(super) threads: Threads,
+}
+
+/// What is done on threads of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Threads {
+    /// Handing lines to the system.
+    pub write: bool,
+    /// Bringing them to the disk.
+    pub sync: bool,
 }
 
 impl Start {
     /// Begins in that directory, which is absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self { cwd: cwd.into(), parent: None, clock, ids, storage: Arc::new(Disk), inline: false }
+        let threads = Threads { write: false, sync: true };
+        Self { cwd: cwd.into(), parent: None, clock, ids, storage: Arc::new(Disk), threads }
     }
 
     /// The session that a new one comes from, in the words of whoever says so. Means nothing for one
@@ -30,11 +40,18 @@ impl Start {
         self
     }
 
-    /// Other files than those of this machine, synced where they are written.
+    /// A thread writes the file, so that a disk that does not answer holds up nobody who does not wait for it
+    /// ([`Session::written`](super::Session::written)). By default whoever says something writes it.
+    pub fn beside(mut self) -> Self {
+        self.threads.write = true;
+        self
+    }
+
+    /// Other files than those of this machine, written and synced by whoever says something.
     #[cfg(test)]
-    pub(super) fn on(mut self, storage: Arc<dyn Storage>) -> Self {
+    pub(crate) fn on(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
-        self.inline = true;
+        self.threads = Threads { write: false, sync: false };
         self
     }
 

@@ -66,11 +66,11 @@ impl Syncer {
     pub fn new(
         file: Arc<dyn StoredFile>,
         directory: Option<Box<dyn FnOnce() -> io::Result<()> + Send>>,
-        inline: bool,
+        threaded: bool,
     ) -> Self {
         let (sender, progress) = watch::channel(Progress::default());
         let mut job = Job { file, directory, progress: sender };
-        if inline {
+        if !threaded {
             return Self { written: 0, progress, work: Work::Inline(job) };
         }
         let (work, numbers): (_, Receiver<u64>) = channel();
@@ -97,20 +97,32 @@ impl Syncer {
         }
     }
 
+    /// How far it has come with what was written so far.
+    pub fn settling(&self) -> Settling {
+        Settling { progress: self.progress.clone(), written: self.written }
+    }
+}
+
+/// What was written up to some moment, on its way to the disk.
+#[derive(Debug, Clone)]
+pub(super) struct Settling {
+    progress: watch::Receiver<Progress>,
+    written: u64,
+}
+
+impl Settling {
     /// Why it could not be brought to the disk.
     pub fn failed(&self) -> Option<String> {
         self.progress.borrow().failed.clone()
     }
 
-    /// Waits until everything that was written so far is on the disk. Fails with the reason.
-    pub fn settled(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
-        let (mut progress, written) = (self.progress.clone(), self.written);
-        async move {
-            let done = progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());
-            match done.await {
-                Ok(progress) => progress.failed.clone().map_or(Ok(()), Err),
-                Err(_) => Err("the thread that writes it is gone".to_owned()),
-            }
+    /// Waits until it is on the disk. Fails with the reason.
+    pub async fn settled(mut self) -> Result<(), String> {
+        let written = self.written;
+        let done = self.progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());
+        match done.await {
+            Ok(progress) => progress.failed.clone().map_or(Ok(()), Err),
+            Err(_) => Err("the thread that writes it is gone".to_owned()),
         }
     }
 }

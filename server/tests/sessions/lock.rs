@@ -117,9 +117,9 @@ fn a_session_that_ends_gives_its_file_free() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, random(place.path())).unwrap();
-    assert!(session.is_at(&path));
+    assert!(session.is_at(&path)());
     session.append(user("begin"));
-    assert!(session.is_at(Path::new("./s.jsonl")) && !session.is_at(place.path()));
+    assert!(session.is_at(Path::new("./s.jsonl"))() && !session.is_at(place.path())());
     let error = Session::open(&path, random(place.path())).unwrap_err();
     assert!(error.to_string().contains("in use by"), "{error}");
     drop(session);

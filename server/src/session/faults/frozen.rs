@@ -1,0 +1,104 @@
+//! The disk does not answer, from any step on, where a thread writes.
+
+use std::path::Path;
+
+use super::script::{ACTS, PATH, open, reference, start, user};
+use super::{Fault, LONG, MemoryDisk};
+use crate::session::Session;
+
+fn create(disk: &MemoryDisk) -> Session {
+    Session::create_at(Path::new(PATH), start(disk).beside()).unwrap()
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, future).await.expect("the thread goes on")
+}
+
+#[tokio::test]
+async fn fm_f96_a_disk_that_stops_at_any_step_holds_nobody_up_and_loses_nothing() {
+    let (lines, whole) = reference();
+    let path = Path::new(PATH);
+    for step in 0..2 * ACTS.len() {
+        let disk = MemoryDisk::default();
+        disk.freeze(step);
+        let mut session = create(&disk);
+        // Each would wait for the disk where it wrote itself.
+        ACTS.iter().for_each(|act| act(&mut session));
+        assert_eq!((session.entries().len(), session.storage_trouble()), (lines.len(), None));
+        let text = disk.read(path).unwrap_or_default();
+        assert!(whole.starts_with(&text), "{step}: {text}");
+        disk.thaw();
+        soon(session.written()).await;
+        assert_eq!(disk.read(path).as_ref(), Some(&whole), "{step}");
+        assert_eq!(soon(session.flush()).await, Ok(()));
+        // Its file is free as soon as that is said.
+        assert_eq!(soon(session.close()).await, None);
+        assert_eq!(open(&disk).unwrap().entries().len(), lines.len(), "{step}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_counts_as_written_when_it_is_there_and_not_before() {
+    let disk = MemoryDisk::default();
+    let mut session = create(&disk);
+    for number in 0..50 {
+        session.append(user("more"));
+        soon(session.written()).await;
+        assert_eq!(disk.read(Path::new(PATH)).unwrap().lines().count(), number + 2);
+    }
+    disk.freeze(0);
+    session.append(user("last"));
+    let written = session.written();
+    let mut written = std::pin::pin!(written);
+    assert!(futures::poll!(written.as_mut()).is_pending());
+    disk.thaw();
+    soon(written).await;
+    assert_eq!(disk.read(Path::new(PATH)).unwrap().lines().count(), 52);
+}
+
+#[tokio::test]
+async fn fm_f100_whoever_waited_too_long_is_told_until_the_disk_answers() {
+    let disk = MemoryDisk::default();
+    let mut session = create(&disk);
+    session.append(user("one"));
+    soon(session.written()).await;
+    disk.freeze(0);
+    session.append(user("two"));
+    session.note_late();
+    assert!(session.is_late());
+    let trouble = session.unsaved().unwrap().to_string();
+    assert_eq!(trouble, format!("{PATH} cannot be written: the disk does not answer"));
+    disk.thaw();
+    soon(session.written()).await;
+    assert_eq!((session.is_late(), session.unsaved()), (false, None));
+}
+
+#[tokio::test]
+async fn fm_f100_a_full_disk_is_told_as_soon_as_the_thread_knows() {
+    let (_, whole) = reference();
+    let disk = MemoryDisk::default().failing(Fault::Full { steps: 0..usize::MAX, truncate: false });
+    let mut session = create(&disk);
+    ACTS.iter().for_each(|act| act(&mut session));
+    soon(session.written()).await;
+    let trouble = session.unsaved().unwrap();
+    assert!(trouble.to_string().contains("11 lines wait"), "{trouble}");
+    assert_eq!(soon(session.flush()).await, Err(trouble));
+    // A session that ends tries once more.
+    let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
+    assert_eq!(soon(session.close()).await, None);
+    assert_eq!(disk.read(Path::new(PATH)).unwrap(), whole);
+}
+
+#[tokio::test]
+async fn fm_f102_the_file_is_free_when_the_session_was_dropped() {
+    let disk = MemoryDisk::default();
+    for count in 1..20 {
+        let mut session = match count {
+            1 => create(&disk),
+            _ => Session::open(Path::new(PATH), start(&disk).beside()).unwrap(),
+        };
+        session.append(user("more"));
+        drop(session);
+        assert_eq!(disk.read(Path::new(PATH)).unwrap().lines().count(), count + 1);
+    }
+}

@@ -1,0 +1,345 @@
+//! Who writes the file of a session: whoever says something, or a thread beside it.
+//!
+//! The thread gets lines in order and writes what waits in one piece; the texts are those that the session holds
+//! anyway. Whoever wants to know that a line is handed to the system waits for it ([`Writer::written`]); a disk that does
+//! not answer holds up nobody else.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::entry::Text;
+use super::error::StorageTrouble;
+use super::file::{FileStatus, SessionFile};
+use super::storage::Storage;
+
+/// How long a session that ends waits for a disk that does not answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long somebody who cannot wait in peace waits.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// Writes the file of one session.
+pub(super) struct Writer {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+    /// Whether a thread is to write.
+    beside: bool,
+    work: Work,
+    progress: Arc<Progress>,
+    /// How many orders were given.
+    ordered: u64,
+    /// How many lines were handed over.
+    handed: usize,
+    /// The order up to which the disk was too slow for somebody who waited.
+    late: u64,
+}
+
+enum Work {
+    Here(Box<Job>),
+    There(Sender<Order>),
+    Ended,
+}
+
+struct Order {
+    number: u64,
+    lines: Vec<Text>,
+}
+
+/// A file and all lines that belong into it. The file is unlocked before the end is told.
+struct Job {
+    file: SessionFile,
+    lines: Vec<Text>,
+    progress: Ending,
+}
+
+/// Tells that the work has ended, however it did.
+struct Ending(Arc<Progress>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.change(|status| status.ended = true);
+    }
+}
+
+/// How far the writing has come, for those who wait.
+#[derive(Default)]
+struct Progress {
+    status: Mutex<Status>,
+    condition: Condvar,
+    notify: Notify,
+}
+
+#[derive(Clone, Default)]
+struct Status {
+    /// How many orders were carried out.
+    done: u64,
+    ended: bool,
+    file: FileStatus,
+}
+
+impl Progress {
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut self.status());
+        self.condition.notify_all();
+        self.notify.notify_waiters();
+    }
+
+    async fn wait(&self, is: impl Fn(&Status) -> bool) {
+        loop {
+            let changed = self.notify.notified();
+            if is(&self.status()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// As [`Progress::wait`], in the way of the caller's thread; false where it took too long.
+    fn block(&self, limit: Duration, is: impl Fn(&Status) -> bool) -> bool {
+        let status = self.status();
+        let waited = self.condition.wait_timeout_while(status, limit, |status| !is(status));
+        waited.map_or(true, |(_, timeout)| !timeout.timed_out())
+    }
+}
+
+impl Job {
+    fn carry_out(&mut self, number: u64, lines: Vec<Text>) {
+        self.lines.extend(lines);
+        self.file.write(&self.lines);
+        let file = self.file.status();
+        self.progress.0.change(|status| (status.done, status.file) = (number, file));
+    }
+
+    fn serve(mut self, orders: &Receiver<Order>) {
+        while let Ok(mut order) = orders.recv() {
+            for next in orders.try_iter() {
+                order.number = next.number;
+                order.lines.extend(next.lines);
+            }
+            self.carry_out(order.number, order.lines);
+        }
+        self.end();
+    }
+
+    /// A last chance for what could not be written when it was said; then the file is anybody's.
+    fn end(mut self) {
+        let Status { done, file, .. } = self.progress.0.status().clone();
+        if file.trouble.is_some() {
+            self.carry_out(done, Vec::new());
+        }
+    }
+}
+
+impl Writer {
+    /// Of that file; with `beside` on a thread of its own, which comes with the first lines.
+    pub fn new(file: SessionFile, beside: bool) -> Self {
+        let progress = Arc::new(Progress::default());
+        progress.change(|status| status.file = file.status());
+        Self {
+            path: file.path().to_owned(),
+            storage: file.storage().clone(),
+            beside,
+            work: Work::Here(Box::new(Job { file, lines: Vec::new(), progress: Ending(progress.clone()) })),
+            progress,
+            ordered: 0,
+            handed: 0,
+            late: 0,
+        }
+    }
+
+    /// The file's path, also before it is there.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many lines were handed over.
+    pub fn handed(&self) -> usize {
+        self.handed
+    }
+
+    /// Whether anything is in the file, or on its way there.
+    pub fn is_begun(&self) -> bool {
+        self.handed > 0 || self.is_there()
+    }
+
+    /// Whether anything is in the file.
+    pub fn is_there(&self) -> bool {
+        self.progress.status().file.written > 0
+    }
+
+    /// Hands over the lines that follow those which it has. What could not be written before is tried again.
+    pub fn write(&mut self, lines: Vec<Text>) {
+        self.start();
+        self.order(lines);
+    }
+
+    /// As [`Writer::write`], by the caller's thread, while there is no other.
+    pub fn write_here(&mut self, lines: Vec<Text>) {
+        self.order(lines);
+    }
+
+    fn order(&mut self, lines: Vec<Text>) {
+        self.handed += lines.len();
+        self.ordered += 1;
+        match &mut self.work {
+            Work::Here(job) => job.carry_out(self.ordered, lines),
+            // A thread that is gone has said so.
+            Work::There(orders) => drop(orders.send(Order { number: self.ordered, lines })),
+            Work::Ended => {}
+        }
+    }
+
+    /// Gives the work to a thread, where there is one to be had.
+    fn start(&mut self) {
+        if !self.beside || !matches!(self.work, Work::Here(_)) {
+            return;
+        }
+        let (orders, taken) = channel();
+        let (give, given) = channel::<Box<Job>>();
+        let thread = std::thread::Builder::new().name("session-writer".to_owned()).spawn(move || {
+            if let Ok(job) = given.recv() {
+                job.serve(&taken);
+            }
+        });
+        match thread {
+            Ok(_) => {
+                if let Work::Here(job) = std::mem::replace(&mut self.work, Work::There(orders)) {
+                    drop(give.send(job));
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "no thread for the session file");
+                self.beside = false;
+            }
+        }
+    }
+
+    /// Tries once more what could not be written.
+    pub fn retry(&mut self) {
+        if self.progress.status().file.trouble.is_some() {
+            self.order(Vec::new());
+        }
+    }
+
+    /// Waits until all lines that were handed over so far are handed to the system, or could not be.
+    pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (progress, number) = (self.progress.clone(), self.ordered);
+        async move { progress.wait(|status| status.done >= number || status.ended).await }
+    }
+
+    /// As [`Writer::written`], for those who cannot wait in peace: for a moment, and not while the disk does not answer.
+    pub fn linger(&self) {
+        let number = self.ordered;
+        if !self.is_late() {
+            self.progress.block(MOMENT, |status| status.done >= number || status.ended);
+        }
+    }
+
+    /// Somebody has waited too long: until the disk answers it counts as trouble.
+    pub fn note_late(&mut self) {
+        self.late = self.ordered;
+    }
+
+    /// Whether the disk has not answered since somebody waited too long.
+    pub fn is_late(&self) -> bool {
+        self.progress.status().done < self.late
+    }
+
+    /// Why it cannot be written now, where that is so.
+    pub fn trouble(&self) -> Option<StorageTrouble> {
+        if self.is_late() {
+            let path = self.path.display();
+            return Some(format!("{path} cannot be written: the disk does not answer").into());
+        }
+        trouble(&self.path, &self.progress.status().file)
+    }
+
+    /// Why a session of that many lines is not safe in it, where that is so. A file that cannot be written and lacks
+    /// nothing is none of that.
+    pub fn unsaved(&self, lines: usize) -> Option<StorageTrouble> {
+        let trouble = self.trouble()?;
+        let status = self.progress.status();
+        (status.file.refused.is_none() || status.file.written < lines).then_some(trouble)
+    }
+
+    /// Why it will never be written, where that is so.
+    pub fn refused(&self) -> Option<StorageTrouble> {
+        self.progress.status().file.refused.clone()
+    }
+
+    /// Looks whether a path leads to this very file. Blocks.
+    pub fn is(&self, path: PathBuf) -> impl FnOnce() -> bool + Send + use<> {
+        let identity = self.progress.status().file.identity;
+        let (storage, own) = (self.storage.clone(), self.path.clone());
+        move || match identity {
+            Some(own) => storage.identity(&path).is_ok_and(|identity| identity == own),
+            None => path == own,
+        }
+    }
+
+    /// Waits until everything that was handed over is on the disk. Fails where something was not written.
+    pub fn settled(&self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
+        let (written, progress, path) = (self.written(), self.progress.clone(), self.path.clone());
+        async move {
+            written.await;
+            let file = progress.status().file.clone();
+            if let Some(trouble) = trouble(&path, &file) {
+                return Err(trouble);
+            }
+            let Some(settling) = file.settling else { return Ok(()) };
+            settling.settled().await.map_err(|reason| not_brought(&path, &reason))
+        }
+    }
+
+    /// Ends the work. Gives what waits until the file is anybody's, and says what is not safe in it of a session of that
+    /// many lines.
+    pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
+        self.abandon();
+        async move {
+            self.progress.wait(|status| status.ended).await;
+            self.unsaved(lines)
+        }
+    }
+
+    /// Ends the work; nobody waits for it.
+    pub fn abandon(&mut self) {
+        match std::mem::replace(&mut self.work, Work::Ended) {
+            Work::Here(job) => job.end(),
+            Work::There(orders) => drop(orders),
+            Work::Ended => {}
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let waits = !matches!(self.work, Work::Ended);
+        self.abandon();
+        if waits && !self.progress.block(PATIENCE, |status| status.ended) {
+            tracing::error!(file = %self.path.display(), "the disk does not answer");
+        }
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Writer").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn trouble(path: &Path, file: &FileStatus) -> Option<StorageTrouble> {
+    let not_brought = || Some(not_brought(path, &file.settling.as_ref()?.failed()?));
+    file.trouble.clone().or_else(not_brought)
+}
+
+fn not_brought(path: &Path, reason: &str) -> StorageTrouble {
+    format!("{} could not be brought to the disk: {reason}", path.display()).into()
+}
