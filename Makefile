@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack soak test-providers-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -31,7 +31,7 @@ build: ## Programs and examples, with the features that the tests have.
 test: ## Everything, in all languages. JOBS=1: one part after the other.
 	@$(MAKE) --no-print-directory --silent --keep-going --jobs=$(JOBS) SIDE_BY_SIDE=1 $(PARTS)
 
-test-rust: build test-providers-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
+test-rust: build test-providers-setup test-mcp-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(PART) $(CARGO) test --workspace --no-fail-fast
 
 # The dialects whose whole set the reference agent passes.
@@ -68,6 +68,8 @@ NPM_HAS := node_modules/.package-lock.json
 	@touch $@
 
 test-providers-setup: server/tests/aimock/$(NPM_HAS) ## The mock of the model APIs that the tests of the providers ask.
+
+test-mcp-setup: server/tests/mcp/$(NPM_HAS) ## The MCP servers by other hands that the agent's tests use.
 
 test-python: build ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
 	$(PART) ./sdk-python/test --package
@@ -125,4 +127,4 @@ bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
+	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv

@@ -226,8 +226,9 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         ("providers", vec!["config", "replace", "tools", "world"]),
         ("engine", below.to_vec()),
         ("extensions", and(&["engine"])),
-        ("desk", and(&["engine", "extensions"])),
-        ("fronts", and(&["desk", "engine", "extensions"])),
+        ("mcp", and(&["engine"])),
+        ("desk", and(&["engine", "extensions", "mcp"])),
+        ("fronts", and(&["desk", "engine", "extensions", "mcp"])),
     ]);
     let source = root().join("server/src");
     for (layer, allowed) in layers {

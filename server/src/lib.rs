@@ -23,7 +23,7 @@
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the desk and back |
 //! | [`desk`] | one conversation: what is done with a command whatever its dialect |
-//! | [`extensions`] | programs that the user adds |
+//! | [`extensions`], [`mcp`] | programs that the user adds, in the agent's own protocol and in MCP |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`ui`] | the person behind the client, as a trait |
 //! | [`resources`] | skills and prompt templates |
@@ -39,6 +39,7 @@ pub mod engine;
 pub mod export;
 pub mod extensions;
 pub mod fronts;
+pub mod mcp;
 pub mod prompt;
 pub mod providers;
 mod replace;

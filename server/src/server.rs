@@ -12,6 +12,7 @@ use crate::desk::{Parts, Undecided, Updates};
 use crate::engine::{Bounds, Chain, Customs, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
+use crate::mcp;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
@@ -107,6 +108,7 @@ pub struct Builder {
     persist: Arc<dyn Persist>,
     tools: ToolSet,
     extensions: extensions::Options,
+    mcp: mcp::Options,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
     clock: Arc<dyn Clock>,
@@ -136,6 +138,7 @@ impl Default for Builder {
             persist: Arc::new(NotPersisted),
             tools: ToolSet::builtin(),
             extensions: extensions::Options::default(),
+            mcp: mcp::Options::default(),
             spawner: None,
             shell: ShellSettings::default(),
             clock: Arc::new(SystemClock),
@@ -296,6 +299,12 @@ impl Builder {
         self
     }
 
+    /// The MCP servers; none by default.
+    pub fn mcp(mut self, mcp: mcp::Options) -> Self {
+        self.mcp = mcp;
+        self
+    }
+
     /// Starts commands; on this machine, without a guard, by default.
     pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
         self.spawner = Some(spawner);
@@ -333,9 +342,9 @@ impl Builder {
 
     fn server(mut self) -> (Server, Option<SelectError>) {
         let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
-        let extensions = std::mem::take(&mut self.extensions);
+        let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
         let (options, session, error) = self.put_together();
-        (Server { frontend, parts: Parts { options, session, extensions, undecided, updates } }, error)
+        (Server { frontend, parts: Parts { options, session, extensions, mcp, undecided, updates } }, error)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.

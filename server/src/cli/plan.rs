@@ -12,6 +12,7 @@ use crate::config::{Environment, Settings, Trust, expand_home};
 use crate::desk::Updates;
 use crate::extensions;
 use crate::fronts::Frontend;
+use crate::mcp;
 use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 
@@ -41,6 +42,8 @@ pub(super) struct Plan {
     pub warnings: Vec<String>,
     /// Where is looked for extensions.
     pub extensions: extensions::Wanted,
+    /// The MCP servers that files name.
+    pub servers: Vec<mcp::Definition>,
     /// Options that may be flags of extensions.
     pub flags: Vec<extensions::GivenFlag>,
 }
@@ -124,6 +127,7 @@ impl Plan {
             updates: run.updates,
             max_line: run.max_line,
             extensions: found.extensions,
+            servers: found.servers,
             flags: Vec::new(),
             warnings,
         })

@@ -19,8 +19,9 @@ use super::{Failure, script_check, trust};
 use crate::config::yaml::is_yaml;
 use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
 use crate::extensions::{self, Limits, NodeHost};
+use crate::mcp;
 use crate::providers::scripted::{self, Scripted};
-use crate::providers::{Budgets, Catalog, SecretString, Sources, key_variables, load};
+use crate::providers::{self, Budgets, Catalog, HttpClient, SecretString, Sources, key_variables, load};
 use crate::server::{Builder, Server};
 use crate::session::{Session, Start, Store};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
@@ -35,7 +36,8 @@ const SHUTDOWN: Duration = Duration::from_secs(8);
 /// Sends logs and panics to stderr, in a way that holds nobody up.
 pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     stderr.take_panics();
-    let default = if verbose { "info" } else { "warn" };
+    // The MCP SDK tells of messages, which may hold what nobody is to see; what people need to know is told by us.
+    let default = if verbose { "info,rmcp=off" } else { "warn,rmcp=off" };
     let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
     let filter =
         EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
@@ -83,6 +85,8 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         said.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
     }
     let extensions = extensions::Options { more_may_come, ..extensions(&plan, found) };
+    let mcp = servers(&plan);
+    let others = !mcp.definitions.is_empty() || undecided.is_some();
     let Plan { surroundings, settings, model, trust, .. } = plan;
     let agent_dir = surroundings.agent_dir;
     tracing::debug!(?agent_dir, ?trust, "start");
@@ -91,8 +95,9 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .models(model.scope)
         .system_prompt(plan.system_prompt)
         .resources(plan.resources)
-        .tools(tools(plan.tools, stderr))
+        .tools(tools(plan.tools, others, stderr))
         .extensions(extensions)
+        .mcp(mcp)
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
         .shell(shell(agent_dir.as_deref(), &settings))
         .settings(settings)
@@ -129,6 +134,18 @@ fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options
         agent_dir: plan.surroundings.agent_dir.clone(),
         flags: plan.flags.clone(),
         ..extensions::Options::default()
+    }
+}
+
+/// The MCP servers that there are.
+fn servers(plan: &Plan) -> mcp::Options {
+    mcp::Options {
+        definitions: plan.servers.clone(),
+        limits: mcp::Limits::of(&plan.settings.other),
+        chosen: plan.tools.clone(),
+        hidden: key_variables().map(Into::into).collect(),
+        http: Arc::new(HttpClient::new(&providers::Settings::default(), &variable)),
+        ..mcp::Options::default()
     }
 }
 
@@ -237,10 +254,12 @@ fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
     Ok(Scripted::script(script))
 }
 
-fn tools(names: Option<Vec<String>>, stderr: &Stderr) -> ToolSet {
+/// The built-in tools of those names. `others` says that there may be tools besides: who brings them tells of names that
+/// nobody has.
+fn tools(names: Option<Vec<String>>, others: bool, stderr: &Stderr) -> ToolSet {
     let Some(names) = names else { return ToolSet::builtin() };
     let selection = ToolSet::select(names);
-    for name in selection.unknown {
+    for name in selection.unknown.into_iter().filter(|_| !others) {
         let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
         stderr.warn(format_args!("there is no tool \"{name}\"; there is {}", known.join(", ")));
     }

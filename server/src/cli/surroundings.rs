@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::arguments::Run;
+use super::environment::variable;
 use crate::config::{Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve};
 use crate::extensions::{self, project_folder};
+use crate::mcp;
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use crate::resources::{self, Resources, Sources};
 
@@ -39,6 +41,8 @@ pub(super) struct Found {
     pub resources: Resources,
     /// Where is looked for extensions.
     pub extensions: extensions::Wanted,
+    /// The MCP servers that files name.
+    pub servers: Vec<mcp::Definition>,
     /// Files that would count if the working directory were trusted.
     pub left_out: Vec<PathBuf>,
     pub warnings: Vec<String>,
@@ -110,13 +114,17 @@ impl Surroundings {
             settings: loaded.settings.extensions.clone(),
             ..self.extensions.clone()
         };
-        let left_out = loaded.left_out.into_iter().chain(bases.left_out);
+        let places = mcp::Places { cwd, home, agent_dir };
+        let servers = mcp::find(places, &variable, trusted);
+        warnings.extend(servers.complaints);
+        let left_out = loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out);
         Ok(Found {
             trust: loaded.trust,
             settings: loaded.settings,
             system_prompt: parts.into(),
             resources,
             extensions,
+            servers: servers.definitions,
             left_out: left_out.chain(own.filter(|_| !self.extensions.only_given)).collect(),
             warnings,
         })

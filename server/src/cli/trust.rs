@@ -69,5 +69,5 @@ fn allowed(
         system_prompt: found.system_prompt,
         resources: Arc::new(found.resources),
     };
-    Ok(Allowed { granted, extensions })
+    Ok(Allowed { granted, extensions, servers: found.servers })
 }

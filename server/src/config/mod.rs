@@ -7,11 +7,13 @@
 //! | `trust` | whether a working directory is trusted |
 //! | `persist` | writing changes back, where that is wanted |
 //! | `file_lock` | one writer of a file at a time, other programs included |
+//! | `jsonc` | JSON with comments |
 //! | `text_file` | small files of users, read with a bound |
 
 mod agent_dir;
 mod complaint;
 mod file_lock;
+mod jsonc;
 mod persist;
 mod read_settings;
 mod setting;
@@ -23,6 +25,7 @@ pub mod yaml;
 pub use agent_dir::{Environment, Home, agent_dir, expand_home, resolve};
 pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
+pub use jsonc::{NotJson, from_jsonc};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{

@@ -1,4 +1,4 @@
-//! One conversation as fronts see it: an engine, the extensions beside it, and the question of trust.
+//! One conversation as fronts see it: an engine, the extensions and MCP servers beside it, and the question of trust.
 //!
 //! What every dialect would have to do in the same way is done here, once: waiting until extensions are ready, asking
 //! whether the directory is trusted, commands and hooks of extensions, preparing and beginning. A front converts and
@@ -33,10 +33,11 @@ pub use trust::{Allowed, GateError, Question, Undecided};
 
 use crate::engine::{Approvals, Engine, EventSink, View};
 use crate::extensions::{Host, Told};
+use crate::mcp::Servers;
 use crate::resources::CommandInfo;
 use crate::tools::{RpcBashError, RpcBashOutput};
 use crate::ui::Ui;
-use trust::{Gate, Waiting};
+use trust::{About, Gate, Waiting};
 
 /// How long commands of extensions may go on after the end of stdin.
 const LAST_COMMANDS: Duration = Duration::from_secs(1);
@@ -45,6 +46,7 @@ const LAST_COMMANDS: Duration = Duration::from_secs(1);
 pub struct Desk {
     engine: Engine,
     host: Arc<Host>,
+    mcp: Arc<Servers>,
     approvals: Arc<Approvals>,
     gate: Gate,
     ui: OnceLock<Arc<dyn Ui>>,
@@ -76,26 +78,31 @@ impl Desk {
     /// An agent of those parts whose events go to `sink`; extensions hear of them first. Nothing is started. An
     /// extension that ends the agent cancels `stop`.
     pub fn new(parts: Parts, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
-        let Parts { mut options, session, extensions, undecided, updates: _ } = parts;
+        let Parts { mut options, session, extensions, mcp, undecided, updates: _ } = parts;
         let context = &options.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
         let host = Host::new(extensions, spawner, &context.cwd, hidden, stop);
+        let mcp = Servers::new(mcp, options.context.spawner.clone(), &options.tools);
         options.hooks.push_front(host.clone());
         let approvals = Arc::new(Approvals::new(options.settings.approval.clone(), options.clock.clone()));
         options.hooks.push(approvals.clone());
+        // Before extensions, which may choose among all tools and put theirs in the place of others.
+        options.hooks.push_front(mcp.clone());
         options.extension_commands = host.clone();
         let told = Told::new(host.clone(), sink, options.clock.clone());
         let engine = Engine::with_session(options, session, Arc::new(told));
         host.connect(engine.link());
-        Self { engine, host, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
+        mcp.connect(engine.link());
+        Self { engine, host, mcp, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
     }
 
-    /// The client is there: extensions are started, and what they show and ask goes to it. Needs a runtime; only the
+    /// The client is there: extensions and MCP servers are started, and what they show and ask goes to it. Needs a runtime; only the
     /// first call counts.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
             self.approvals.connect(ui.clone());
             self.host.begin(ui);
+            self.mcp.begin();
         }
     }
 
@@ -104,16 +111,23 @@ impl Desk {
         &self.engine
     }
 
+    /// The MCP servers: which there are, and what has become of them.
+    pub fn mcp(&self) -> &Arc<Servers> {
+        &self.mcp
+    }
+
     /// What the engine is and does, once the extensions are there.
     pub async fn state(&self) -> View {
         self.host.ready().await;
         self.engine.view()
     }
 
-    /// Everything that a prompt can invoke with `/name`, once the extensions are there.
+    /// Everything that a prompt can invoke with `/name`, once the extensions and the MCP servers are there.
     pub async fn commands(&self) -> Vec<CommandInfo> {
-        self.host.ready().await;
-        self.engine.commands()
+        tokio::join!(self.host.ready(), self.mcp.ready());
+        let mut commands = self.engine.commands();
+        commands.extend(self.mcp.commands());
+        commands
     }
 
     /// Runs a command of the user; see [`Engine::bash`].
@@ -131,13 +145,13 @@ impl Desk {
     /// Stops everything: what is going on is aborted, and extensions say good-bye.
     pub async fn shut_down(&self) {
         self.engine.shut_down().await;
-        self.host.shut_down().await;
+        tokio::join!(self.host.shut_down(), self.mcp.shut_down());
     }
 
     /// As [`Desk::shut_down`], for a client that has left: what extensions still show goes nowhere.
     pub async fn shut_down_alone(&self) {
         self.engine.shut_down().await;
-        self.host.shut_down_alone().await;
+        tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
     }
 
     /// Waits until everything that was begun is over, then lets extensions say good-bye; nobody sees what they show.
@@ -146,13 +160,16 @@ impl Desk {
         // A command may have set something going; one that waits for ever does not keep the agent.
         self.host.settle(LAST_COMMANDS).await;
         self.engine.settle().await;
-        self.host.shut_down_alone().await;
+        tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
     }
 
     /// Waits until it is known whether the working directory is trusted.
     async fn pass(&self, who: Waiting) -> Result<(), GateError> {
         match self.ui.get() {
-            Some(ui) => self.gate.pass(&self.engine, &self.host, ui.as_ref(), who).await,
+            Some(ui) => {
+                let about = About { engine: &self.engine, host: &self.host, mcp: &self.mcp };
+                self.gate.pass(about, ui.as_ref(), who).await
+            }
             None => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Undecided;
 use crate::engine;
 use crate::extensions;
+use crate::mcp;
 use crate::session::Session;
 
 /// What the frames of a growing answer carry.
@@ -25,6 +26,8 @@ pub struct Parts {
     pub session: Option<Session>,
     /// The extensions.
     pub extensions: extensions::Options,
+    /// The MCP servers.
+    pub mcp: mcp::Options,
     /// Whether somebody has to be asked about the working directory.
     pub undecided: Option<Undecided>,
     /// What the frames of a growing answer carry, in a dialect that leaves it open.
@@ -32,7 +35,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The same parts for another session, a fresh one where that is none; what it uses is counted by itself.
+    /// The same parts for another session, a fresh one where that is none; what it uses is counted by itself. MCP servers
+    /// are shared.
     pub fn with(&self, session: Option<Session>) -> Self {
         let mut options = self.options.clone();
         options.ledger = Arc::default();
@@ -40,6 +44,7 @@ impl Parts {
             options,
             session,
             extensions: self.extensions.clone(),
+            mcp: self.mcp.clone(),
             undecided: self.undecided.clone(),
             updates: self.updates,
         }

@@ -42,6 +42,9 @@ pub enum Refused {
         "Extension command \"/{0}\" cannot be queued. Use prompt() or execute the command when not streaming."
     )]
     Command(String),
+    /// A prompt of an MCP server could not be had.
+    #[error("{0}")]
+    Server(String),
     /// The engine does not take them.
     #[error(transparent)]
     Prompt(#[from] PromptError),
@@ -115,9 +118,13 @@ impl Desk {
             return Err(Refused::GivenUp);
         }
         self.pass(Waiting::Prompt).await?;
-        match self.host.restarted().await {
-            true => Ok(()),
-            false => Err(Refused::GivenUp),
+        if !self.host.restarted().await {
+            return Err(Refused::GivenUp);
+        }
+        tokio::select! {
+            biased;
+            () = self.mcp.ready() => Ok(()),
+            () = self.gate.stopped(Waiting::Prompt) => Err(Refused::GivenUp),
         }
     }
 
@@ -130,9 +137,7 @@ impl Desk {
         }
         let asked = self.host.input(said.text, said.images, InputSource::Rpc);
         match self.host.until_replaced(replaced, asked).await {
-            Heard::Words(text, images) => {
-                Ok(Left::Words(self.engine.prepare(Input::new(text, images)).await?, accepted))
-            }
+            Heard::Words(text, images) => Ok(Left::Words(self.prepared(text, images).await?, accepted)),
             Heard::Handled => Ok(Left::Done(Taken::Handled)),
             Heard::GivenUp => Err(Refused::GivenUp),
         }
@@ -144,7 +149,20 @@ impl Desk {
         if let Some(invoked) = self.host.find(&text) {
             return Err(Refused::Command(invoked.name().to_owned()));
         }
-        Ok(self.engine.prepare(Input::new(text, images.unwrap_or_default())).await?)
+        self.prepared(text, images.unwrap_or_default()).await
+    }
+
+    /// Puts what a server makes of its prompt, a skill or a template in the place of its name, and checks images.
+    async fn prepared(&self, text: String, mut images: Vec<ImageContent>) -> Result<Input, Refused> {
+        let input = match self.mcp.expand(&text).await.map_err(Refused::Server)? {
+            // What a server says is not looked at for commands.
+            Some(expanded) => {
+                images.extend(expanded.images);
+                Input::new(expanded.text, images).verbatim()
+            }
+            None => Input::new(text, images),
+        };
+        Ok(self.engine.prepare(input).await?)
     }
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, Granted};
 use crate::extensions::{Found, Host};
+use crate::mcp::{Definition, Servers};
 use crate::ui::{self, Dialog, Ui};
 
 /// What a person is asked.
@@ -63,6 +64,8 @@ pub struct Allowed {
     pub granted: Granted,
     /// The extensions that are loaded then, beside those that are there.
     pub extensions: Vec<Found>,
+    /// The MCP servers that there are then, in place of those that there were.
+    pub servers: Vec<Definition>,
 }
 
 /// A working directory that brings something that needs trust, and about which nothing is decided.
@@ -88,6 +91,14 @@ impl fmt::Debug for Undecided {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Undecided").field("question", &self.question).finish_non_exhaustive()
     }
+}
+
+/// Whom the answer is about.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub engine: &'a Engine,
+    pub host: &'a Host,
+    pub mcp: &'a Servers,
 }
 
 /// Who waits for the answer.
@@ -125,13 +136,7 @@ impl Gate {
 
     /// Lets a command go on once it is known whether the directory is trusted: at once, unless somebody has to be
     /// asked. One question serves all who wait.
-    pub async fn pass(
-        &self,
-        engine: &Engine,
-        host: &Host,
-        ui: &dyn Ui,
-        who: Waiting,
-    ) -> Result<(), GateError> {
+    pub async fn pass(&self, about: About<'_>, ui: &dyn Ui, who: Waiting) -> Result<(), GateError> {
         let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
             return Ok(());
         };
@@ -139,8 +144,14 @@ impl Gate {
         tokio::select! {
             biased;
             () = stop.cancelled() => Err(GateError::Aborted),
-            decided = self.decided.get_or_try_init(|| decide(undecided, engine, host, ui)) => decided.copied(),
+            decided = self.decided.get_or_try_init(|| decide(undecided, about, ui)) => decided.copied(),
         }
+    }
+
+    /// Waits until those who wait are to give up.
+    pub async fn stopped(&self, who: Waiting) {
+        let stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner).clone();
+        stop.cancelled().await;
     }
 
     /// Those who wait give up.
@@ -157,7 +168,7 @@ impl Gate {
     }
 }
 
-async fn decide(undecided: &Undecided, engine: &Engine, host: &Host, ui: &dyn Ui) -> Result<(), GateError> {
+async fn decide(undecided: &Undecided, about: About<'_>, ui: &dyn Ui) -> Result<(), GateError> {
     let always = match undecided.question.ask(ui).await {
         Answer::Always => true,
         Answer::Once => false,
@@ -166,9 +177,10 @@ async fn decide(undecided: &Undecided, engine: &Engine, host: &Host, ui: &dyn Ui
     let grant = undecided.grant.clone();
     let allowed = tokio::task::spawn_blocking(move || grant(always)).await;
     let allowed = allowed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    let Allowed { granted, extensions } = allowed.map_err(GateError::Unusable)?;
-    engine.grant(granted);
-    host.load(&extensions).await;
+    let Allowed { granted, extensions, servers } = allowed.map_err(GateError::Unusable)?;
+    about.engine.grant(granted);
+    about.mcp.replace(servers);
+    about.host.load(&extensions).await;
     Ok(())
 }
 
@@ -183,7 +195,7 @@ mod tests {
     use crate::Server;
     use crate::engine::{Event, EventSink};
     use crate::extensions;
-    use crate::tools::LocalSpawner;
+    use crate::tools::{LocalSpawner, ToolSet};
 
     struct Deaf;
 
@@ -233,6 +245,10 @@ mod tests {
         Host::new(extensions::Options::default(), spawner, "/", Vec::new(), CancellationToken::new())
     }
 
+    fn servers() -> Arc<Servers> {
+        Servers::new(Default::default(), Arc::new(LocalSpawner::new(None)), &ToolSet::none())
+    }
+
     fn gate(granted: Result<(), &'static str>) -> (Gate, Arc<Mutex<Vec<bool>>>) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let seen = calls.clone();
@@ -248,6 +264,7 @@ mod tests {
                     resources: Default::default(),
                 },
                 extensions: Vec::new(),
+                servers: Vec::new(),
             })
         });
         (Gate::new(Some(undecided)), calls)
@@ -260,8 +277,9 @@ mod tests {
         {
             let ((gate, calls), engine) = (gate(Ok(())), engine());
             let asker = Says(Some(answer), AtomicUsize::new(0));
-            let host = host();
-            let pass = || gate.pass(&engine, &host, &asker, Waiting::Prompt);
+            let (host, mcp) = (host(), servers());
+            let about = About { engine: &engine, host: &host, mcp: &mcp };
+            let pass = || gate.pass(about, &asker, Waiting::Prompt);
             let passed = tokio::join!(pass(), pass(), pass());
             assert_eq!(passed, (Ok(()), Ok(()), Ok(())));
             assert_eq!(pass().now_or_never(), Some(Ok(())));
@@ -272,31 +290,35 @@ mod tests {
     #[tokio::test]
     async fn nobody_is_asked_where_nothing_is_undecided() {
         let asker = Says(None, AtomicUsize::new(0));
-        let passed = Gate::new(None).pass(&engine(), &host(), &asker, Waiting::Bash).now_or_never();
+        let (engine, host, mcp) = (engine(), host(), servers());
+        let about = About { engine: &engine, host: &host, mcp: &mcp };
+        let passed = Gate::new(None).pass(about, &asker, Waiting::Bash).now_or_never();
         assert_eq!((passed, asker.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
     }
 
     #[tokio::test]
     async fn an_abort_withdraws_the_question_and_the_next_one_is_asked_again() {
         let ((gate, _), engine) = (gate(Ok(())), engine());
-        let (mute, host) = (Mute(AtomicUsize::new(0)), host());
+        let (mute, host, mcp) = (Mute(AtomicUsize::new(0)), host(), servers());
+        let about = About { engine: &engine, host: &host, mcp: &mcp };
         let stop = async {
             gate.stop(Waiting::Bash);
             tokio::task::yield_now().await;
             gate.stop(Waiting::Prompt);
         };
-        let (passed, ()) = tokio::join!(gate.pass(&engine, &host, &mute, Waiting::Prompt), stop);
+        let (passed, ()) = tokio::join!(gate.pass(about, &mute, Waiting::Prompt), stop);
         assert_eq!((passed, mute.0.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
         let asker = Says(Some(Answer::No), AtomicUsize::new(0));
-        assert_eq!(gate.pass(&engine, &host, &asker, Waiting::Prompt).await, Ok(()));
+        assert_eq!(gate.pass(about, &asker, Waiting::Prompt).await, Ok(()));
         assert_eq!(asker.1.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
     async fn where_nobody_can_answer_the_directory_is_not_trusted() {
         let ((gate, calls), engine) = (gate(Ok(())), engine());
-        let nobody = Says(None, AtomicUsize::new(0));
-        assert_eq!(gate.pass(&engine, &host(), &nobody, Waiting::Prompt).await, Ok(()));
+        let (nobody, host, mcp) = (Says(None, AtomicUsize::new(0)), host(), servers());
+        let about = About { engine: &engine, host: &host, mcp: &mcp };
+        assert_eq!(gate.pass(about, &nobody, Waiting::Prompt).await, Ok(()));
         assert!(calls.lock().unwrap().is_empty());
     }
 
@@ -304,7 +326,9 @@ mod tests {
     async fn what_cannot_be_used_is_told() {
         let ((gate, _), engine) = (gate(Err("broken")), engine());
         let asker = Says(Some(Answer::Once), AtomicUsize::new(0));
-        let passed = gate.pass(&engine, &host(), &asker, Waiting::Bash).await;
+        let (host, mcp) = (host(), servers());
+        let about = About { engine: &engine, host: &host, mcp: &mcp };
+        let passed = gate.pass(about, &asker, Waiting::Bash).await;
         assert_eq!(passed, Err(GateError::Unusable("broken".to_owned())));
     }
 }

@@ -19,6 +19,8 @@ pub struct Input {
     pub images: Vec<ImageContent>,
     /// What is to be said about the images.
     notes: Vec<String>,
+    /// No skill or template is looked for in the text.
+    verbatim: bool,
 }
 
 impl Input {
@@ -29,7 +31,13 @@ impl Input {
 
     /// Text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
-        Self { text: text.into(), images, notes: Vec::new() }
+        Self { text: text.into(), images, notes: Vec::new(), verbatim: false }
+    }
+
+    /// The same, with a text in which no skill or template is looked for.
+    pub fn verbatim(mut self) -> Self {
+        self.verbatim = true;
+        self
     }
 
     /// The words as they were said, and the message that they become.
@@ -109,7 +117,9 @@ impl Engine {
     /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
     /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
     pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
-        self.expand(&mut input);
+        if !input.verbatim {
+            self.expand(&mut input);
+        }
         let context = self.shared.context();
         if input.images.is_empty() {
             return Ok(input);

@@ -6,7 +6,7 @@
 //! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
 //! | `settings` | how patient the host is |
 //! | `before` | questions that can be taken back, because something has not begun |
-//! | `process`, `outbox`, `calls`, `flood`, `noise` | one process, what it is sent, the questions to it, how much it may say |
+//! | `process`, `outbox`, `calls`, `flood` | one process, what it is sent, the questions to it, how much it may say |
 //! | `host`, `start`, `restart` | which extensions there are, asking them; their beginning and end |
 //! | `hooks`, `told` | what the engine does, as extensions hear of it |
 //! | `guards` | which of them guard tools, and are not there |
@@ -27,7 +27,6 @@ mod hooks;
 mod host;
 mod manifest;
 mod node_host;
-mod noise;
 mod outbox;
 mod process;
 mod requests;

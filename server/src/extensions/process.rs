@@ -13,11 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::calls::{Asked, Calls, Failed};
 use super::flood::Flood;
-use super::noise::Noise;
 use super::outbox::{Broken, Item, Outbox, ROOM};
 use super::start::name_of;
 use super::withdrawn::Withdrawn;
-use crate::tools::{CommandLine, Exit, Running, Spawner, Talking};
+use crate::tools::{CommandLine, Exit, Noise, Running, Spawner, Talking};
 
 /// The longest line of an extension: an image or two, and what it was asked about.
 const LONGEST_LINE: usize = 16 << 20;
@@ -247,7 +246,7 @@ impl Process {
 
     /// What it writes to stderr goes to the agent's.
     async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
-        self.noise.pass_on(errors, || self.name()).await;
+        self.noise.pass_on(errors, || self.name(), |line| line.into()).await;
         self.silent.cancel();
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::number;
 use super::value::ConfigValue;
-use crate::config::Environment;
+use crate::config::{Environment, from_jsonc};
 
 /// What is wrong, and where: `providers.x.models[0].id: is missing`. Shows no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,22 +120,9 @@ pub(super) fn read(
 }
 
 fn json(text: &str) -> Result<Value, Invalid> {
-    let options = jsonc_parser::ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| {
-        let place = format!("line {}, column {}", error.line_display(), error.column_display());
-        Invalid { place, reason: "is no JSON".to_owned() }
+    from_jsonc(text).map_err(|error| Invalid {
+        place: format!("line {}, column {}", error.line, error.column),
+        reason: "is no JSON".to_owned(),
     })
 }
 

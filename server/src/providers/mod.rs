@@ -46,6 +46,7 @@ pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
+pub use http::Client as HttpClient;
 pub use keys::{NotReady, key_variables};
 use levels::levels_with;
 pub use levels::{levels, nearest_level};

@@ -2,7 +2,7 @@
 
 /// Splits words at spaces and tabs. Quotes of both kinds group and may stand within a word; nothing escapes them, one
 /// that is not closed reaches to the end, and empty ones leave no word.
-pub(super) fn split(text: &str) -> Vec<String> {
+pub(crate) fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;

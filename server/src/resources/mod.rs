@@ -23,6 +23,7 @@ mod skill;
 mod template;
 mod walk;
 
+pub(crate) use arguments::split as split_arguments;
 pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
 pub use complaint::Complaint;
 pub use expand::ExpandError;

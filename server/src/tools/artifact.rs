@@ -25,9 +25,14 @@ pub(crate) struct Artifact {
 impl Artifact {
     /// Creates `pi-bash-<16 hex digits>.log`. Fails when the directory does not take new files.
     pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Self> {
+        Self::named("pi-bash", directory, limit)
+    }
+
+    /// As [`Artifact::create`], for the output of something else: `NAME-<16 hex digits>.log`.
+    pub(crate) fn named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
         let mut attempts = 0;
         loop {
-            let path = directory.join(format!("pi-bash-{}.log", random_hex()?));
+            let path = directory.join(format!("{name}-{}.log", random_hex()?));
             // Exclusive creation refuses whatever is there already, a symlink put in the way included.
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => return Ok(Self { path, file: Some(file), room: limit, limit, note: None }),

@@ -18,7 +18,7 @@
 //! |---|---|
 //! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, and `rpc_bash`, which is no tool but shares their machinery |
 //! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
-//! | starting it | `spawner` (the trait that tests replace), `local`, `guard` |
+//! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
 //! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
 
@@ -42,6 +42,7 @@ mod local;
 mod locks;
 mod ls;
 mod matching;
+mod noise;
 mod normalize;
 pub(crate) mod os_error;
 mod output;
@@ -64,6 +65,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 pub use agents::{Agents, AgentsError, Child, ChildAnswer, Order};
+pub(crate) use artifact::Artifact;
 pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
 pub use clean::{Cleaner, clean};
@@ -74,6 +76,7 @@ pub use grep::Grep;
 pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use local::LocalSpawner;
 pub use ls::Ls;
+pub(crate) use noise::Noise;
 pub use output::{ToolContent, ToolOutput};
 pub(crate) use paths::resolve as resolve_path;
 pub use read::Read;

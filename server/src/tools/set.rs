@@ -33,6 +33,11 @@ impl ToolSet {
         all
     }
 
+    /// Whether a built-in tool has that name.
+    pub fn is_available(name: &str) -> bool {
+        Self::available().get(name).is_some()
+    }
+
     /// No tools at all.
     pub fn none() -> Self {
         Self { tools: Vec::new() }

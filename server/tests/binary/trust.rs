@@ -165,7 +165,9 @@ fn fm_f116_a_hostile_repository_executes_nothing() {
         let (status, _, stderr) = agent.finish();
         assert_eq!((status.code(), hostile.done()), (Some(0), Vec::new()), "{answer:?}: {stderr}");
         assert!(
-            stderr.starts_with("Warning: .pi/settings.json, .pi/SYSTEM.md, .pi/extensions are not read: "),
+            stderr.starts_with(
+                "Warning: .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions are not read: "
+            ),
             "{stderr}"
         );
         assert_eq!(hostile.user(), json!({"rpc": {"trustDialogMs": patience}}));
@@ -208,14 +210,17 @@ fn a_yes_counts_from_that_moment_on() {
         begin(&mut agent);
         let dialog = question(&mut agent);
         let title = dialog["title"].as_str().unwrap();
-        assert!(title.contains("It brings .pi/settings.json, .pi/SYSTEM.md, .pi/extensions."), "{title}");
+        assert!(
+            title.contains("It brings .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions."),
+            "{title}"
+        );
         assert!(dialog["options"].as_array().unwrap().contains(&json!(choice)), "{dialog}");
         say(&mut agent, &dialog, json!({"value": choice}));
         assert_eq!(work(&mut agent), "evil-system");
         agent.finish();
         // That in TypeScript needs a host that may not be there.
         let done: Vec<_> = hostile.done().into_iter().filter(|name| name != "evil-extension").collect();
-        assert_eq!(done, ["evil-prefix", "evil-program", "evil-shell"]);
+        assert_eq!(done, ["evil-prefix", "evil-program", "evil-server", "evil-shell"]);
         let settings = hostile.user();
         let directory = hostile.place.work().canonicalize().unwrap();
         let expected = if remembered { json!([directory]) } else { Value::Null };

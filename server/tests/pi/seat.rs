@@ -66,6 +66,7 @@ async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
         options,
         session,
         extensions: Default::default(),
+        mcp: Default::default(),
         undecided: None,
         updates: Updates::default(),
     };

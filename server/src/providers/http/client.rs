@@ -39,7 +39,7 @@ enum Scheme {
 /// What a client is made of. It is made when the first request needs it: reading the system's
 /// certificates takes longer than anything else at start.
 #[derive(Debug)]
-pub(in crate::providers) struct Client {
+pub struct Client {
     connect_timeout: std::time::Duration,
     proxies: Vec<Through>,
     no_proxy: Option<String>,
@@ -61,6 +61,7 @@ impl std::fmt::Debug for Through {
 }
 
 impl Client {
+    /// A client that trusts and goes through what the settings and the environment say.
     pub fn new(settings: &Settings, environment: &dyn Environment) -> Self {
         let set = |names: &[&'static str]| {
             names.iter().find_map(|name| {
@@ -90,7 +91,7 @@ impl Client {
     }
 
     /// The variable that names the proxy through which an address is reached, for errors.
-    pub fn variable_for(&self, address: &Url) -> Option<&'static str> {
+    pub(in crate::providers) fn variable_for(&self, address: &Url) -> Option<&'static str> {
         let through = self.proxies.iter().find(|through| match through.scheme {
             Scheme::Http => address.scheme() == "http",
             Scheme::Https => address.scheme() == "https",

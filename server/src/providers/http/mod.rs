@@ -5,7 +5,7 @@ mod exchange;
 mod repeat;
 mod sse;
 
-pub(super) use client::Client;
+pub use client::Client;
 pub(super) use exchange::{Exchange, Sender, answer};
 #[cfg(test)]
 pub(super) use sse::Events;

@@ -1,6 +1,7 @@
 //! What a process says for people: its stderr, and frames that are none. It goes to the agent's stderr, within
 //! bounds.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ const LINES: usize = 1_000;
 const LINE: u64 = 4 << 10;
 
 #[derive(Default)]
-pub(super) struct Noise {
+pub(crate) struct Noise {
     /// How often was complained of what it sent.
     complaints: AtomicUsize,
     /// The last line of its stderr, which often says why it ended.
@@ -34,8 +35,13 @@ impl Noise {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Passes its stderr on, until that ends.
-    pub async fn pass_on(&self, errors: impl AsyncRead + Unpin, name: impl Fn() -> String) {
+    /// Passes its stderr on as `shown` says, until that ends.
+    pub async fn pass_on(
+        &self,
+        errors: impl AsyncRead + Unpin,
+        name: impl Fn() -> String,
+        shown: impl for<'a> Fn(&'a str) -> Cow<'a, str>,
+    ) {
         let mut errors = BufReader::new(errors);
         let mut seen = 0;
         loop {
@@ -48,7 +54,7 @@ impl Noise {
             let line = String::from_utf8_lossy(&line);
             let line = line.trim_end();
             if seen <= LINES {
-                tracing::warn!("{}: {line}", name());
+                tracing::warn!("{}: {}", name(), shown(line));
             }
             if !line.is_empty() {
                 line.clone_into(&mut self.last_words.lock().unwrap_or_else(PoisonError::into_inner));

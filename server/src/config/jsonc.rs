@@ -1,0 +1,32 @@
+//! JSON in which people may leave comments and a comma too many.
+
+use serde_json::Value;
+
+/// Where a text is no JSON.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: it is no JSON")]
+pub struct NotJson {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1.
+    pub column: usize,
+}
+
+/// The value in a text, without its byte order mark; null where there is nothing but comments.
+pub fn from_jsonc(text: &str) -> Result<Value, NotJson> {
+    let options = jsonc_parser::ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    jsonc_parser::parse_to_serde_value(text, &options)
+        .map_err(|error| NotJson { line: error.line_display(), column: error.column_display() })
+}

@@ -1,0 +1,258 @@
+//! One server, as a file describes it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::variables::Variables;
+use crate::config::{expand_home, resolve};
+
+/// A server that a file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name, unique among those that count.
+    pub name: String,
+    /// The file that names it.
+    pub file: PathBuf,
+    /// How it is reached.
+    pub launch: Launch,
+    /// The file says that it is not to be used.
+    pub disabled: bool,
+    /// The only tools of it that count, where the file says so.
+    pub enabled_tools: Option<Vec<String>>,
+    /// Tools of it that do not count.
+    pub disabled_tools: Vec<String>,
+    /// How long a call may go on without an answer or progress, where the file says so.
+    pub call_timeout: Option<Duration>,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Launch {
+    /// It is a program, spoken to over its standard input and output.
+    Program {
+        /// A path, or a name to look for in `PATH`.
+        program: OsString,
+        /// Its arguments; no shell looks at them.
+        arguments: Vec<OsString>,
+        /// Variables added to the environment.
+        environment: Vec<(OsString, OsString)>,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+    /// It listens somewhere, for streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+    /// It cannot be used, for this reason.
+    Never(String),
+}
+
+/// Values may be keys.
+impl fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program { program, .. } => {
+                formatter.debug_struct("Program").field("program", program).finish_non_exhaustive()
+            }
+            Self::Http { .. } => formatter.debug_struct("Http").finish_non_exhaustive(),
+            Self::Never(why) => formatter.debug_tuple("Never").field(why).finish(),
+        }
+    }
+}
+
+impl Definition {
+    /// The server of that name and value in a file.
+    pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
+        let empty = Map::new();
+        let members = value.as_object().unwrap_or(&empty);
+        let flag = |key: &str| members.get(key).and_then(Value::as_bool);
+        let launch = match value {
+            Value::Object(members) => Members { members, variables }.launch().unwrap_or_else(Launch::Never),
+            _ => Launch::Never("an object was expected".to_owned()),
+        };
+        Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            launch,
+            disabled: flag("disabled") == Some(true) || flag("enabled") == Some(false),
+            enabled_tools: members.get("enabledTools").and_then(names),
+            disabled_tools: members.get("disabledTools").and_then(names).unwrap_or_default(),
+            call_timeout: members.get("timeout").and_then(Value::as_u64).map(Duration::from_millis),
+        }
+    }
+
+    /// Whether a tool of it counts.
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        let is = |name: &String| name == tool;
+        self.enabled_tools.as_ref().is_none_or(|names| names.iter().any(is))
+            && !self.disabled_tools.iter().any(is)
+    }
+}
+
+fn names(value: &Value) -> Option<Vec<String>> {
+    let names = value.as_array()?.iter().filter_map(Value::as_str);
+    Some(names.map(str::to_owned).collect())
+}
+
+struct Members<'a> {
+    members: &'a Map<String, Value>,
+    variables: &'a Variables<'a>,
+}
+
+impl Members<'_> {
+    fn launch(&self) -> Result<Launch, String> {
+        let kind = self.text("type")?.or(self.text("transport")?);
+        match (kind.as_deref(), self.members.contains_key("command"), self.members.contains_key("url")) {
+            (Some("stdio"), ..) | (None, true, _) => self.program(),
+            (Some("http" | "streamable-http" | "streamableHttp" | "streamable_http"), ..)
+            | (None, false, true) => self.http(),
+            (Some("sse"), ..) => {
+                Err("the type \"sse\" is not supported; if the server also speaks streamable HTTP, use \
+                 \"type\": \"http\" with the address for that"
+                    .to_owned())
+            }
+            (Some(kind), ..) => Err(format!("the type \"{kind}\" is not supported; known: stdio, http")),
+            (None, false, false) => Err("it has neither \"command\" nor \"url\"".to_owned()),
+        }
+    }
+
+    fn program(&self) -> Result<Launch, String> {
+        let program = self.text("command")?.filter(|command| !command.is_empty());
+        let program = program.ok_or("\"command\" is missing")?;
+        let arguments = match self.members.get("args") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(arguments)) => {
+                let fill = |argument: &Value| match argument.as_str() {
+                    Some(text) => self.variables.fill(text).map(OsString::from),
+                    None => Err("\"args\" is to be a list of strings".to_owned()),
+                };
+                arguments.iter().map(fill).collect::<Result<_, _>>()?
+            }
+            Some(_) => return Err("\"args\" is to be a list of strings".to_owned()),
+        };
+        let Variables { workspace, home, .. } = *self.variables;
+        let path = |text: &str| resolve(workspace, &expand_home(Path::new(text), home));
+        // A name is looked for in PATH; anything with a slash is a file, as seen from the working directory.
+        let program = if program.contains('/') { path(&program).into() } else { program.into() };
+        let cwd = self.text("cwd")?.map_or_else(|| workspace.to_owned(), |cwd| path(&cwd));
+        let environment = self.pairs("env")?.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Ok(Launch::Program { program, arguments, environment: environment.collect(), cwd })
+    }
+
+    fn http(&self) -> Result<Launch, String> {
+        let url = self.text("url")?.ok_or("\"url\" is missing")?;
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err("\"url\" is to begin with http:// or https://".to_owned());
+        }
+        Ok(Launch::Http { url, headers: self.pairs("headers")? })
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, String> {
+        match self.members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => self.variables.fill(text).map(Some),
+            Some(_) => Err(format!("\"{key}\" is to be a string")),
+        }
+    }
+
+    /// An object of strings; numbers and truth values count as what they look like.
+    fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
+        let members = match self.members.get(key) {
+            None | Some(Value::Null) => return Ok(Vec::new()),
+            Some(Value::Object(members)) => members,
+            Some(_) => return Err(format!("\"{key}\" is to be an object")),
+        };
+        let pair = |(name, value): (&String, &Value)| match value {
+            Value::String(text) => Ok((name.clone(), self.variables.fill(text)?)),
+            Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+            _ => Err(format!("\"{key}.{name}\" is to be a string")),
+        };
+        members.iter().map(pair).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Definition {
+        let environment = |name: &str| (name == "KEY").then(|| OsString::from("secret"));
+        let home = Path::new("/home/ann");
+        let variables =
+            Variables { environment: &environment, workspace: Path::new("/place"), home: Some(home) };
+        Definition::read("s", &value, Path::new("/place/.mcp.json"), &variables)
+    }
+
+    fn why(value: &Value) -> String {
+        match read(value.clone()).launch {
+            Launch::Never(why) => why,
+            launch => panic!("{launch:?}"),
+        }
+    }
+
+    #[test]
+    fn programs_and_addresses_are_told_apart() {
+        let program = Launch::Program {
+            program: "npx".into(),
+            arguments: vec!["-y".into(), "/place/x".into()],
+            environment: vec![("TOKEN".into(), "secret".into()), ("LEVEL".into(), "3".into())],
+            cwd: "/place".into(),
+        };
+        let value = json!({"command": "npx", "args": ["-y", "${workspaceFolder}/x"], "env": {"TOKEN": "${KEY}", "LEVEL": 3}});
+        assert_eq!(read(value).launch, program);
+        let Launch::Program { program, cwd, .. } =
+            read(json!({"type": "stdio", "command": "./s", "cwd": "~/d"})).launch
+        else {
+            panic!()
+        };
+        assert_eq!((program, cwd), ("/place/s".into(), "/home/ann/d".into()));
+        let http = Launch::Http {
+            url: "http://h/mcp".to_owned(),
+            headers: vec![("Authorization".to_owned(), "Bearer secret".to_owned())],
+        };
+        let headers = json!({"Authorization": "Bearer ${KEY}"});
+        for kind in [json!("http"), json!("streamable-http"), json!(null)] {
+            assert_eq!(read(json!({"type": kind, "url": "http://h/mcp", "headers": headers})).launch, http);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why() {
+        for (value, part) in [
+            (json!({"type": "sse", "url": "http://h/sse"}), "the type \"sse\" is not supported"),
+            (json!({"type": "ws", "url": "ws://h"}), "the type \"ws\" is not supported; known: stdio, http"),
+            (json!({"command": 3}), "\"command\" is to be a string"),
+            (json!({"command": ""}), "\"command\" is missing"),
+            (json!({"command": "x", "args": "y"}), "\"args\""),
+            (json!({"command": "x", "args": [1]}), "\"args\""),
+            (json!({"command": "x", "env": {"A": []}}), "\"env.A\" is to be a string"),
+            (json!({"command": "x", "env": {"A": "${NONE}"}}), "NONE is not set"),
+            (json!({"url": "file:///x"}), "\"url\" is to begin with http"),
+            (json!({}), "neither"),
+            (json!("x"), "an object was expected"),
+        ] {
+            assert!(why(&value).contains(part), "{value}: {}", why(&value));
+        }
+    }
+
+    #[test]
+    fn tools_can_be_chosen() {
+        let some =
+            read(json!({"command": "x", "enabledTools": ["a", "b"], "disabledTools": ["b"], "timeout": 7}));
+        assert_eq!(["a", "b", "c"].map(|tool| some.offers(tool)), [true, false, false]);
+        assert_eq!(some.call_timeout, Some(Duration::from_millis(7)));
+        assert!(
+            read(json!({"command": "x"})).offers("any")
+                && read(json!({"command": "x", "disabled": true})).disabled
+        );
+        assert!(read(json!({"command": "x", "enabled": false})).disabled);
+    }
+}

@@ -1,0 +1,61 @@
+//! Errors of the SDK, in words for people.
+
+use std::error::Error;
+use std::io;
+
+use rmcp::service::{ClientInitializeError, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+const AUTHORIZATION: &str = "it asks for authorization; put a key into \"headers\"";
+
+/// Why a server could not be connected.
+pub(super) fn explain_start(error: &ClientInitializeError) -> String {
+    if error.is_authorization_required() {
+        return AUTHORIZATION.to_owned();
+    }
+    match error {
+        ClientInitializeError::JsonRpcError(said) => format!("it refuses the connection: {}", said.message),
+        ClientInitializeError::ConnectionClosed(_) => "it ended before it said what it offers".to_owned(),
+        ClientInitializeError::TransportError { error, .. } => reason(error).0,
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "it speaks no version of the protocol that is known here".to_owned()
+        }
+        _ => "its first answer is not one of an MCP server".to_owned(),
+    }
+}
+
+/// Why a question has no answer, and whether that is the end of the connection.
+pub(super) fn explain(error: &ServiceError) -> (String, bool) {
+    if error.is_authorization_required() {
+        return (AUTHORIZATION.to_owned(), false);
+    }
+    match error {
+        ServiceError::TransportSend(error) => reason(error),
+        error => (error.to_string(), false),
+    }
+}
+
+/// The innermost reason, since the outer ones name addresses and types; and whether nothing comes through any more.
+fn reason(error: &(dyn Error + 'static)) -> (String, bool) {
+    let mut inner = error;
+    let mut broken = false;
+    loop {
+        broken |= inner.is::<io::Error>() || inner.is::<reqwest::Error>();
+        let source = match inner.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::Client(error)) => Some(error as &(dyn Error + 'static)),
+            _ => inner.source(),
+        };
+        match source {
+            Some(source) => inner = source,
+            None => break,
+        }
+    }
+    let text = match inner.downcast_ref::<reqwest::Error>() {
+        Some(error) => match error.status() {
+            Some(status) => format!("HTTP {status}"),
+            None => "the request failed".to_owned(),
+        },
+        None => inner.to_string(),
+    };
+    (format!("it cannot be reached: {text}"), broken)
+}

@@ -1,0 +1,213 @@
+//! The files that name servers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::Definition;
+use super::definition::Launch;
+use super::variables::Variables;
+use crate::config::{Environment, from_jsonc, read_text};
+
+/// Those of a working directory; the first one that names a server counts.
+const PROJECT: [&str; 4] = [".vscode/mcp.json", ".github/mcp.json", ".opal/mcp.json", ".mcp.json"];
+/// That of the agent directory.
+const OWN: &str = "mcp.json";
+/// That of the user's home.
+const HOME: &str = ".opal/mcp.json";
+/// The longest file that is read, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// Where files are looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// The working directory.
+    pub cwd: &'a Path,
+    /// The user's home.
+    pub home: Option<&'a Path>,
+    /// The directory of the user's settings.
+    pub agent_dir: Option<&'a Path>,
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The servers, in the order of the files and in them. Of several with one name the first one counts.
+    pub definitions: Vec<Definition>,
+    /// Files of the working directory that name servers and do not count, because nobody trusts them.
+    pub left_out: Vec<PathBuf>,
+    /// What is wrong with the files that count, a line each.
+    pub complaints: Vec<String>,
+}
+
+/// Reads the files: those of the working directory where it is trusted, then the user's own. A file that cannot be
+/// used is a complaint, and the others count all the same.
+pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) -> Found {
+    let variables = Variables { environment, workspace: places.cwd, home: places.home };
+    let own = [places.agent_dir.map(|path| path.join(OWN)), places.home.map(|path| path.join(HOME))];
+    let mut own: Vec<PathBuf> = own.into_iter().flatten().collect();
+    own.dedup();
+    // Who works in the home directory has one file in both.
+    let project = PROJECT.iter().map(|path| places.cwd.join(path)).filter(|path| !own.contains(path));
+    let mut found = Found::default();
+    for path in project {
+        if trusted {
+            found.read(&path, &variables);
+        } else if matches!(servers(&path), Ok(Some(servers)) if !servers.is_empty()) {
+            found.left_out.push(path);
+        }
+    }
+    for path in &own {
+        found.read(path, &variables);
+    }
+    found
+}
+
+impl Found {
+    fn read(&mut self, path: &Path, variables: &Variables<'_>) {
+        let servers = match servers(path) {
+            Ok(servers) => servers.unwrap_or_default(),
+            Err(reason) => {
+                self.complaints.push(format!("{}: {reason}; its MCP servers are ignored", path.display()));
+                return;
+            }
+        };
+        for (name, value) in &servers {
+            if self.definitions.iter().any(|known| known.name == *name) {
+                continue;
+            }
+            let definition = Definition::read(name, value, path, variables);
+            if let Launch::Never(why) = &definition.launch
+                && !definition.disabled
+            {
+                self.complaints.push(format!("{}: MCP server \"{name}\": {why}", path.display()));
+            }
+            self.definitions.push(definition);
+        }
+    }
+}
+
+/// The servers that a file names; none where there is no such file.
+fn servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
+    let file = match read_text(path, LIMIT) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(file) if file.cut => return Err(format!("it is longer than {LIMIT} bytes")),
+        Ok(file) => file,
+    };
+    let object = match from_jsonc(&file.text).map_err(|error| error.to_string())? {
+        Value::Object(object) => object,
+        // An empty file is what an editor leaves behind.
+        Value::Null => return Ok(None),
+        _ => return Err("an object was expected".to_owned()),
+    };
+    let mut all = Map::new();
+    for key in ["servers", "mcpServers"] {
+        match object.get(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(servers)) => {
+                servers.iter().for_each(|(name, value)| {
+                    all.entry(name.clone()).or_insert_with(|| value.clone());
+                });
+            }
+            Some(_) => return Err(format!("\"{key}\" is to be an object")),
+        }
+    }
+    Ok(Some(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(place.0.path().join("work")).unwrap();
+            for (path, text) in files {
+                let path = place.0.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            place
+        }
+
+        fn find(&self, trusted: bool) -> Found {
+            let (cwd, home, agent) = (
+                self.0.path().join("work"),
+                self.0.path().join("home"),
+                self.0.path().join("home/.pi/agent"),
+            );
+            let places = Places { cwd: &cwd, home: Some(&home), agent_dir: Some(&agent) };
+            find(places, &|_: &str| None, trusted)
+        }
+
+        fn programs(&self, trusted: bool) -> Vec<String> {
+            let program = |definition: &Definition| match &definition.launch {
+                Launch::Program { program, .. } => {
+                    format!("{}={}", definition.name, program.to_string_lossy())
+                }
+                launch => format!("{}={launch:?}", definition.name),
+            };
+            self.find(trusted).definitions.iter().map(program).collect()
+        }
+    }
+
+    #[test]
+    fn fm_f116_files_of_the_working_directory_count_once_it_is_trusted() {
+        let place = Place::new(&[
+            ("work/.vscode/mcp.json", r#"{"servers": {"b": {"command": "first"}, /* VS Code */ }}"#),
+            ("work/.mcp.json", r#"{"mcpServers": {"b": {"command": "second"}, "a": {"command": "x"}}}"#),
+            ("work/.github/mcp.json", "{}"),
+            (
+                "home/.pi/agent/mcp.json",
+                r#"{"mcpServers": {"a": {"command": "own"}, "own": {"command": "own"}}}"#,
+            ),
+            (
+                "home/.opal/mcp.json",
+                r#"{"servers": {"own": {"command": "late"}, "opal": {"command": "opal"}}}"#,
+            ),
+        ]);
+        assert_eq!(place.programs(true), ["b=first", "a=x", "own=own", "opal=opal"]);
+        assert_eq!(place.programs(false), ["a=own", "own=own", "opal=opal"]);
+        let left_out = place.find(false).left_out;
+        let names: Vec<_> = left_out.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["mcp.json", ".mcp.json"]);
+        assert!(place.find(true).left_out.is_empty());
+    }
+
+    #[test]
+    fn a_bad_file_is_one_complaint_and_loses_nothing_else() {
+        let place = Place::new(&[
+            ("work/.vscode/mcp.json", r#"{"servers": "#),
+            ("work/.opal/mcp.json", "[]"),
+            (
+                "work/.mcp.json",
+                r#"{"mcpServers": {"old": {"type": "sse", "url": "http://h"}, "good": {"command": "x"}}}"#,
+            ),
+            ("home/.opal/mcp.json", ""),
+            ("home/.pi/agent/mcp.json", r#"{"servers": []}"#),
+        ]);
+        let found = place.find(true);
+        assert_eq!(
+            found.definitions.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            ["old", "good"]
+        );
+        let parts =
+            ["it is no JSON", "an object was expected", "\"sse\" is not supported", "\"servers\" is to be"];
+        assert_eq!(found.complaints.len(), parts.len(), "{:?}", found.complaints);
+        for (complaint, part) in found.complaints.iter().zip(parts) {
+            assert!(complaint.contains(part), "{complaint}");
+        }
+        // Of a directory that nobody trusts only the user's own files are complained of.
+        assert_eq!(place.find(false).complaints.len(), 1);
+    }
+
+    #[test]
+    fn without_files_there_is_nothing() {
+        let found = Place::new(&[]).find(true);
+        assert!(found.definitions.is_empty() && found.left_out.is_empty() && found.complaints.is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! How patient the agent is with servers.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// `mcp.*` of the settings files; times are in milliseconds there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a server may take until it has said what it offers (`startTimeoutMs`).
+    pub start: Duration,
+    /// How long the first prompt waits for servers that are starting (`waitMs`).
+    pub wait: Duration,
+    /// How long a call may go on without an answer or progress (`callTimeoutMs`).
+    pub call: Duration,
+    /// How often a server is started again that ends again and again (`restarts`).
+    pub restarts: u32,
+    /// The pause before the first of these; each later one is twice as long, up to [`LONGEST_PAUSE`].
+    pub pause: Duration,
+}
+
+/// The longest pause before a server is started again.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest that a call may go on, however much progress it tells of.
+pub(super) const LONGEST_CALL: Duration = Duration::from_secs(3600);
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(60),
+            wait: Duration::from_secs(10),
+            call: Duration::from_secs(120),
+            restarts: 5,
+            pause: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Limits {
+    /// What the settings say; members that are missing or of another kind count as not given.
+    pub fn of(settings: &Map<String, Value>) -> Self {
+        let number = |name: &str| settings.get("mcp")?.get(name)?.as_u64();
+        let time = |name: &str| number(name).map(Duration::from_millis);
+        let usual = Self::default();
+        Self {
+            start: time("startTimeoutMs").unwrap_or(usual.start),
+            wait: time("waitMs").unwrap_or(usual.wait),
+            call: time("callTimeoutMs").unwrap_or(usual.call),
+            restarts: number("restarts").map_or(usual.restarts, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+            pause: time("restartPauseMs").unwrap_or(usual.pause),
+        }
+    }
+
+    /// The pause before a server is started again that has failed that often in a row.
+    pub(super) fn pause(&self, failures: u32) -> Duration {
+        let doubled = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.pause.saturating_mul(doubled).min(LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_given_counts() {
+        let of = |settings: Value| Limits::of(settings.as_object().unwrap());
+        assert_eq!(of(json!({"mcp": {"waitMs": "x", "restarts": -1}})), Limits::default());
+        let given = of(json!({"mcp": {"callTimeoutMs": 5, "restarts": 2}}));
+        assert_eq!(given, Limits { call: Duration::from_millis(5), restarts: 2, ..Limits::default() });
+    }
+
+    #[test]
+    fn pauses_grow_up_to_a_bound() {
+        let seconds = |failures| Limits::default().pause(failures).as_secs();
+        assert_eq!([1, 2, 3, 4, 5, 6, 40, 400].map(seconds), [1, 2, 4, 8, 16, 30, 30, 30]);
+    }
+}

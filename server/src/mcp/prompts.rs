@@ -1,0 +1,126 @@
+//! Prompts of servers as slash commands: what stands behind the name, and what the server makes of it.
+
+use agentese::types::ImageContent;
+use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, Role};
+use serde_json::Value;
+
+use super::result::spoken;
+use crate::resources::split_arguments;
+use crate::tools::ToolContent;
+
+/// Words of the user that a server has made of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expanded {
+    /// The text.
+    pub text: String,
+    /// Images that go with it.
+    pub images: Vec<ImageContent>,
+}
+
+/// The arguments of a prompt: `name=value` where the prompt has such a name, the others in their order; what is left
+/// over belongs to the last one. Fails, naming it, where one is missing that has to be there.
+pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, String> {
+    let declared = prompt.arguments.as_deref().unwrap_or_default();
+    let mut given = JsonObject::new();
+    let mut rest = Vec::new();
+    for word in split_arguments(words) {
+        match word.split_once('=') {
+            Some((name, value)) if declared.iter().any(|argument| argument.name == name) => {
+                given.insert(name.to_owned(), value.into());
+            }
+            _ => rest.push(word),
+        }
+    }
+    let mut open = declared.iter().filter(|argument| !given.contains_key(&argument.name)).collect::<Vec<_>>();
+    open.truncate(rest.len().max(1));
+    let mut rest = rest.into_iter();
+    let count = open.len();
+    let mut placed = Vec::new();
+    for (place, argument) in open.into_iter().enumerate() {
+        let value = match place + 1 == count {
+            true => rest.by_ref().collect::<Vec<_>>().join(" "),
+            false => rest.next().unwrap_or_default(),
+        };
+        if !value.is_empty() {
+            placed.push((argument.name.clone(), Value::from(value)));
+        }
+    }
+    given.extend(placed);
+    let missing =
+        |argument: &&PromptArgument| argument.required == Some(true) && !given.contains_key(&argument.name);
+    match declared.iter().find(missing) {
+        Some(argument) => {
+            let usage = declared.iter().map(|argument| match argument.required {
+                Some(true) => format!(" <{}>", argument.name),
+                _ => format!(" [{}]", argument.name),
+            });
+            Err(format!(
+                "the argument \"{}\" is missing; expected:{}",
+                argument.name,
+                usage.collect::<String>()
+            ))
+        }
+        None => Ok(given),
+    }
+}
+
+/// The messages of a prompt as one: who says what is told where not all is the user's.
+pub(super) fn expanded(result: GetPromptResult) -> Expanded {
+    let alone = result.messages.iter().all(|message| matches!(message.role, Role::User));
+    let mut texts = Vec::new();
+    let mut images = Vec::new();
+    for message in result.messages {
+        let speaker = match message.role {
+            _ if alone => "",
+            Role::User => "User: ",
+            Role::Assistant => "Assistant: ",
+        };
+        match spoken(message.content) {
+            ToolContent::Text(text) => texts.push(format!("{speaker}{text}")),
+            ToolContent::Image { data, mime_type } => images.push(ImageContent::new(data, mime_type)),
+        }
+    }
+    Expanded { text: texts.join("\n\n"), images }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn given(declared: Value, words: &str) -> Result<Value, String> {
+        let prompt: Prompt = serde_json::from_value(json!({"name": "p", "arguments": declared})).unwrap();
+        arguments(&prompt, words).map(Value::Object)
+    }
+
+    #[test]
+    fn arguments_are_given_in_order_or_by_name() {
+        let declared = || json!([{"name": "city", "required": true}, {"name": "when"}, {"name": "how"}]);
+        for (words, expected) in [
+            ("Oslo", json!({"city": "Oslo"})),
+            ("Oslo now", json!({"city": "Oslo", "when": "now"})),
+            ("\"New York\" now by train", json!({"city": "New York", "when": "now", "how": "by train"})),
+            ("when=now Oslo x=y", json!({"when": "now", "city": "Oslo", "how": "x=y"})),
+        ] {
+            assert_eq!(given(declared(), words), Ok(expected), "{words}");
+        }
+        assert_eq!(
+            given(declared(), "when=now"),
+            Err("the argument \"city\" is missing; expected: <city> [when] [how]".to_owned())
+        );
+        assert_eq!(given(json!(null), "what ever"), Ok(json!({})));
+        assert_eq!(given(json!([{"name": "all"}]), "a b  c"), Ok(json!({"all": "a b c"})));
+    }
+
+    #[test]
+    fn messages_become_one() {
+        let of = |messages: Value| expanded(serde_json::from_value(json!({"messages": messages})).unwrap());
+        let said = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
+        assert_eq!(of(json!([said("user", "a"), said("user", "b")])).text, "a\n\nb");
+        assert_eq!(of(json!([said("user", "a"), said("assistant", "b")])).text, "User: a\n\nAssistant: b");
+        let image =
+            json!({"role": "user", "content": {"type": "image", "data": "AA==", "mimeType": "image/png"}});
+        let both = of(json!([said("user", "see"), image]));
+        assert_eq!((both.text.as_str(), both.images.len()), ("see", 1));
+    }
+}

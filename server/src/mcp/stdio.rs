@@ -1,0 +1,146 @@
+//! The way to a server that is a program: a line for each message, within bounds.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::framing::{FrameReader, FramerOptions, FramingError, Incoming};
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Mutex;
+
+use super::fault::Fault;
+use super::secrets::Secrets;
+use crate::tools::{Noise, Talking};
+
+/// The longest message of a server: a few images.
+pub(super) const LONGEST_MESSAGE: usize = 16 << 20;
+/// How long a server may read nothing while something waits for it.
+const WRITE: Duration = Duration::from_secs(10);
+/// How much of a line that is no message is shown.
+const SHOWN: usize = 200;
+
+type Input = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// What a program says and is told.
+pub(super) struct Stdio {
+    output: FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
+    read: VecDeque<Incoming>,
+    batch: Vec<Incoming>,
+    input: Arc<Mutex<Option<Input>>>,
+    junk: Junk,
+    fault: Fault,
+}
+
+/// Tells people of lines that are no messages.
+pub(super) struct Junk {
+    pub name: String,
+    pub noise: Arc<Noise>,
+    pub secrets: Secrets,
+}
+
+impl Stdio {
+    /// The way to a program; gives back what is left of it.
+    pub fn new(talking: Talking, junk: Junk, fault: Fault) -> (Self, Box<dyn crate::tools::Running>, Errors) {
+        let Talking { input, output, errors, running } = talking;
+        let options = FramerOptions { max_line: LONGEST_MESSAGE, ..FramerOptions::default() };
+        let stdio = Self {
+            output: FrameReader::with_options(output, options),
+            read: VecDeque::new(),
+            batch: Vec::new(),
+            input: Arc::new(Mutex::new(Some(input))),
+            junk,
+            fault,
+        };
+        (stdio, running, errors)
+    }
+
+    /// The message on a line; none where it is not one.
+    fn message(&self, incoming: Incoming) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match incoming {
+            Incoming::Frame(frame) if frame.as_str().trim().is_empty() => None,
+            Incoming::Frame(frame) => match serde_json::from_str(frame.as_str()) {
+                Ok(message) => Some(message),
+                Err(_) => {
+                    let line: String = frame.as_str().chars().take(SHOWN).collect();
+                    self.junk.complain(&format!("a line on its stdout is no message: {line}"));
+                    None
+                }
+            },
+            Incoming::Fault(FramingError::TooLong { .. }) => {
+                // Whoever waits for that message would wait for ever.
+                self.fault.set(format!("it sent a message of more than {} MiB", LONGEST_MESSAGE >> 20));
+                None
+            }
+            Incoming::Fault(fault) => {
+                self.junk.complain(&format!("a line on its stdout is no message: {fault}"));
+                None
+            }
+        }
+    }
+}
+
+/// What a program writes to its error channel.
+pub(super) type Errors = Box<dyn AsyncRead + Send + Unpin>;
+
+impl Junk {
+    fn complain(&self, what: &str) {
+        self.noise.complain(&self.name, &self.secrets.hide(what));
+    }
+}
+
+impl Transport<RoleClient> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (input, fault) = (self.input.clone(), self.fault.clone());
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            let written = tokio::time::timeout(WRITE, async {
+                let mut input = input.lock().await;
+                let open = input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+                open.write_all(&line).await?;
+                open.flush().await
+            });
+            written.await.unwrap_or_else(|_| {
+                // A part of the line may be written: nothing can follow it.
+                fault.set(format!("it has read nothing for {} s", WRITE.as_secs()));
+                Err(io::ErrorKind::TimedOut.into())
+            })
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            while let Some(incoming) = self.read.pop_front() {
+                if let Some(message) = self.message(incoming) {
+                    return Some(message);
+                }
+                if self.fault.is_set() {
+                    return None;
+                }
+            }
+            // One that never stops talking would keep everybody else on this thread from working.
+            tokio::task::yield_now().await;
+            match self.output.next_batch(&mut self.batch).await {
+                Ok(1..) => self.read.extend(self.batch.drain(..)),
+                _ => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        let Ok(mut input) = tokio::time::timeout(WRITE, self.input.lock()).await else { return Ok(()) };
+        match input.take() {
+            Some(mut input) => input.shutdown().await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Tools of servers.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::model::ProgressNotificationParam;
+use serde_json::{Map, Value, json};
+
+use super::connection::{Failed, Offer};
+use super::result::output;
+use super::server::Server;
+use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
+
+const ABORTED: &str = "Operation aborted";
+
+/// A tool that a server offers.
+pub(super) struct McpTool {
+    pub server: Arc<Server>,
+    /// What the server offered when it was asked last, and the place of the tool in it.
+    pub offer: Arc<Offer>,
+    pub place: usize,
+    /// The name by which the model calls it.
+    pub name: String,
+}
+
+impl McpTool {
+    fn offered(&self) -> &rmcp::model::Tool {
+        &self.offer.tools[self.place]
+    }
+}
+
+impl Tool for McpTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        let tool = self.offered();
+        tool.description.as_deref().or(tool.title.as_deref()).unwrap_or(&self.server.definition.name)
+    }
+
+    fn parameters(&self) -> Value {
+        let mut schema: Map<String, Value> = (*self.offered().input_schema).clone();
+        // Model APIs refuse a schema that does not say so.
+        schema.entry("type").or_insert_with(|| json!("object"));
+        schema.entry("properties").or_insert_with(|| json!({}));
+        Value::Object(schema)
+    }
+
+    /// Never: what servers say about that are hints.
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let Value::Object(arguments) = arguments else {
+                return ToolOutput::error("the arguments are no object");
+            };
+            let (server, tool) = (&self.server.definition.name, self.offered().name.as_ref());
+            let now = self.server.now();
+            let Some(connection) = now.connection else {
+                let why = now.why.as_deref().unwrap_or("it is not running").to_owned();
+                return ToolOutput::error(format!("The MCP server {server} is not there: {why}"));
+            };
+            let show = |step: ProgressNotificationParam| {
+                if context.updates.wanted() {
+                    context.updates.send(update(&step));
+                }
+            };
+            let limit = self.server.call_limit();
+            match connection.call(tool, arguments, limit, &context.abort, show).await {
+                Ok(result) => output(result, context, server, tool).await,
+                Err(Failed::Aborted) => ToolOutput::error(ABORTED),
+                Err(Failed::Said(said)) => ToolOutput::error(said),
+                Err(Failed::TimedOut(limit)) => ToolOutput::error(format!(
+                    "The MCP server {server} gave no answer and told of no progress for {} ms; the call was cancelled",
+                    limit.as_millis()
+                )),
+                Err(Failed::Gone(why)) => ToolOutput::error(format!("The MCP server {server} is gone: {why}")),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Progress, as a tool shows it.
+fn update(step: &ProgressNotificationParam) -> ToolUpdate {
+    let number = |value: f64| match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => json!(value as i64),
+        false => json!(value),
+    };
+    let mut details = json!({"progress": number(step.progress)});
+    let mut text = details["progress"].to_string();
+    if let Some(total) = step.total {
+        details["total"] = number(total);
+        text = format!("{text}/{}", details["total"]);
+    }
+    if let Some(message) = &step.message {
+        details["message"] = json!(message);
+        text = format!("{text} {message}");
+    }
+    ToolUpdate { content: vec![ToolContent::Text(text)], details: Some(details) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_shown_in_words_and_numbers() {
+        let step = |value: Value| update(&serde_json::from_value(value).unwrap());
+        let shown = step(json!({"progressToken": 1, "progress": 2, "total": 5, "message": "copying"}));
+        assert_eq!(shown.content, [ToolContent::Text("2/5 copying".to_owned())]);
+        assert_eq!(shown.details, Some(json!({"progress": 2, "total": 5, "message": "copying"})));
+        assert_eq!(
+            step(json!({"progressToken": "t", "progress": 0.5})).content,
+            [ToolContent::Text("0.5".to_owned())]
+        );
+    }
+}

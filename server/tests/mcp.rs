@@ -1,0 +1,18 @@
+//! MCP servers, used by the binary: those that others wrote, and one that misbehaves.
+//!
+//! Names with `fm_F…` are rows of the project's table of faults.
+
+#[path = "mcp/faults.rs"]
+mod faults;
+#[path = "mcp/offered.rs"]
+mod offered;
+#[path = "mcp/others.rs"]
+mod others;
+#[path = "mcp/shared.rs"]
+mod shared;
+#[path = "mcp/stage.rs"]
+mod stage;
+#[path = "support/mod.rs"]
+mod support;
+#[path = "mcp/trust.rs"]
+mod trust;

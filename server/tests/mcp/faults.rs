@@ -1,0 +1,268 @@
+//! Servers that misbehave.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::stage::{
+    agent, calling, command, finish, log, one_by_one, results, run, said, texts, until_there, zoo,
+};
+use crate::support::LONG;
+use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
+
+/// A path beside the working directory.
+fn beside(place: &Place, name: &str) -> std::path::PathBuf {
+    place.work().parent().unwrap().join(name)
+}
+
+/// What the client was told of servers that ended.
+fn told(frames: &[Value]) -> Vec<&Value> {
+    frames.iter().filter(|frame| frame["type"] == "extension_error").collect()
+}
+
+#[test]
+fn fm_f91_a_server_that_dies_in_a_call_is_told_of_and_started_again() {
+    let place = Place::new();
+    let script = one_by_one(&[("die", json!({})), ("echo", json!({"text": "again"}))]);
+    let settings = json!({"restartPauseMs": 1});
+    let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
+    let frames = run(&mut agent);
+    let end = results(&frames)[0];
+    assert!(end["isError"] == true && said(end).starts_with("The MCP server zoo is gone: "), "{end}");
+    until_there(&mut agent, "feed");
+    assert_eq!(texts(&run(&mut agent)), ["zoo: again"]);
+    let told: Vec<_> = told(&agent.seen).into_iter().cloned().collect();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0]["extensionPath"], "mcp:zoo");
+    assert_eq!(
+        told[0]["error"],
+        "its process ended with code 3: I do not feel well; it is started again in 1 ms"
+    );
+    let stderr = finish(agent);
+    assert!(stderr.contains("mcp:zoo: it is running again"), "{stderr}");
+}
+
+#[test]
+fn fm_f91_tools_of_a_server_that_is_gone_disappear() {
+    let place = Place::new();
+    let script = one_by_one(&[("die", json!({})), ("echo", json!({}))]);
+    let settings = json!({"restarts": 0});
+    let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
+    run(&mut agent);
+    // It is gone once the client has been told.
+    if told(&agent.seen).is_empty() {
+        agent.until_event("extension_error");
+    }
+    assert_eq!(texts(&run(&mut agent)), ["Tool echo not found"]);
+    let error = told(&agent.seen)[0]["error"].as_str().unwrap();
+    assert!(error.ends_with("I do not feel well; it is not started again"), "{error}");
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
+    let place = Place::new();
+    let notes = beside(&place, "notes");
+    let server = zoo(&["--log", notes.to_str().unwrap()]);
+    let calls =
+        [("hang", json!({})), ("works", json!({"steps": 8})), ("echo", json!({"text": "still here"}))];
+    // Progress counts as a sign of life: eight steps take longer than the limit.
+    let mut agent = agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 700}), &calls);
+    let frames = run(&mut agent);
+    let texts = texts(&frames);
+    assert!(
+        texts[0].starts_with("The MCP server zoo gave no answer and told of no progress for 700 ms"),
+        "{texts:?}"
+    );
+    assert_eq!(texts[1..], ["works is done", "zoo: still here"]);
+    assert!(log(&notes).iter().any(|word| word == "notifications/cancelled"), "{:?}", log(&notes));
+    assert!(told(&frames).is_empty());
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_an_abort_cancels_the_call_at_the_server() {
+    let place = Place::new();
+    let notes = beside(&place, "notes");
+    let server = zoo(&["--log", notes.to_str().unwrap()]);
+    let mut agent = agent(&place, json!({"zoo": server}), json!({}), &[("hang", json!({}))]);
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    agent.until_event("tool_execution_start");
+    wait_for(&notes, "tools/call");
+    let start = Instant::now();
+    agent.send(json!({"id": "stop", "type": "abort"}));
+    let frames = agent.until("the abort", |frame| frame["id"] == "stop");
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert_eq!(said(results(&frames)[0]), "Operation aborted");
+    wait_for(&notes, "notifications/cancelled");
+    finish(agent);
+}
+
+/// The server has been told this.
+#[track_caller]
+fn wait_for(notes: &std::path::Path, word: &str) {
+    let start = Instant::now();
+    while !log(notes).iter().any(|known| known == word) {
+        assert!(start.elapsed() < LONG, "{word} does not come: {:?}", log(notes));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn fm_f91_a_server_that_answers_nothing_any_more_is_started_again() {
+    let place = Place::new();
+    let pids = beside(&place, "pids");
+    let script = one_by_one(&[("freeze", json!({})), ("echo", json!({"text": "again"}))]);
+    let settings = json!({"callTimeoutMs": 100, "restartPauseMs": 1});
+    let servers = json!({"zoo": zoo(&["--pid", pids.to_str().unwrap()])});
+    let mut agent = Agent::start(command(&place, servers, settings, script, &[]));
+    let frames = run(&mut agent);
+    assert!(texts(&frames)[0].contains("gave no answer"), "{frames:#?}");
+    if told(&agent.seen).is_empty() {
+        agent.until_event("extension_error");
+    }
+    let error = told(&agent.seen)[0]["error"].clone();
+    assert_eq!(error, "it answers nothing; it is started again in 1 ms");
+    until_there(&mut agent, "feed");
+    assert_eq!(log(&pids).len(), 2);
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_huge_output_is_cut_and_kept_in_a_file() {
+    let place = Place::new();
+    let size = 3_000_000;
+    let mut agent = agent(&place, json!({"zoo": zoo(&[])}), json!({}), &[("huge", json!({"size": size}))]);
+    let frames = run(&mut agent);
+    let text = texts(&frames)[0];
+    assert!(text.len() < 60_000, "{}", text.len());
+    let path = text.split("Full output: ").nth(1).unwrap().trim_end_matches(']');
+    assert_eq!(std::fs::metadata(path).unwrap().len(), size / 13 * 13);
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_a_message_without_an_end_ends_the_server_and_not_the_agent() {
+    let place = Place::new();
+    let settings = json!({"restarts": 0});
+    let mut agent = agent(&place, json!({"zoo": zoo(&[])}), settings, &[("endless", json!({}))]);
+    let frames = run(&mut agent);
+    let text = texts(&frames)[0];
+    assert_eq!(text, "The MCP server zoo is gone: it sent a message of more than 16 MiB");
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_what_is_no_message_is_told_on_stderr_and_ignored() {
+    let place = Place::new();
+    let calls = [("echo", json!({"text": "fine"}))];
+    let mut agent = agent(&place, json!({"zoo": zoo(&["--junk"])}), json!({}), &calls);
+    assert_eq!(texts(&run(&mut agent)), ["zoo: fine"]);
+    let stderr = finish(agent);
+    assert!(stderr.contains("mcp:zoo: a line on its stdout is no message: Welcome to the zoo!"), "{stderr}");
+}
+
+#[test]
+fn the_first_prompt_waits_for_servers_that_start_and_not_for_ever() {
+    let place = Place::new();
+    let calls = [("echo", json!({"text": "late"}))];
+    let mut slow = agent(&place, json!({"zoo": zoo(&["--slow", "0.5"])}), json!({"waitMs": 60_000}), &calls);
+    assert_eq!(texts(&run(&mut slow)), ["zoo: late"]);
+    finish(slow);
+    let mut never = agent(&place, json!({"zoo": zoo(&["--never"])}), json!({"waitMs": 50}), &calls);
+    assert_eq!(texts(&run(&mut never)), ["Tool echo not found"]);
+    let stderr = finish(never);
+    assert!(stderr.contains("mcp:zoo: it is still starting after 50 ms"), "{stderr}");
+}
+
+#[test]
+fn an_abort_ends_the_wait_for_servers() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({"zoo": zoo(&["--never"])}), json!({"waitMs": 60_000}), &[]);
+    agent.send(json!({"id": "go", "type": "prompt", "message": "go"}));
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    agent.send(json!({"id": "stop", "type": "abort"}));
+    let frames = [agent.next().unwrap(), agent.next().unwrap()];
+    let refused = frames.iter().find(|frame| frame["id"] == "go").unwrap();
+    assert_eq!(refused["success"], false, "{refused}");
+    finish(agent);
+}
+
+#[test]
+fn fm_f91_servers_that_do_not_start_are_told_of_and_lose_nothing_else() {
+    let place = Place::new();
+    let servers = json!({
+        "crashes": zoo(&["--crash"]),
+        "missing": {"command": "no-such-program-anywhere"},
+        "gone": {"type": "http", "url": "http://127.0.0.1:1/mcp?key=canary-of-the-address"},
+        "late": {"type": "sse", "url": "http://127.0.0.1:1/sse"},
+        "zoo": zoo(&[]),
+    });
+    let settings = json!({"restarts": 1, "restartPauseMs": 1});
+    let mut agent = agent(&place, servers, settings, &[("echo", json!({"text": "fine"}))]);
+    assert_eq!(texts(&run(&mut agent)), ["zoo: fine"]);
+    // Two of them are tried a second time.
+    let over = |frames: &[Value]| {
+        let ends = |frame: &&&Value| {
+            let error = frame["error"].as_str().unwrap();
+            error.ends_with("it is not started again") || error.contains("did not start: No such file")
+        };
+        told(frames).iter().filter(ends).count() == 3
+    };
+    while !over(&agent.seen) {
+        agent.until_event("extension_error");
+    }
+    let errors: Vec<String> = told(&agent.seen)
+        .iter()
+        .map(|frame| {
+            format!("{}: {}", frame["extensionPath"].as_str().unwrap(), frame["error"].as_str().unwrap())
+        })
+        .collect();
+    for part in [
+        "mcp:crashes: it did not start: its process ended with code 7: no zoo today; it is started again in 1 ms",
+        "mcp:missing: no-such-program-anywhere did not start: No such file or directory (os error 2)",
+        "mcp:gone: it cannot be reached: Connection refused (os error 111); it is not started again",
+        "mcp:late: the type \"sse\" is not supported",
+    ] {
+        assert!(errors.iter().any(|error| error.starts_with(part)), "{part}: {errors:#?}");
+    }
+    let stderr = finish(agent);
+    assert!(stderr.contains("mcp.json: MCP server \"late\": the type \"sse\" is not supported"), "{stderr}");
+    assert!(!stderr.contains("canary"), "{stderr}");
+}
+
+#[test]
+fn fm_f91_no_server_and_no_child_of_one_outlives_the_agent() {
+    for kill in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+        let place = Place::new();
+        let (pids, child) = (beside(&place, "pids"), beside(&place, "child"));
+        let server = zoo(&["--stubborn", "--pid", pids.to_str().unwrap()]);
+        let mut agent =
+            agent(&place, json!({"zoo": server}), json!({}), &[("child", json!({"file": child}))]);
+        assert_eq!(texts(&run(&mut agent)), ["child is done"]);
+        let pids = [pid_in(&pids), pid_in(&child)];
+        assert!(pids.iter().all(|pid| is_alive(*pid)));
+        match kill {
+            None => drop(finish(agent)),
+            Some(signal) => {
+                agent.signal(signal);
+                agent.wait();
+            }
+        }
+        pids.into_iter().for_each(assert_gone);
+    }
+}
+
+#[test]
+fn a_bad_file_is_reported_once_and_the_agent_serves() {
+    let place = Place::new();
+    let mut command = command(&place, json!({}), json!({}), calling(&[]), &[]);
+    place.put(crate::stage::OWN, "{\"mcpServers\": ");
+    command.env("AGENTESE_LOG", "warn");
+    let mut agent = Agent::start(command);
+    run(&mut agent);
+    let stderr = finish(agent);
+    assert_eq!(stderr.matches("mcp.json").count(), 1, "{stderr}");
+    assert!(stderr.contains("its MCP servers are ignored"), "{stderr}");
+}

@@ -1,0 +1,96 @@
+//! What servers offer, and what of it counts.
+
+use serde_json::{Value, json};
+
+use crate::stage::{
+    agent, calling, command, finish, one_by_one, results, run, said, texts, until_there, zoo,
+};
+use crate::support::process::{Agent, Place};
+
+#[test]
+fn names_that_clash_have_the_name_of_their_server_before_them() {
+    let place = Place::new();
+    place.put("work/file", "of the agent");
+    let calls = [
+        ("a_echo", json!({"text": "1"})),
+        ("b_echo", json!({"text": "2"})),
+        ("echo", json!({})),
+        ("read", json!({"path": "file"})),
+        ("b_read", json!({})),
+    ];
+    let mut agent = agent(&place, json!({"a": zoo(&[]), "b": zoo(&[])}), json!({}), &calls);
+    let frames = run(&mut agent);
+    assert_eq!(texts(&frames), ["zoo: 1", "zoo: 2", "Tool echo not found", "of the agent", "read is done"]);
+    let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+    let names: Vec<_> = commands.as_array().unwrap().iter().map(|command| command["name"].clone()).collect();
+    assert_eq!(names, ["a:feed", "b:feed"]);
+    finish(agent);
+}
+
+#[test]
+fn tools_and_prompts_that_come_later_are_there_once_the_server_says_so() {
+    let place = Place::new();
+    let calls = [("grown", json!({})), ("grow", json!({})), ("grown", json!({}))];
+    let script = one_by_one(&calls);
+    let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), json!({}), script, &[]));
+    assert_eq!(texts(&run(&mut agent)), ["Tool grown not found"]);
+    assert_eq!(texts(&run(&mut agent)), ["grow is done"]);
+    // Prompts are asked for after tools.
+    until_there(&mut agent, "grown");
+    assert_eq!(texts(&run(&mut agent)), ["grown is done"]);
+    finish(agent);
+}
+
+#[test]
+fn errors_of_tools_are_results_that_the_model_reads() {
+    let place = Place::new();
+    let mut agent =
+        agent(&place, json!({"zoo": zoo(&[])}), json!({}), &[("fail", json!({})), ("refuse", json!({}))]);
+    let frames = run(&mut agent);
+    assert_eq!(texts(&frames), ["it did not work", "not today"]);
+    assert!(results(&frames).iter().all(|end| end["isError"] == true));
+    finish(agent);
+}
+
+#[test]
+fn files_and_options_choose_among_the_tools() {
+    let chosen = |servers: Value, options: &[&str]| {
+        let place = Place::new();
+        let calls = [("echo", json!({})), ("fail", json!({})), ("read", json!({"path": "x"}))];
+        let mut agent = Agent::start(command(&place, servers, json!({}), calling(&calls), options));
+        let frames = run(&mut agent);
+        let there = results(&frames).iter().map(|end| !said(end).ends_with(" not found")).collect::<Vec<_>>();
+        (there, finish(agent))
+    };
+    let with = |members: Value| {
+        let mut server = zoo(&[]);
+        server.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        json!({"zoo": server})
+    };
+    assert_eq!(chosen(with(json!({"enabledTools": ["echo"]})), &[]).0, [true, false, true]);
+    assert_eq!(chosen(with(json!({"disabledTools": ["echo"]})), &[]).0, [false, true, true]);
+    assert_eq!(chosen(with(json!({"disabled": true})), &[]).0, [false, false, true]);
+    let (there, stderr) = chosen(with(json!({})), &["--tools", "read,fail,teleport"]);
+    assert_eq!(there, [false, true, true]);
+    assert!(stderr.contains("there is no tool \"teleport\"") && !stderr.contains("\"fail\""), "{stderr}");
+    assert_eq!(chosen(with(json!({})), &["--no-tools"]).0, [false, false, false]);
+}
+
+#[test]
+fn guards_see_the_calls_of_servers_tools() {
+    let place = Place::new();
+    let guard = "from agentese_extension import Extension\nextension = Extension('guard')\n\
+                 @extension.on('tool_call')\ndef guard(event, context):\n    \
+                 return {'block': True, 'reason': 'no ' + event['toolName'] + ' ' + event['input']['text']}\nextension.run()\n";
+    let entry = place.put("installed/guard.py", guard);
+    let manifest = json!({"runtime": "python3", "entry": entry}).to_string();
+    let manifest = place.put("installed/extension.json", manifest);
+    let folder = manifest.parent().unwrap().to_str().unwrap();
+    let calls = [("echo", json!({"text": "that"}))];
+    let mut command = command(&place, json!({"zoo": zoo(&[])}), json!({}), calling(&calls), &["-e", folder]);
+    command.env("PYTHONPATH", std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/python"));
+    let mut agent = Agent::start(command);
+    let frames = run(&mut agent);
+    assert_eq!(texts(&frames), ["no echo that"]);
+    finish(agent);
+}

@@ -1,0 +1,180 @@
+//! Servers by other hands: those of the protocol's own project.
+//!
+//! `npm ci` in `server/tests/mcp` sets them up; `make test` does that.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::stage::{agent, finish, results, run, said, texts};
+use crate::support::process::{Agent, Place};
+
+fn program(name: &str) -> PathBuf {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/node_modules/@modelcontextprotocol").join(name);
+    assert!(
+        path.is_dir(),
+        "the servers are not set up: run `make test-mcp-setup` (npm ci in server/tests/mcp)"
+    );
+    path.join("dist/index.js")
+}
+
+fn everything() -> Value {
+    json!({"command": "node", "args": [program("server-everything"), "stdio"], "env": {"ZOO_KEY": "canary-of-the-file"}})
+}
+
+/// The same server over streamable HTTP; it ends with this value.
+struct Listening {
+    child: Child,
+    url: String,
+}
+
+impl Listening {
+    fn start() -> Self {
+        // Somebody else may take the port before the server has it: then it is tried again.
+        for _ in 0..20 {
+            let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let mut command = Command::new("node");
+            command.arg(program("server-everything")).arg("streamableHttp").env("PORT", port.to_string());
+            let mut child =
+                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+            let started = lines.by_ref().map_while(Result::ok).any(|line| line.contains("listening on port"));
+            if started {
+                // Its channel is read to the end, so that it never waits.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Self { child, url: format!("http://127.0.0.1:{port}/mcp") };
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        panic!("the server does not start");
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Uses the tools of the server that has everything.
+fn use_everything(place: &Place, definition: Value) {
+    let calls = [
+        ("echo", json!({"message": "hello"})),
+        ("get-sum", json!({"a": 2, "b": 40})),
+        ("get-tiny-image", json!({})),
+        ("get-structured-content", json!({"location": "New York"})),
+        ("get-sum", json!({"a": "two"})),
+        ("get-resource-reference", json!({"resourceType": "Text", "resourceId": 1})),
+        ("trigger-long-running-operation", json!({"duration": 0.4, "steps": 4})),
+    ];
+    let mut agent = agent(place, json!({"everything": definition}), json!({}), &calls);
+    let frames = run(&mut agent);
+    let ends = results(&frames);
+    assert_eq!(ends.len(), calls.len());
+    assert_eq!(said(ends[0]), "Echo: hello");
+    assert_eq!(ends[0]["result"]["details"], json!({"server": "everything", "tool": "echo"}));
+    assert!(said(ends[1]).contains("42"), "{}", ends[1]);
+    let image =
+        ends[2]["result"]["content"].as_array().unwrap().iter().find(|block| block["type"] == "image");
+    assert_eq!(image.unwrap_or_else(|| panic!("{}", ends[2]))["mimeType"], "image/png");
+    let structure = &ends[3]["result"]["details"]["structuredContent"];
+    assert_eq!((&structure["temperature"], &structure["conditions"]), (&json!(33), &json!("Cloudy")));
+    // What is not of the declared form is not even asked for.
+    assert!(ends[4]["isError"] == true && said(ends[4]).contains("must be number"), "{}", ends[4]);
+    assert!(ends[5]["result"]["content"].to_string().contains("demo://resource/"), "{}", ends[5]);
+    assert!(said(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);
+    let progress: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "tool_execution_update" && frame["toolCallId"] == "call6")
+        .map(|frame| frame["partialResult"]["content"][0]["text"].clone())
+        .collect();
+    // Steps that come together are one update.
+    assert!(
+        !progress.is_empty() && progress.iter().all(|text| text.as_str().unwrap().ends_with("/4")),
+        "{progress:?}"
+    );
+    use_prompts(&mut agent);
+    let stderr = finish(agent);
+    assert!(!stderr.contains("canary"), "{stderr}");
+}
+
+/// Its prompts are commands.
+fn use_prompts(agent: &mut Agent) {
+    let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+    let known = commands.as_array().unwrap().iter().find(|command| command["name"] == "args-prompt");
+    let known = known.unwrap_or_else(|| panic!("{commands}"));
+    assert_eq!((&known["source"], known["description"].is_string()), (&json!("prompt"), true));
+    agent.send(json!({"type": "prompt", "message": "/args-prompt Oslo Norway"}));
+    let frames = agent.until_event("agent_end");
+    let user =
+        frames.iter().find(|frame| frame["type"] == "message_end" && frame["message"]["role"] == "user");
+    assert_eq!(user.unwrap()["message"]["content"][0]["text"], "What's weather in Oslo, Norway?");
+    let refused = agent.ask(json!({"type": "prompt", "message": "/args-prompt"}));
+    let error = refused["error"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(error.contains("\"city\" is missing; expected: <city> [state]"), "{error}");
+}
+
+#[test]
+fn a_server_with_everything_is_used_over_stdio() {
+    use_everything(&Place::new(), everything());
+}
+
+#[test]
+fn a_server_with_everything_is_used_over_streamable_http() {
+    let server = Listening::start();
+    let headers = json!({"Authorization": "Bearer canary-of-the-header"});
+    use_everything(&Place::new(), json!({"type": "http", "url": server.url, "headers": headers}));
+}
+
+#[test]
+fn a_server_of_files_is_used_beside_the_agents_own_tools() {
+    let place = Place::new();
+    let work = place.work().canonicalize().unwrap();
+    place.put("work/note.txt", "from the file");
+    let files = json!({"command": "node", "args": [program("server-filesystem"), "${workspaceFolder}"]});
+    let path = |name: &str| work.join(name);
+    let calls = [
+        ("list_directory", json!({"path": work})),
+        ("read_text_file", json!({"path": path("note.txt")})),
+        ("write_file", json!({"path": path("new.txt"), "content": "written"})),
+        ("read", json!({"path": "new.txt"})),
+        ("read_text_file", json!({"path": "/etc/passwd"})),
+    ];
+    let mut agent = agent(&place, json!({"files": files}), json!({}), &calls);
+    let frames = run(&mut agent);
+    let ends = results(&frames);
+    assert!(said(ends[0]).contains("[FILE] note.txt"), "{}", ends[0]);
+    assert_eq!((said(ends[1]), said(ends[3])), ("from the file", "written"));
+    assert!(ends[4]["isError"] == true && said(ends[4]).contains("Access denied"), "{}", ends[4]);
+    finish(agent);
+}
+
+#[test]
+fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
+    let place = Place::new();
+    let zoo = |more: Value| {
+        let mut server = crate::stage::zoo(&[]);
+        server["env"] = more;
+        server
+    };
+    let calls = [
+        ("variable", json!({"name": "ANTHROPIC_API_KEY"})),
+        ("variable", json!({"name": "GIVEN"})),
+        ("variable", json!({"name": "HOME"})),
+    ];
+    let servers = json!({"zoo": zoo(json!({"GIVEN": "${ANTHROPIC_API_KEY} and more"}))});
+    let mut command = crate::stage::command(&place, servers, json!({}), crate::stage::calling(&calls), &[]);
+    command.env("ANTHROPIC_API_KEY", "canary-key");
+    let mut agent = Agent::start(command);
+    let frames = run(&mut agent);
+    let texts = texts(&frames);
+    assert_eq!(texts[..2], ["not set", "canary-key and more"]);
+    assert!(texts[2].ends_with("/home"), "{texts:?}");
+    let stderr = finish(agent);
+    assert!(!stderr.contains("canary"), "{stderr}");
+}

@@ -1,0 +1,94 @@
+//! Several conversations of one process, and what a front is told of servers.
+
+use std::sync::Arc;
+
+use agentese_server::Server;
+use agentese_server::desk::{Desk, Parts, Updates};
+use agentese_server::engine::{Event, EventSink};
+use agentese_server::mcp::{self, Limits, Places, State};
+use agentese_server::ui::{Answer, Dialog, Notice, Ui};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::stage::{OWN, log, zoo};
+use crate::support::process::{Place, assert_gone, is_alive, pid_in};
+use crate::support::soon;
+
+struct Deaf;
+
+impl EventSink for Deaf {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+    fn push(&self, _: Event<'_>) {}
+}
+
+impl Ui for Deaf {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+    fn show(&self, _: &Notice) {}
+    fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+        None
+    }
+}
+
+fn desk(parts: Parts) -> Desk {
+    let desk = Desk::new(parts, Arc::new(Deaf), CancellationToken::new());
+    desk.connect(Arc::new(Deaf));
+    desk
+}
+
+#[tokio::test]
+async fn conversations_share_servers_and_the_last_one_ends_them() {
+    let place = Place::new();
+    let pids = place.work().parent().unwrap().join("pids");
+    let servers =
+        json!({"zoo": zoo(&["--pid", pids.to_str().unwrap()]), "off": {"command": "x", "disabled": true}});
+    place.put(OWN, json!({"servers": servers}).to_string());
+    let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
+    let places = Places { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
+    let found = mcp::find(places, &|_: &str| None, false);
+    let options = mcp::Options {
+        definitions: found.definitions,
+        limits: Limits { wait: crate::support::LONG, ..Limits::default() },
+        ..mcp::Options::default()
+    };
+    let (engine, session) = Server::builder().cwd(place.work()).parts();
+    let parts = Parts {
+        options: engine,
+        session,
+        extensions: Default::default(),
+        mcp: options,
+        undecided: None,
+        updates: Updates::default(),
+    };
+    let (first, second) = (desk(parts.with(None)), desk(parts.with(None)));
+    for desk in [&first, &second] {
+        soon("the servers", desk.mcp().ready()).await;
+        let status = desk.mcp().status();
+        let states: Vec<_> = status.iter().map(|one| (one.name.as_str(), one.state)).collect();
+        assert_eq!(states, [("zoo", State::Running), ("off", State::Disabled)]);
+        assert!(
+            status[0].tools.contains(&"echo".to_owned()) && status[0].tools.contains(&"zoo_read".to_owned())
+        );
+        assert_eq!((status[0].prompts.as_slice(), status[0].why.as_ref()), (&["feed".to_owned()][..], None));
+        assert!(desk.engine().tools().get("echo").is_some());
+    }
+    let pid = pid_in(&pids);
+    // A conversation without servers has none of their tools, and the others keep them.
+    second.mcp().set_enabled(false);
+    assert!(second.engine().tools().get("echo").is_none() && second.mcp().status().is_empty());
+    second.mcp().set_enabled(true);
+    second.mcp().choose(Some(vec!["ec*".to_owned()]));
+    soon("the servers", second.mcp().ready()).await;
+    let tools = second.engine().tools();
+    assert!(tools.get("echo").is_some() && tools.get("huge").is_none());
+    soon("the end of one", first.shut_down()).await;
+    assert!(is_alive(pid) && second.engine().tools().get("echo").is_some());
+    assert_eq!(log(&pids).len(), 1, "it was started once");
+    soon("the end of the other", second.shut_down()).await;
+    assert_gone(pid);
+}

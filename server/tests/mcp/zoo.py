@@ -1,0 +1,151 @@
+"""An MCP server that misbehaves in every way that a test asks for. Needs nothing but Python.
+
+Options: `--log FILE` writes down the name of everything that it is told; `--pid FILE` its process number;
+`--slow S` answers the first question after S seconds; `--never` never answers anything; `--junk` says things that are no messages;
+`--stubborn` goes on after the end of its input and ignores SIGTERM; `--crash` ends at once;
+`--crash-after N` ends with the Nth call of a tool.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
+def log(word):
+    if path := option("--log"):
+        with open(path, "a") as file:
+            file.write(word + "\n")
+
+
+def say(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def tool(name, description="A tool of the zoo.", /, **properties):
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": {"type": "object", "properties": properties},
+    }
+
+
+TEXT = {"type": "string"}
+TOOLS = [
+    tool("echo", text=TEXT),
+    tool("read", "Has the name of a tool of the agent."),
+    tool("die"),
+    tool("hang"),
+    tool("freeze"),
+    tool("huge", size={"type": "integer"}),
+    tool("endless"),
+    tool("fail"),
+    tool("refuse"),
+    tool("child", file=TEXT),
+    tool("variable", name=TEXT),
+    tool("grow"),
+    tool("works", steps={"type": "integer"}),
+]
+PROMPTS = [{"name": "feed", "arguments": [{"name": "animal", "required": True}]}]
+calls = 0
+
+
+def text(words, **more):
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def call(number, name, arguments, token):
+    global calls
+    calls += 1
+    if option("--crash-after") == str(calls) or name == "die":
+        print("I do not feel well", file=sys.stderr, flush=True)
+        os._exit(3)
+    if name == "hang":
+        return
+    if name == "freeze":
+        time.sleep(3600)
+    if name == "endless":
+        sys.stdout.write("x" * (17 << 20))
+        sys.stdout.flush()
+        time.sleep(3600)
+    if name == "refuse":
+        return say({"id": number, "error": {"code": -32000, "message": "not today"}})
+    if name == "child":
+        child = subprocess.Popen(["sleep", "3600"], stdin=subprocess.DEVNULL)
+        with open(arguments["file"], "w") as file:
+            file.write(f"{child.pid}\n")
+    if name == "grow":
+        TOOLS.append(tool("grown"))
+        PROMPTS.append({"name": "grown"})
+        say({"method": "notifications/tools/list_changed"})
+    if name == "works":
+        for step in range(arguments["steps"]):
+            progress = {"progressToken": token, "progress": step + 1, "total": arguments["steps"]}
+            say({"method": "notifications/progress", "params": progress})
+            time.sleep(0.15)
+    results = {
+        "echo": lambda: text("zoo: " + arguments.get("text", "")),
+        "huge": lambda: text("line of text\n" * (arguments["size"] // 13)),
+        "fail": lambda: text("it did not work", isError=True),
+        "variable": lambda: text(os.environ.get(arguments["name"], "not set")),
+    }
+    say({"id": number, "result": results.get(name, lambda: text(f"{name} is done"))()})
+
+
+def main():
+    if path := option("--pid"):
+        with open(path, "a") as file:
+            file.write(f"{os.getpid()}\n")
+    if "--crash" in sys.argv:
+        print("no zoo today", file=sys.stderr, flush=True)
+        os._exit(7)
+    if "--stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "--junk" in sys.argv:
+        print("Welcome to the zoo!")
+        print('{"jsonrpc": "2.0", "half')
+        print('{"neither": "fish"}', flush=True)
+    slow = float(option("--slow") or 0)
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, number = message.get("method", "answer"), message.get("id")
+        log(method)
+        if "--never" in sys.argv:
+            continue
+        time.sleep(slow)
+        slow = 0
+        params = message.get("params") or {}
+        if method == "initialize":
+            capabilities = {"tools": {"listChanged": True}, "prompts": {}}
+            version = params["protocolVersion"]
+            result = {
+                "protocolVersion": version,
+                "capabilities": capabilities,
+                "serverInfo": {"name": "zoo", "version": "1"},
+            }
+            say({"id": number, "result": result})
+        elif method == "tools/list":
+            say({"id": number, "result": {"tools": TOOLS}})
+        elif method == "prompts/list":
+            say({"id": number, "result": {"prompts": PROMPTS}})
+        elif method == "prompts/get":
+            words = "Feed the " + params["arguments"]["animal"]
+            said = [{"role": "user", "content": {"type": "text", "text": words}}]
+            say({"id": number, "result": {"messages": said}})
+        elif method == "tools/call":
+            token = params.get("_meta", {}).get("progressToken")
+            call(number, params["name"], params.get("arguments") or {}, token)
+        elif number is not None:
+            say({"id": number, "result": {}})
+    while "--stubborn" in sys.argv:
+        time.sleep(1)
+
+
+main()
