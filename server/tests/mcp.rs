@@ -2,6 +2,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "mcp/dialects.rs"]
+mod dialects;
 #[path = "mcp/faults.rs"]
 mod faults;
 #[path = "mcp/offered.rs"]

@@ -15,7 +15,7 @@ use crate::config::{expand_home, resolve};
 pub struct Definition {
     /// Its name, unique among those that count.
     pub name: String,
-    /// The file that names it.
+    /// The file that names it; an empty path where a client does.
     pub file: PathBuf,
     /// How it is reached.
     pub launch: Launch,

@@ -63,6 +63,30 @@ pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) ->
     found
 }
 
+/// The servers that a client names itself: objects as in the files, with their `name`. Fails, with a sentence, for the first
+/// one that cannot be used.
+pub fn given(
+    servers: &[Map<String, Value>],
+    places: Places<'_>,
+    environment: &dyn Environment,
+) -> Result<Vec<Definition>, String> {
+    let variables = Variables { environment, workspace: places.cwd, home: places.home };
+    let mut definitions: Vec<Definition> = Vec::new();
+    for server in servers {
+        let name = server.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let name = name.ok_or("an MCP server needs a \"name\"")?;
+        if definitions.iter().any(|known| known.name == name) {
+            return Err(format!("two MCP servers are called \"{name}\""));
+        }
+        let definition = Definition::read(name, &Value::Object(server.clone()), Path::new(""), &variables);
+        if let Launch::Never(why) = &definition.launch {
+            return Err(format!("the MCP server \"{name}\": {why}"));
+        }
+        definitions.push(definition);
+    }
+    Ok(definitions)
+}
+
 impl Found {
     fn read(&mut self, path: &Path, variables: &Variables<'_>) {
         let servers = match servers(path) {
@@ -118,6 +142,8 @@ fn servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     struct Place(tempfile::TempDir);
@@ -203,6 +229,25 @@ mod tests {
         }
         // Of a directory that nobody trusts only the user's own files are complained of.
         assert_eq!(place.find(false).complaints.len(), 1);
+    }
+
+    #[test]
+    fn servers_of_a_client_are_as_those_of_files_and_have_names() {
+        let read = |servers: Value| {
+            let all: Vec<Map<String, Value>> = serde_json::from_value(servers).unwrap();
+            let places = Places { cwd: Path::new("/"), home: None, agent_dir: None };
+            given(&all, places, &|_: &str| None)
+                .map(|all| all.into_iter().map(|one| one.name).collect::<Vec<_>>())
+        };
+        let two = json!([{"name": "a", "command": "x"}, {"name": "b", "type": "http", "url": "http://h"}]);
+        assert_eq!(read(two), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        for (servers, part) in [
+            (json!([{"command": "x"}]), "needs a \"name\""),
+            (json!([{"name": "a", "command": "x"}, {"name": "a", "command": "y"}]), "two MCP servers"),
+            (json!([{"name": "old", "type": "sse", "url": "http://h"}]), "\"old\": the type \"sse\""),
+        ] {
+            assert!(read(servers.clone()).unwrap_err().contains(part), "{servers}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 pub use definition::{Definition, Launch};
-pub use files::{Found, Places, find};
+pub use files::{Found, Places, find, given};
 pub use limits::{LONGEST_PAUSE, Limits};
 pub use pool::Pool;
 pub use prompts::Expanded;

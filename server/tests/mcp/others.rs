@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::stage::{agent, finish, results, run, said, texts};
+use crate::stage::{agent, command, finish, one_by_one, results, run, said, texts, until_there};
 use crate::support::process::{Agent, Place};
 
 fn program(name: &str) -> PathBuf {
@@ -28,14 +28,20 @@ fn everything() -> Value {
 /// The same server over streamable HTTP; it ends with this value.
 struct Listening {
     child: Child,
+    port: u16,
     url: String,
 }
 
 impl Listening {
     fn start() -> Self {
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // Somebody else may take the port before the server has it: then it is tried again.
+        Self::at(free)
+    }
+
+    fn at(port: impl Fn() -> u16) -> Self {
         for _ in 0..20 {
-            let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = port();
             let mut command = Command::new("node");
             command.arg(program("server-everything")).arg("streamableHttp").env("PORT", port.to_string());
             let mut child =
@@ -45,7 +51,7 @@ impl Listening {
             if started {
                 // Its channel is read to the end, so that it never waits.
                 std::thread::spawn(move || lines.for_each(drop));
-                return Self { child, url: format!("http://127.0.0.1:{port}/mcp") };
+                return Self { child, port, url: format!("http://127.0.0.1:{port}/mcp") };
             }
             let _ = child.kill();
             let _ = child.wait();
@@ -132,6 +138,40 @@ fn a_server_with_everything_is_used_over_streamable_http() {
 }
 
 #[test]
+fn fm_f91_a_server_that_listens_no_more_is_told_of_and_connected_again() {
+    let server = Listening::start();
+    let place = Place::new();
+    let servers = json!({"everything": {"url": server.url}});
+    let script = one_by_one(&[
+        ("echo", json!({"message": "1"})),
+        ("echo", json!({"message": "2"})),
+        ("echo", json!({"message": "3"})),
+    ]);
+    let settings = json!({"restartPauseMs": 20, "restarts": 1000});
+    let mut agent = Agent::start(command(&place, servers, settings, script, &[]));
+    assert_eq!(texts(&run(&mut agent)), ["Echo: 1"]);
+    let port = server.port;
+    drop(server);
+    let frames = run(&mut agent);
+    let said = texts(&frames)[0];
+    assert!(
+        said.starts_with("The MCP server everything is gone: it cannot be reached")
+            || said == "Tool echo not found",
+        "{said}"
+    );
+    let _again = Listening::at(|| port);
+    until_there(&mut agent, "args-prompt");
+    assert_eq!(texts(&run(&mut agent)), ["Echo: 3"]);
+    assert!(
+        agent
+            .seen
+            .iter()
+            .any(|frame| frame["type"] == "extension_error" && frame["extensionPath"] == "mcp:everything")
+    );
+    finish(agent);
+}
+
+#[test]
 fn a_server_of_files_is_used_beside_the_agents_own_tools() {
     let place = Place::new();
     let work = place.work().canonicalize().unwrap();
@@ -168,7 +208,7 @@ fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
         ("variable", json!({"name": "HOME"})),
     ];
     let servers = json!({"zoo": zoo(json!({"GIVEN": "${ANTHROPIC_API_KEY} and more"}))});
-    let mut command = crate::stage::command(&place, servers, json!({}), crate::stage::calling(&calls), &[]);
+    let mut command = command(&place, servers, json!({}), crate::stage::calling(&calls), &[]);
     command.env("ANTHROPIC_API_KEY", "canary-key");
     let mut agent = Agent::start(command);
     let frames = run(&mut agent);

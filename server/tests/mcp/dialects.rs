@@ -1,0 +1,69 @@
+//! Servers in every dialect that is served.
+
+use agentese::omp::Omp;
+use agentese::operator::Operator;
+use agentese::pi::Pi;
+use agentese::pisces::Pisces;
+use agentese::spec::Dialect;
+use agentese_server::config::{ApprovalSettings, Settings};
+use agentese_server::mcp::{self, Limits};
+use serde_json::{Value, json};
+
+use crate::stage::{calling, results, said, zoo};
+use crate::support::LONG;
+use crate::support::link::{Link, builder};
+
+/// Options with the misbehaving server, which behaves.
+fn servers(place: &std::path::Path) -> mcp::Options {
+    let mut server = zoo(&[]);
+    server["name"] = json!("zoo");
+    let Value::Object(server) = server else { unreachable!() };
+    let places = mcp::Places { cwd: place, home: None, agent_dir: None };
+    mcp::Options {
+        definitions: mcp::given(&[server], places, &|_: &str| None).unwrap(),
+        limits: Limits { wait: LONG, ..Limits::default() },
+        ..mcp::Options::default()
+    }
+}
+
+/// Plays a run in which a tool shows progress and another one echoes; every frame is checked against the dialect's
+/// schema as it is read.
+async fn plays<D: Dialect>(prompt: Value) {
+    let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
+    let (builder, place) = builder(calling(&calls));
+    let mut link = Link::speaking::<D>(builder.mcp(servers(place.path())));
+    link.send(prompt).await;
+    let is_end = |frame: &Value| frame.to_string().contains("\"type\":\"agent_end\"");
+    let frames = link.until("the end", is_end).await;
+    let text = Value::from(frames).to_string();
+    assert!(text.contains("works is done") && text.contains("zoo: everywhere"), "{}: {text}", D::SPEC.name);
+    link.finish().await;
+}
+
+#[tokio::test]
+async fn tools_of_servers_are_called_in_every_dialect() {
+    let pi = json!({"type": "prompt", "id": "p", "message": "go"});
+    plays::<Pi>(pi.clone()).await;
+    plays::<Omp>(pi.clone()).await;
+    plays::<Pisces>(pi).await;
+    plays::<Operator>(json!({"type": "prompt", "id": "p", "text": "go"})).await;
+}
+
+#[tokio::test]
+async fn calls_of_servers_tools_wait_for_approval_like_others() {
+    for (yes, expected) in [(true, "zoo: allowed"), (false, "refused")] {
+        let (builder, place) = builder(calling(&[("echo", json!({"text": "allowed"}))]));
+        let approval = ApprovalSettings { tools: vec!["echo".to_owned()], timeout_ms: 60_000 };
+        let settings = Settings { approval, ..Settings::default() };
+        let mut link = Link::to(builder.settings(settings).mcp(servers(place.path())).build());
+        link.send(json!({"id": "run", "type": "prompt", "message": "go"})).await;
+        let question = link.until_event("extension_ui_request").await.pop().unwrap();
+        assert_eq!(question["title"], "Allow echo?");
+        link.send(json!({"type": "extension_ui_response", "id": question["id"], "confirmed": yes})).await;
+        let frames = link.until_event("agent_end").await;
+        let end = results(&frames)[0];
+        assert_eq!(end["isError"], !yes, "{end}");
+        assert!(yes == (said(end) == expected), "{end}");
+        link.finish().await;
+    }
+}
