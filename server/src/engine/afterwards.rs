@@ -26,8 +26,8 @@ pub struct GoOn {
     pub forgets_answer: bool,
 }
 
-/// Decides what follows. The policies of an engine are asked in their order, after retries and compactions; the first that
-/// wants something has it. They are not asked after a failure or an abort, and what the user has said meanwhile comes
+/// Decides what follows. The policies of an engine stand in one list, the agent's own (retries, compactions) before these;
+/// the first that wants something has it. They are not asked after a failure or an abort, and what the user has said meanwhile comes
 /// first, unless a hook has stopped the answer.
 pub trait Afterwards: Send + Sync {
     /// What follows a run. Events that are to stand right behind its end go to `sink`. The state of the engine is locked:

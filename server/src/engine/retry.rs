@@ -1,4 +1,5 @@
-//! What follows a run: another try, a compaction, or nothing.
+//! What may follow a run by the agent's own policies: another try, a compaction. Those of others are
+//! [`super::Afterwards`]; `work` asks all of them in one list.
 //!
 //! Pure: an answer and the settings go in, a decision comes out.
 
@@ -45,6 +46,8 @@ pub(super) enum Then {
     Compact { reason: CompactionReason, again: bool },
     /// Nothing: the conversation does not fit even after it was compacted.
     StillTooLong,
+    /// A run with what was queued after the last one had looked for the last time.
+    Queued,
     /// Another run, as one of the policies wants it.
     GoOn(GoOn),
 }
@@ -65,35 +68,39 @@ pub(super) struct Ended<'a> {
     pub model: &'a Model,
 }
 
-/// What follows.
-pub(super) fn then(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Then {
-    if ended.answer.stop_reason == StopReason::Aborted {
-        return Then::Rest;
+/// What one of the agent's own policies wants to follow; none where that is the business of those behind it.
+type Policy = fn(&Ended<'_>, &RetrySettings, &CompactionSettings) -> Option<Then>;
+
+/// The agent's own policies, in the order in which they are asked.
+pub(super) const OWN: [Policy; 2] = [try_again, make_room];
+
+/// The same request again after a failure that may pass, as often as the settings say.
+fn try_again(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
+    let failure = ended.failure?;
+    let transient = is_transient(failure.kind) && too_long(retry, failure).is_none();
+    if transient && retry.enabled && ended.attempt < u64::from(retry.max_retries) {
+        let attempt = ended.attempt + 1;
+        let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
+        return Some(Then::Retry { attempt, pause });
     }
-    if let Some(failure) = ended.failure {
-        let transient = is_transient(failure.kind) && too_long(retry, failure).is_none();
-        if transient && retry.enabled && ended.attempt < u64::from(retry.max_retries) {
-            let attempt = ended.attempt + 1;
-            let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
-            return Then::Retry { attempt, pause };
-        }
-        // The request that was tried again may not fit by now; that is mended as it always is.
-        let can_make_room = failure.kind == FailureKind::Overflow && compaction.enabled;
-        if ended.attempt > 0 && !can_make_room {
-            return Then::GiveUp { attempt: ended.attempt };
-        }
-    }
+    // The request that was tried again may not fit by now; that is mended as it always is.
+    let can_make_room = failure.kind == FailureKind::Overflow && compaction.enabled;
+    (ended.attempt > 0 && !can_make_room).then_some(Then::GiveUp { attempt: ended.attempt })
+}
+
+/// A compaction of a conversation that does not fit, or hardly.
+fn make_room(ended: &Ended<'_>, _: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
     if !compaction.enabled {
-        return Then::Rest;
+        return None;
     }
     let again = ended.failure.is_some();
     match () {
-        () if overflowed(ended) && again && ended.made_room => Then::StillTooLong,
-        () if overflowed(ended) => Then::Compact { reason: CompactionReason::Overflow, again },
+        () if overflowed(ended) && again && ended.made_room => Some(Then::StillTooLong),
+        () if overflowed(ended) => Some(Then::Compact { reason: CompactionReason::Overflow, again }),
         () if is_due(compaction, ended.tokens, ended.model) => {
-            Then::Compact { reason: CompactionReason::Threshold, again: false }
+            Some(Then::Compact { reason: CompactionReason::Threshold, again: false })
         }
-        () => Then::Rest,
+        () => None,
     }
 }
 
@@ -137,7 +144,9 @@ mod tests {
         let (answer, model) = (answer(stop, tokens), model());
         let ended =
             Ended { answer: &answer, failure: failure.as_ref(), attempt, made_room, tokens, model: &model };
-        then(&ended, &RetrySettings::default(), &CompactionSettings::default())
+        let wants =
+            |policy: Policy| policy(&ended, &RetrySettings::default(), &CompactionSettings::default());
+        OWN.into_iter().find_map(wants).unwrap_or(Then::Rest)
     }
 
     fn failure(kind: FailureKind) -> Option<Failure> {
@@ -164,7 +173,6 @@ mod tests {
             assert_eq!(decide("error", failure(kind), 0, 0, false), Then::Rest, "{kind:?}");
             assert_eq!(decide("error", failure(kind), 2, 0, false), Then::GiveUp { attempt: 2 }, "{kind:?}");
         }
-        assert_eq!(decide("aborted", None, 1, 99_000, false), Then::Rest);
     }
 
     #[test]

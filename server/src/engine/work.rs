@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent_loop::{AgentLoop, NOBODY};
 use super::compaction::{context_tokens, counted_tokens, is_due};
-use super::retry::{Ended, Then, then};
+use super::retry::{Ended, OWN, Then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
 use super::{Event, GoOn, RunOver, Shared};
@@ -175,9 +175,9 @@ impl Work {
         if outcome.user_spoke {
             self.made_room = false;
         }
-        let (decision, error, more) = self.end_run(&outcome);
+        let (decision, error) = self.end_run(&outcome);
         match decision {
-            Then::Rest if more => self.go_on_with_what_waits(),
+            Then::Queued => self.go_on_with_what_waits(),
             Then::GoOn(go_on) => self.go_on(go_on),
             Then::Rest | Then::GiveUp { .. } | Then::StillTooLong => None,
             Then::Retry { attempt, pause } => {
@@ -208,26 +208,16 @@ impl Work {
         }
     }
 
-    /// Tells of the end of a run, and of what follows. Gives what that is, the text of the failure,
-    /// and whether something was queued after the run had looked for the last time.
-    fn end_run(&mut self, outcome: &Outcome) -> (Then, String, bool) {
+    /// Tells of the end of a run, and of what follows. Gives what that is, and the text of the failure.
+    fn end_run(&mut self, outcome: &Outcome) -> (Then, String) {
         let mut state = self.shared.state();
         let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
-        let mut decision = self.decide(&state, outcome);
         let sink = &self.shared.sink;
         sink.push(Event::RunEnded { messages: &outcome.messages });
-        let good = decision == Then::Rest && outcome.failure.is_none() && !self.abort.is_cancelled();
-        let mut more = good && state.queues.pending() > 0;
-        if good
-            && (outcome.stopped || !more)
-            && let Some(go_on) = self.afterwards(outcome)
-        {
-            (decision, more) = (Then::GoOn(go_on), false);
-        }
+        let decision = self.decide(&state, outcome);
         match &decision {
-            Then::GoOn(_) => {}
-            Then::Rest if more => {}
+            Then::GoOn(_) | Then::Queued => {}
             Then::Rest => state.end(number),
             Then::GiveUp { attempt } => {
                 sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
@@ -256,7 +246,7 @@ impl Work {
                 state.enter(number, Phase::Compacting);
             }
         }
-        (decision, error, more)
+        (decision, error)
     }
 
     /// What the policies want to follow a run.
@@ -281,10 +271,27 @@ impl Work {
         policies.find_map(|policy| policy.after_compaction(reason, shared.sink.as_ref()))
     }
 
+    /// What follows a run: the first that wants something has it. The agent's own policies are asked first; those of
+    /// others behind what the user has said meanwhile, or before it where a hook has stopped the answer.
     fn decide(&self, state: &State, outcome: &Outcome) -> Then {
-        let Some(AgentMessage::Assistant(answer)) = outcome.answer.as_deref() else { return Then::Rest };
         if self.abort.is_cancelled() {
             return Then::Rest;
+        }
+        let own = self.own(state, outcome);
+        if own.is_some() || outcome.failure.is_some() {
+            return own.unwrap_or(Then::Rest);
+        }
+        let queued = (state.queues.pending() > 0).then_some(Then::Queued);
+        let others = || self.afterwards(outcome).map(Then::GoOn);
+        let next = if outcome.stopped { others().or(queued) } else { queued.or_else(others) };
+        next.unwrap_or(Then::Rest)
+    }
+
+    /// What the agent's own policies want.
+    fn own(&self, state: &State, outcome: &Outcome) -> Option<Then> {
+        let Some(AgentMessage::Assistant(answer)) = outcome.answer.as_deref() else { return None };
+        if answer.stop_reason == StopReason::Aborted {
+            return None;
         }
         let ended = Ended {
             answer,
@@ -306,12 +313,11 @@ impl Work {
             .model
             .as_ref()
             .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
-        match then(&ended, &state.retry, &state.compaction) {
-            Then::Compact { .. } | Then::StillTooLong if !same && self.attempt > 0 => {
-                Then::GiveUp { attempt: self.attempt }
+        match OWN.into_iter().find_map(|policy| policy(&ended, &state.retry, &state.compaction))? {
+            Then::Compact { .. } | Then::StillTooLong if !same => {
+                (self.attempt > 0).then_some(Then::GiveUp { attempt: self.attempt })
             }
-            Then::Compact { .. } | Then::StillTooLong if !same => Then::Rest,
-            decision => decision,
+            decision => Some(decision),
         }
     }
 
