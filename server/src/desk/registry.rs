@@ -50,3 +50,148 @@ impl Registry {
         join_all(self.all().iter().map(|desk| desk.settle())).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use futures::FutureExt;
+    use futures::future::BoxFuture;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::Server;
+    use crate::desk::{Parts, Updates};
+    use crate::engine::{Event, EventSink, Input};
+    use crate::extensions;
+    use crate::session::{DeleteError, Session, Start, Store};
+    use crate::world::{RandomIds, SystemClock};
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    struct Deaf;
+
+    impl EventSink for Deaf {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            futures::future::ready(()).boxed()
+        }
+        fn push(&self, _: Event<'_>) {}
+    }
+
+    async fn soon<T>(future: impl Future<Output = T>) -> T {
+        tokio::time::timeout(SOON, future).await.expect("it does not take that long")
+    }
+
+    /// A model that says `ok` to everything, but nothing at all to `hang`.
+    fn parts(place: &Path) -> Parts {
+        let script = json!({"responses": [
+            {"when": {"user": "hang"}, "keep": true, "hang_after": 0},
+        ], "default": {"text": "ok"}});
+        let script = serde_json::from_value(script).unwrap();
+        let mut options = Server::builder().cwd(place).script(script).parts().0;
+        options.store = Some(Store::at(place, place));
+        let extensions = extensions::Options::default();
+        Parts {
+            options,
+            session: None,
+            extensions,
+            mcp: crate::mcp::Options::default(),
+            undecided: None,
+            updates: Updates::default(),
+        }
+    }
+
+    /// Another conversation of the same parts; gives its id.
+    fn add(registry: &Registry, parts: &Parts) -> (String, Arc<Desk>) {
+        let desk = Arc::new(Desk::new(parts.with(None), Arc::new(Deaf), CancellationToken::new()));
+        assert!(registry.add(desk.clone()).is_none());
+        (desk.engine().view().session_id, desk)
+    }
+
+    fn say(desk: &Desk, text: &str) {
+        desk.engine().begin(Input::text(text), None).unwrap().start();
+    }
+
+    #[tokio::test]
+    async fn each_session_has_its_own_desk_and_none_waits_for_another() {
+        let place = tempfile::tempdir().unwrap();
+        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (first, busy) = add(&registry, &parts);
+        let (second, other) = add(&registry, &parts);
+        assert_ne!(first, second);
+        assert!(Arc::ptr_eq(&registry.get(&first).unwrap(), &busy));
+        assert!(Arc::ptr_eq(&registry.get(&second).unwrap(), &other));
+        assert!(registry.get("nobody").is_none() && registry.get(&first[..8]).is_none());
+        say(&busy, "hang");
+        for number in 1..4 {
+            say(&other, "go");
+            soon(other.engine().settle()).await;
+            assert_eq!(other.engine().view().messages, 2 * number);
+        }
+        assert!(busy.engine().view().streaming && !other.engine().view().streaming);
+        // What one has used is not counted by the other.
+        assert_eq!(
+            (busy.engine().stats().2.assistant_messages, other.engine().stats().2.assistant_messages),
+            (0, 3)
+        );
+        soon(registry.shut_down()).await;
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_closed_while_it_works_ends_and_can_be_deleted() {
+        let place = tempfile::tempdir().unwrap();
+        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let store = parts.options.store.clone().unwrap();
+        let (id, desk) = add(&registry, &parts);
+        let (other, _) = add(&registry, &parts);
+        say(&desk, "go");
+        soon(desk.engine().settle()).await;
+        say(&desk, "hang");
+        assert!(matches!(store.delete(&id), Err(DeleteError::Locked { .. })));
+        let file = desk.engine().view().session_file.unwrap();
+        assert!(soon(registry.close(&id)).await);
+        assert!(registry.get(&id).is_none() && !desk.engine().view().streaming);
+        assert!(!registry.close(&id).now_or_never().unwrap(), "it is gone already");
+        assert!(desk.engine().begin(Input::text("late"), None).is_err());
+        drop(desk);
+        store.delete(&id).unwrap();
+        assert!(!file.exists());
+        assert_eq!(registry.all().len(), 1);
+        assert!(registry.get(&other).is_some());
+        soon(registry.shut_down()).await;
+    }
+
+    #[tokio::test]
+    async fn the_end_of_all_ends_each_and_settling_waits_for_each() {
+        let place = tempfile::tempdir().unwrap();
+        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let desks: Vec<_> = (0..3).map(|_| add(&registry, &parts).1).collect();
+        desks.iter().for_each(|desk| say(desk, "go"));
+        soon(registry.settle()).await;
+        assert!(desks.iter().all(|desk| desk.engine().view().messages == 2));
+        desks.iter().for_each(|desk| say(desk, "hang"));
+        soon(registry.shut_down()).await;
+        assert!(desks.iter().all(|desk| !desk.engine().view().streaming));
+        assert!(desks.iter().all(|desk| desk.engine().begin(Input::text("late"), None).is_err()));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_opened_again_takes_the_place_of_its_desk() {
+        let place = tempfile::tempdir().unwrap();
+        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (id, desk) = add(&registry, &parts);
+        say(&desk, "go");
+        soon(desk.engine().settle()).await;
+        let file = desk.engine().view().session_file.unwrap();
+        assert!(soon(registry.close(&id)).await);
+        drop(desk);
+        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
+        let session = Session::open(&file, start).unwrap();
+        let again = Desk::new(parts.with(Some(session)), Arc::new(Deaf), CancellationToken::new());
+        assert!(registry.add(Arc::new(again)).is_none());
+        assert_eq!(registry.get(&id).unwrap().engine().view().messages, 2);
+        soon(registry.shut_down()).await;
+    }
+}
