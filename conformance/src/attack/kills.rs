@@ -2,18 +2,14 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::speech::Said;
+use super::speech::{Said, Speech};
 use super::victim::{Heard, LONG, Site};
 use super::{Counts, Round, Trouble};
 
 /// The moments lie within this time after the prompt.
 const WITHIN: Duration = Duration::from_millis(500);
-/// The event that says that a message is finished, and the commands that tell where it is kept and open that place.
-const FINISHED: &str = "message_end";
-const STATE: &str = "get_state";
-const OPEN: &str = "switch_session";
 
 /// Turns with a command that leaves a process behind for a minute, and one that lasts.
 fn script(shell: &str) -> Value {
@@ -39,7 +35,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
 }
 
 async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
-    let speech = super::speech::Speech::of(&round.field.profile.dialect);
+    let speech = Speech::of(&round.field.profile.dialect);
     let shell = speech.as_ref().map_or("bash", |speech| speech.shell());
     let site = Site::new(round.field, script(shell)).await?;
     let mut victim = site.start().await?;
@@ -51,14 +47,14 @@ async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
     let end = tokio::time::Instant::now() + moment;
     while let Ok(heard) = tokio::time::timeout_at(end, victim.next("an event", LONG)).await {
         match heard? {
-            Some(heard) => note(&heard, &mut seen),
+            Some(heard) => note(&victim.speech, &heard, &mut seen),
             None => return Err(Trouble::found("it ended by itself")),
         }
     }
     victim.kill();
     // What was written before; a last line that was cut off is no frame.
     while let Ok(Some(heard)) = victim.next("what was said before the kill", LONG).await {
-        note(&heard, &mut seen);
+        note(&victim.speech, &heard, &mut seen);
     }
     drop(victim);
     site.nothing_is_left().await?;
@@ -71,16 +67,13 @@ async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
 
 /// Where the session is kept; none where the dialect has no way to ask that and to look again.
 async fn place(victim: &mut super::victim::Victim) -> Result<Option<String>, Trouble> {
-    if ![STATE, OPEN].iter().all(|wire| victim.speech.has(wire)) {
-        return Ok(None);
-    }
-    let line = victim.speech.line("state", STATE, Map::new());
-    let answer: Value = serde_json::from_slice(&victim.ask("state", line).await?).unwrap_or_default();
-    Ok(answer["data"]["sessionFile"].as_str().map(str::to_owned))
+    let Some(question) = victim.speech.place("state") else { return Ok(None) };
+    let answer = serde_json::from_slice(&victim.ask("state", question).await?).unwrap_or_default();
+    Ok(Speech::placed(&answer))
 }
 
-fn note(heard: &Heard, seen: &mut Vec<Value>) {
-    if matches!(&heard.said, Said::Event(name) if name == FINISHED) {
+fn note(speech: &Speech, heard: &Heard, seen: &mut Vec<Value>) {
+    if matches!(&heard.said, Said::Event(name) if speech.finishes(name)) {
         let frame = heard.value();
         let event = frame.get("event").filter(|event| event.is_object()).unwrap_or(&frame);
         seen.push(event["message"].clone());
@@ -90,8 +83,7 @@ fn note(heard: &Heard, seen: &mut Vec<Value>) {
 /// What another agent reads has everything that was seen, in order.
 async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
     let mut reader = site.start().await?;
-    let path = Map::from_iter([("sessionPath".to_owned(), json!(file))]);
-    let opening = reader.speech.line("open-again", OPEN, path);
+    let Some(opening) = reader.speech.open("open-again", file) else { return Ok(()) };
     reader.ask("open-again", opening).await?;
     let Some(question) = reader.speech.history("history") else { return Ok(()) };
     let answer: Value = serde_json::from_slice(&reader.ask("history", question).await?).unwrap_or_default();

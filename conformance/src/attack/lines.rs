@@ -16,7 +16,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
     let mut count: u64 = 0;
     let mut memory = 0;
     while count < 24 || round.goes_on() {
-        let bytes = if count == 7 { giant() } else { hostile(round, count) };
+        let bytes = if count == 7 { giant() } else { hostile(round, count, &victim.speech.question("within")) };
         victim.send(bytes);
         // What is answered to it has no id that anybody waits for. The next command has.
         let id = format!("after-{count}");
@@ -37,7 +37,7 @@ fn giant() -> Vec<u8> {
     line
 }
 
-fn hostile(round: &mut Round<'_>, number: u64) -> Vec<u8> {
+fn hostile(round: &mut Round<'_>, number: u64, question: &str) -> Vec<u8> {
     let rng = &mut round.rng;
     let whole = b"{\"id\":\"h\",\"type\":\"nobody_knows\",\"jsonrpc\":\"2.0\",\"method\":\"nobody/knows\",\"text\":\"\xc3\xbc\"}";
     let mut line = match number % 12 {
@@ -59,8 +59,11 @@ fn hostile(round: &mut Round<'_>, number: u64) -> Vec<u8> {
         8 => b"{\"id\":\"d\",\"id\":\"e\",\"type\":\"nobody_knows\",\"type\":\"nobody\"}".to_vec(),
         9 => b"{\"type\":1e400,\"id\":-0,\"method\":[],\"params\":9007199254740993}".to_vec(),
         10 => b"{\"id\":\"s\",\"type\":\"\\ud800\",\"method\":\"\\udfff\",\"jsonrpc\":\"2.0\"}".to_vec(),
-        _ => ["null", "true", "\"text\"", "17", "[]", "{}", "[{\"type\":\"get_state\"}]"][rng.usize(..7)]
-            .into(),
+        // A list of commands is no command.
+        _ => match ["null", "true", "\"text\"", "17", "[]", "{}", ""][rng.usize(..7)] {
+            "" => format!("[{}]", question.trim_end()).into_bytes(),
+            value => value.into(),
+        },
     };
     // A line feed within would make two lines of it.
     line.retain(|byte| *byte != b'\n');

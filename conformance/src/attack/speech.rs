@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use crate::generated::DIALECTS;
 use crate::matching::tables::{Command, Shape, Tables, Ty};
 
-/// Questions for the whole history, in the dialects that have one.
-const HISTORIES: [&str; 2] = ["get_messages", "session/history"];
-/// The command that opens a session, in the dialects where nothing can be said without one.
-const OPENS: &str = "session/start";
+/// The member of an answer that has the whole history.
+const MESSAGES: &str = "messages";
+/// The member of an answer that says where a session is kept, and the parameter that opens such a place.
+const FILE: &str = "sessionFile";
+const PATH: &str = "sessionPath";
 /// What commands of the shell are called where they are no `bash`.
 const SHELL: &str = "shell";
 
@@ -68,8 +69,45 @@ impl Speech {
         self.tables.commands
     }
 
-    pub(super) fn has(&self, wire: &str) -> bool {
-        self.spec.command(wire).is_some()
+    /// The first command that can be said at once and whose answer has that member.
+    fn giving(&self, member: &str) -> Option<&'static str> {
+        let has = |record: &str| {
+            super::random::record(record)
+                .is_some_and(|fields| fields.iter().any(|field| field.name == member))
+        };
+        let gives = |command: &&Command| matches!(command.result, Some(Ty::Named(result)) if has(result));
+        let mut giving = self.tables.commands.iter().filter(gives);
+        giving.find(|command| self.needs(command).is_empty()).map(|command| command.wire)
+    }
+
+    /// The parameters without which a command is refused, but for the session.
+    fn needs(&self, command: &Command) -> Vec<&'static str> {
+        let fields = command.params.and_then(super::random::record).unwrap_or_default();
+        let own = |name: &str| self.session.is_some() && Some(name) == self.spec.session_member;
+        fields.iter().filter(|field| field.required && !own(field.name)).map(|field| field.name).collect()
+    }
+
+    /// The question where the session is kept, and what reads that from its answer; none where the dialect cannot open
+    /// such a place.
+    pub(super) fn place(&self, id: &str) -> Option<String> {
+        self.open("", "")?;
+        Some(self.line(id, self.giving(FILE)?, Map::new()))
+    }
+
+    /// The place that the answer to [`Speech::place`] names.
+    pub(super) fn placed(answer: &Value) -> Option<String> {
+        answer["data"][FILE].as_str().map(str::to_owned)
+    }
+
+    /// The command that goes on with the session of a file.
+    pub(super) fn open(&self, id: &str, file: &str) -> Option<String> {
+        let command = self.tables.commands.iter().find(|command| self.needs(command) == [PATH])?;
+        Some(self.line(id, command.wire, Map::from_iter([(PATH.to_owned(), json!(file))])))
+    }
+
+    /// Whether an event says that a message is finished.
+    pub(super) fn finishes(&self, event: &str) -> bool {
+        self.tables.matching.snapshots.as_ref().is_some_and(|snapshots| snapshots.ends == event)
     }
 
     /// A line with a command.
@@ -107,8 +145,7 @@ impl Speech {
 
     /// The command to be answered before anything else can be said; none where there is no such thing.
     pub(super) fn opening(&self, id: &str) -> Option<String> {
-        self.spec.session_member.filter(|_| self.has(OPENS))?;
-        Some(self.line(id, OPENS, Map::new()))
+        Some(self.line(id, self.giving(self.spec.session_member?)?, Map::new()))
     }
 
     /// Takes the session from the answer to the opening.
@@ -144,8 +181,7 @@ impl Speech {
 
     /// The question for the whole history.
     pub(super) fn history(&self, id: &str) -> Option<String> {
-        let wire = HISTORIES.into_iter().find(|wire| self.has(wire))?;
-        Some(self.line(id, wire, Map::new()))
+        Some(self.line(id, self.giving(MESSAGES)?, Map::new()))
     }
 
     fn role(&self, role: RunRole) -> &'static str {
@@ -220,9 +256,11 @@ mod tests {
             assert!(tables.events.iter().any(|(event, _)| speech.may_end(event)), "{}", tables.name);
         }
         let pi = Speech::of("pi").unwrap();
-        assert!(pi.history("h").is_some());
-        // Its document has no such command.
-        assert_eq!(Speech::of("operator").unwrap().history("h"), None);
+        assert!(pi.history("h").is_some() && pi.place("p").is_some() && pi.opening("o").is_none());
+        assert!(pi.open("o", "/a").unwrap().contains("\"sessionPath\":\"/a\""));
+        // Its document has no such commands.
+        let operator = Speech::of("operator").unwrap();
+        assert_eq!((operator.history("h"), operator.place("p")), (None, None));
         let said = |line: &str| pi.read(line.as_bytes());
         assert_eq!(
             said(r#"{"type":"response","id":"a","success":true}"#),
@@ -230,7 +268,12 @@ mod tests {
         );
         assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), Said::Event("agent_end".into()));
         assert_eq!(said("[]"), Said::Broken);
-        let opal = Speech::of("opal").unwrap();
+        let mut opal = Speech::of("opal").unwrap();
+        // Nothing but the opening can be said before it.
+        assert!(opal.opening("o").is_some() && opal.history("h").is_none());
+        opal.opened(br#"{"result": {"session_id": "s"}}"#);
+        assert!(opal.history("h").unwrap().contains("\"session_id\":\"s\""));
+        assert_eq!(opal.place("p"), None);
         let said = |line: &str| opal.read(line.as_bytes());
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":7,"result":null}"#), Said::Answer(Some("7".into()), true));
         assert_eq!(
