@@ -16,6 +16,8 @@ mod reach;
 mod resources;
 #[path = "binary/settings.rs"]
 mod settings;
+#[path = "support/skip.rs"]
+mod skip;
 #[path = "binary/stderr.rs"]
 mod stderr;
 #[path = "binary/stdout.rs"]

@@ -16,7 +16,8 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
     let mut count: u64 = 0;
     let mut memory = 0;
     while count < 24 || round.goes_on() {
-        let bytes = if count == 7 { giant() } else { hostile(round, count, &victim.speech.question("within")) };
+        let bytes =
+            if count == 7 { giant() } else { hostile(round, count, &victim.speech.question("within")) };
         victim.send(bytes);
         // What is answered to it has no id that anybody waits for. The next command has.
         let id = format!("after-{count}");

@@ -55,6 +55,7 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
     let api_key = plan.model.api_key.clone();
+    let cwd = plan.cwd().to_owned();
     let persist = persist(&plan, stderr);
     let server = builder(plan, stderr)?.persist(persist.clone()).try_build()?;
     if let Some(key) = api_key {
@@ -63,6 +64,8 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     if let Some(reason) = server.no_model() {
         stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
     }
+    // A large directory or a slow disk holds nothing up.
+    drop(std::thread::Builder::new().spawn(move || crate::replace::tell_of_copies(&cwd, None)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(serve(server, max_line, stderr));

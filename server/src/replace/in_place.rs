@@ -2,7 +2,9 @@
 //!
 //! The old content is copied to a file of its own and synced before the target changes. Where writing fails, the
 //! copy is written back. Where the program or the machine stops in the middle, the copy stays: beside the target as
-//! `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary files.
+//! `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary files. Nobody can know
+//! then whether what is in the target is a part of the new content, all of it, or what somebody has put there since;
+//! so nothing is written back, and the next start in that directory and the next such write tell where the copy is.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,10 +13,55 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+
 use super::{Content, Failure, Options, attributes};
 
 /// So much of the target's name stands in that of the copy: names end at 255 bytes.
 const NAME: usize = 200;
+
+const MARK: &str = ".agentese-";
+const SUFFIX: &str = ".old";
+
+fn beside(target: &Path) -> &Path {
+    target.parent().unwrap_or(Path::new("/"))
+}
+
+/// How the names of its copies begin.
+fn beginning(target: &Path) -> Vec<u8> {
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    [b".", &name[..name.len().min(NAME)], MARK.as_bytes()].concat()
+}
+
+/// The copies in a directory on which nobody works any more: those of one file, or of all.
+pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
+    let beginning = of.map(beginning).unwrap_or_default();
+    let is_copy = |name: &[u8]| {
+        let Some(stem) = name.strip_suffix(SUFFIX.as_bytes()) else { return false };
+        let Some((rest, digits)) = stem.split_last_chunk::<16>() else { return false };
+        name.starts_with(&beginning)
+            && name.starts_with(b".")
+            && rest.ends_with(MARK.as_bytes())
+            && digits.iter().all(u8::is_ascii_hexdigit)
+    };
+    let is_free = |path: &Path| {
+        File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok())
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.filter(|entry| is_copy(entry.file_name().as_bytes()));
+    let regular = names.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    regular.map(|entry| entry.path()).filter(|path| is_free(path)).collect()
+}
+
+/// Says where copies are that programs left which were stopped while they wrote.
+pub(crate) fn tell_of_copies(directory: &Path, of: Option<&Path>) {
+    for path in copies(directory, of) {
+        tracing::warn!(
+            "a file was being written when its writer was stopped; what was in it before is in {}",
+            path.display()
+        );
+    }
+}
 
 pub(super) fn write(
     target: &Path,
@@ -25,6 +72,9 @@ pub(super) fn write(
     let open = Failure::system("open", target);
     let mut file = OpenOptions::new().read(true).write(true).open(target).map_err(&open)?;
     let before = file.metadata().map_err(&open)?;
+    for directory in [beside(target), options.scratch] {
+        tell_of_copies(directory, Some(target));
+    }
     let old = Copy::of(&mut file, target, options.scratch).map_err(Failure::system("copy", target))?;
     still_wanted().map_err(Failure::Unwanted)?;
     if let Err(error) = overwrite(&mut file, content) {
@@ -58,8 +108,7 @@ struct Copy {
 
 impl Copy {
     fn of(file: &mut File, target: &Path, scratch: &Path) -> io::Result<Self> {
-        let beside = target.parent().unwrap_or(Path::new("/"));
-        let mut copy = match Self::create(beside, target) {
+        let mut copy = match Self::create(beside(target), target) {
             Err(error) if super::not_in_this_directory(&error) => Self::create(scratch, target)?,
             other => other?,
         };
@@ -73,12 +122,12 @@ impl Copy {
 
     fn create(directory: &Path, target: &Path) -> io::Result<Self> {
         let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
-        let name = target.file_name().unwrap_or_default().as_bytes();
-        let mut path = b".".to_vec();
-        path.extend_from_slice(&name[..name.len().min(NAME)]);
-        path.extend_from_slice(format!(".agentese-{number:016x}.old").as_bytes());
+        let mut path = beginning(target);
+        path.extend_from_slice(format!("{number:016x}{SUFFIX}").as_bytes());
         let path = directory.join(OsString::from_vec(path));
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        // Says that somebody is at work. Where a file system has no locks a copy is told of too early.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(Self { path: Some(path), file })
     }
 

@@ -146,6 +146,8 @@ fn fm_f87_while_a_file_is_written_in_place_its_old_content_is_on_the_disk() {
         let copy = names(directory.path()).into_iter().find(|name| name.ends_with(".old")).unwrap();
         assert!(copy.starts_with(".a.agentese-"), "{copy}");
         let copy = directory.path().join(copy);
+        // Whoever looks meanwhile sees that somebody works on it.
+        assert_eq!(in_place::copies(directory.path(), Some(&file)), [] as [PathBuf; 0]);
         *seen.borrow_mut() = fs::read(&copy).unwrap();
         assert_eq!(fs::metadata(copy).unwrap().mode() & 0o777, 0o600);
         Ok(())
@@ -154,6 +156,22 @@ fn fm_f87_while_a_file_is_written_in_place_its_old_content_is_on_the_disk() {
     assert_eq!(seen.into_inner(), b"old content");
     assert_eq!(fs::read(&file).unwrap(), b"half");
     assert_eq!(names(directory.path()), ["a", "b"]);
+}
+
+#[test]
+fn fm_f87_the_copy_of_a_write_that_was_stopped_is_found_and_stays() {
+    let (directory, file) = place("torn");
+    let copy = directory.path().join(".a.agentese-0123456789abcdef.old");
+    fs::write(&copy, "old").unwrap();
+    for name in [".b.agentese-0123456789abcdef.old", ".a.agentese-0.old", "a.agentese-0123456789abcdef.old"] {
+        fs::write(directory.path().join(name), "other").unwrap();
+    }
+    symlink("a", directory.path().join(".a.agentese-1123456789abcdef.old")).unwrap();
+    assert_eq!(in_place::copies(directory.path(), Some(&file)), [copy.clone()]);
+    assert_eq!(in_place::copies(directory.path(), None).len(), 2);
+    fs::hard_link(&file, directory.path().join("c")).unwrap();
+    put(&file, "new").unwrap();
+    assert_eq!((fs::read(&file).unwrap(), fs::read(&copy).unwrap()), (b"new".to_vec(), b"old".to_vec()));
 }
 
 #[test]

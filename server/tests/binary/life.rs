@@ -110,16 +110,55 @@ fn a_signal_ends_it_in_good_order() {
 
 #[test]
 fn fm_f30_the_end_of_stdin_and_a_signal_together_are_one_end() {
+    // The moments in between are what is tested; nothing is waited for.
+    for (signal_first, between) in
+        [false, true].into_iter().flat_map(|first| [0, 300, 2000].map(|micros| (first, micros)))
+    {
+        let place = Place::new();
+        let mut agent = place.scripted(endless_tool());
+        agent.send(json!({"type": "prompt", "message": "go"}));
+        agent.until_event("tool_execution_update");
+        let child = pid_in(&place.work().join("child"));
+        if signal_first {
+            agent.signal(Signal::TERM);
+        } else {
+            agent.close_stdin();
+        }
+        std::thread::sleep(Duration::from_micros(between));
+        if signal_first {
+            agent.close_stdin();
+        } else {
+            agent.signal(Signal::TERM);
+        }
+        while agent.next().is_some() {}
+        assert_eq!(agent.wait().code(), Some(0), "{signal_first}, {between}");
+        check_run(&agent.seen);
+        assert_gone(child);
+    }
+}
+
+/// A shell has both ends of the agent, as a client has that is no shell.
+#[test]
+fn fm_f32_a_parent_that_is_killed_ends_the_agent_and_its_commands() {
     let place = Place::new();
-    let mut agent = place.scripted(endless_tool());
-    agent.send(json!({"type": "prompt", "message": "go"}));
-    agent.until_event("tool_execution_update");
-    let child = pid_in(&place.work().join("child"));
-    agent.close_stdin();
-    agent.signal(Signal::TERM);
-    while agent.next().is_some() {}
-    assert_eq!(agent.wait().code(), Some(0));
-    check_run(&agent.seen);
+    let script = place.script(endless_tool());
+    let agent = place.command(&["--mode", "rpc", "--script", &script]);
+    let parent = "mkfifo in out; \"$0\" \"$@\" <in >out & echo $! > agent; exec 3>in 4<out; \
+                  echo '{\"type\":\"prompt\",\"message\":\"go\"}' >&3; read forever";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", parent]).arg(agent.get_program()).args(agent.get_args()).current_dir(place.work());
+    for (name, value) in agent.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let mut shell = shell.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let (agent, child) = (pid_in(&place.work().join("agent")), pid_in(&place.work().join("child")));
+    assert!(is_alive(agent) && is_alive(child));
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    assert_gone(agent);
     assert_gone(child);
 }
 

@@ -1,12 +1,17 @@
 //! What cannot be kept is told: in a frame, on stderr, and by the exit code. And what killed programs left.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::skip::skipped;
+use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, pid_in};
 
 fn ok() -> Value {
@@ -167,6 +172,52 @@ fn without_a_home_directory_the_agent_starts() {
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("agent_end");
     assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped(
+            "without a home directory",
+            "only the superuser starts programs as somebody without a home directory",
+        );
+    }
+    let place = Place::new();
+    let script = place.script(ok());
+    let above = place.work().parent().unwrap().to_owned();
+    for directory in [above.as_path(), &place.work()] {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let mut command = place.command(&["--mode", "rpc", "--script", &script]);
+    // Nobody in the system's list of users.
+    command.env_remove("HOME").uid(64_917).gid(64_917);
+    let mut agent = Agent::start(command);
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    agent.until_event("agent_end");
+    let state = agent.ask(json!({"type": "get_state"}));
+    assert_eq!(state["data"].get("sessionFile"), None, "{state}");
+    let (status, _, stderr) = agent.finish();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("there is no home directory"), "{stderr}");
+}
+
+#[test]
+fn fm_f87_a_start_tells_where_the_old_content_of_a_torn_file_is() {
+    let place = Place::new();
+    let script = place.script(ok());
+    let copy = place.put("work/.notes.agentese-0123456789abcdef.old", "old");
+    let mut command = place.command(&["--mode", "rpc", "--script", &script]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (told, lines) = std::sync::mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+    let path = copy.to_str().unwrap();
+    // It looks while it works; the end of its input would be the end of looking.
+    while !lines.recv_timeout(LONG).expect("it tells").contains(path) {}
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(fs::read_to_string(copy).unwrap(), "old");
 }
 
 /// A pipe in the place of a file that is read at the start: nobody writes to it.

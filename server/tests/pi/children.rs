@@ -134,7 +134,7 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
 }
 
 #[tokio::test]
-async fn depth_and_number_of_children_are_bounded() {
+async fn fm_f93_depth_and_number_of_the_agents_own_children_are_bounded() {
     // The child has the tool too: it may not use it.
     let tool = Delegate::default();
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
@@ -153,7 +153,7 @@ async fn depth_and_number_of_children_are_bounded() {
 }
 
 #[tokio::test]
-async fn an_abort_reaches_a_child() {
+async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
     let script = json!({"responses": [delegation(), {"hang_after": 0}], "default": {"text": "ok"}});
     let (options, _place) = options(script, &tool);
