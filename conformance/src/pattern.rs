@@ -24,7 +24,7 @@ use serde_json::Value;
 #[non_exhaustive]
 pub enum PatternError {
     /// There is no such operator.
-    #[error("`{0}` is no operator of patterns")]
+    #[error("`{0}` is not a pattern operator")]
     Operator(String),
     /// The operator's value is of the wrong type.
     #[error("`{operator}` takes {takes}")]
@@ -35,7 +35,7 @@ pub enum PatternError {
         takes: &'static str,
     },
     /// The regular expression is wrong.
-    #[error("`{expression}` is no regular expression: {reason}")]
+    #[error("`{expression}` is not a regular expression: {reason}")]
     Expression {
         /// The expression.
         expression: String,
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn a_wrong_pattern_is_an_error_of_one_line() {
         let table = [
-            (json!({"a": {"$res": "x"}}), "`$res` is no operator of patterns"),
+            (json!({"a": {"$res": "x"}}), "`$res` is not a pattern operator"),
             (json!({"$has": 1}), "`$has` takes a boolean"),
-            (json!([{"$re": "("}]), "`(` is no regular expression: error: unclosed group"),
+            (json!([{"$re": "("}]), "`(` is not a regular expression: error: unclosed group"),
         ];
         for (pattern, expected) in table {
             assert_eq!(Pattern::new(&pattern).unwrap_err().to_string(), expected);

@@ -66,7 +66,7 @@ pub enum Remark {
         /// The recorded line.
         recorded: String,
     },
-    /// A line that is no frame.
+    /// A line that is not a frame.
     Unreadable {
         /// Why.
         reason: String,

@@ -24,7 +24,7 @@ static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 #[non_exhaustive]
 pub enum SuiteError {
     /// There is no such thing.
-    #[error("there is no {what} `{name}`; {known}")]
+    #[error("unknown {what} `{name}`; {known}")]
     Unknown {
         /// What was asked for: a case, a profile, a dialect.
         what: &'static str,

@@ -37,24 +37,24 @@ fn errors_are_one_line_and_name_what_there_is() {
         (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
         (
             &["list", "--dialect", "nope"],
-            "there is no dialect `nope`; there are: omp, opal, operator, pi, pisces",
+            "unknown dialect `nope`; there are: omp, opal, operator, pi, pisces",
         ),
-        (&["play", "zzz", "--profile", "pi"], "there is no case `zzz`; `list --dialect pi` has all 117"),
-        (
-            &["play", "bash-basi", "--profile", "pi"],
-            "there is no case `bash-basi`; did you mean `bash-basic`",
-        ),
+        (&["play", "zzz", "--profile", "pi"], "unknown case `zzz`; `list --dialect pi` has all 117"),
+        (&["play", "bash-basi", "--profile", "pi"], "unknown case `bash-basi`; did you mean `bash-basic`"),
         (
             &["run", "--dialect", "pi", "--only", "bahs-basic"],
             "no case fits `bahs-basic`; did you mean `bash-basic`",
         ),
-        (&["play", "bash-basic", "--profile", "nope"], "there is no profile `nope`; there are: agentese-"),
+        (&["play", "bash-basic", "--profile", "nope"], "unknown profile `nope`; there are: agentese-"),
         (&["play", "/nope.json", "--profile", "pi"], "cannot read /nope.json: No such file or directory"),
         (
             &["play", "bash-basic", "--profile", "pi", "--", "agentese-no-such-program"],
             "the agent does not start: ",
         ),
-        (&["model", "--script", script.to_str().unwrap()], "`responses[0].txt` is no member of the format"),
+        (
+            &["model", "--script", script.to_str().unwrap()],
+            "`responses[0].txt` is not a member of the format",
+        ),
     ];
     for (arguments, wanted) in table {
         let output = run(arguments);
@@ -194,11 +194,8 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.json");
     let table = [
-        (
-            r#"{"commands": ["get_mesages"]}"#,
-            "there is no command `get_mesages`; did you mean `get_messages`",
-        ),
-        (r#"{"without": ["tolls"]}"#, "there is no need `tolls`; there are: "),
+        (r#"{"commands": ["get_mesages"]}"#, "unknown command `get_mesages`; did you mean `get_messages`"),
+        (r#"{"without": ["tolls"]}"#, "unknown need `tolls`; there are: "),
     ];
     for (claims, wanted) in table {
         let profile = format!(

@@ -154,7 +154,7 @@ impl Dialogs for Sink {
     }
 }
 
-struct Open {
+struct OpenQuestion {
     method: String,
     params: FrameText,
     answer: Mutex<Option<oneshot::Sender<Option<Members>>>>,
@@ -164,13 +164,13 @@ struct Open {
 /// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
 #[pyclass(frozen)]
 pub struct Question {
-    open: ForkGuarded<Open>,
+    open: ForkGuarded<OpenQuestion>,
 }
 
 impl Question {
     fn new(asked: Asked) -> Self {
         let Asked { method, params, answer, end, .. } = asked;
-        Question { open: ForkGuarded::new(Open { method, params, answer: Mutex::new(Some(answer)), end }) }
+        Question { open: ForkGuarded::new(OpenQuestion { method, params, answer: Mutex::new(Some(answer)), end }) }
     }
 }
 

@@ -39,12 +39,12 @@ trait AnyCall: Send + Sync {
     fn answer(&self, data: Option<&str>) -> Result<(), String>;
 }
 
-struct Typed<D: Dialect> {
+struct TypedCall<D: Dialect> {
     call: serve::Call<D, D::Reply>,
     command: &'static str,
 }
 
-impl<D: Dialect> AnyCall for Typed<D> {
+impl<D: Dialect> AnyCall for TypedCall<D> {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String> {
         let _: D::Event = serde_json::from_str(&body)
             .map_err(|error| format!("the event does not fit its declaration: {error}"))?;
@@ -122,9 +122,9 @@ impl<D: Dialect> Dispatch<D> for Bridge {
         let name = command.name();
         let params = serde_json::to_string(&Params(&command)).unwrap_or_default();
         let (sender, receiver) = oneshot::channel();
-        let call: Box<dyn AnyCall> = Box::new(Typed { call, command: name });
+        let call: Box<dyn AnyCall> = Box::new(TypedCall { call, command: name });
         let params = FrameText::from(params);
-        let open = Open { command: name, params, call, answer: Mutex::new(Some(sender)) };
+        let open = OpenCall { command: name, params, call, answer: Mutex::new(Some(sender)) };
         self.0.state().calls.push(Call { open: ForkGuarded::new(open) });
         self.0.ticket.post();
         async move {
@@ -143,7 +143,7 @@ impl<D: Dialect> Dispatch<D> for Bridge {
         futures::future::ready(()).boxed()
     }
 
-    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()> {
+    fn wait_until_idle(self: Arc<Self>) -> BoxFuture<'static, ()> {
         futures::future::ready(()).boxed()
     }
 }
@@ -202,7 +202,7 @@ impl Server {
     }
 }
 
-struct Open {
+struct OpenCall {
     command: &'static str,
     params: FrameText,
     call: Box<dyn AnyCall>,
@@ -212,10 +212,10 @@ struct Open {
 /// One command that is being carried out.
 #[pyclass(frozen, name = "ServerCall")]
 pub struct Call {
-    open: ForkGuarded<Open>,
+    open: ForkGuarded<OpenCall>,
 }
 
-impl Open {
+impl OpenCall {
     fn settle(&self, answer: Answer) {
         let sender = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {

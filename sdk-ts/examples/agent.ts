@@ -20,7 +20,7 @@ class Parrot extends pi.Service {
     await this.#work;
   }
 
-  override settle() {
+  override waitUntilIdle() {
     return this.#work;
   }
 

@@ -109,7 +109,7 @@ export class StalledError extends AgentError {
   }
 }
 
-/** A line that is no frame of its dialect. */
+/** A line that is not a frame of its dialect. */
 export class DecodeError extends AgentError {
   override readonly kind = "decode";
 

@@ -104,7 +104,7 @@ class PiAgent extends pi.Service {
     throw new TypeError("a mistake");
   }
 
-  override async settle(): Promise<void> {
+  override async waitUntilIdle(): Promise<void> {
     await Promise.all(this.work);
   }
 }

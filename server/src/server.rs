@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentese::serve::{Ended, Options as ServeOptions};
+use agentese::serve::{Options as ServeOptions, ServeEnd};
 use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
@@ -58,12 +58,12 @@ impl Server {
     }
 
     /// Serves one client until its input ends. Bad input is answered, it never fails.
-    pub async fn serve(self, transport: Transport) -> Ended {
+    pub async fn serve(self, transport: Transport) -> ServeEnd {
         self.serve_with(transport, ServeOptions::default()).await
     }
 
     /// As [`Server::serve`], with limits and a way to stop it.
-    pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> Ended {
+    pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> ServeEnd {
         self.serve_to_the_end(transport, options).await.ended
     }
 
@@ -80,7 +80,7 @@ impl Server {
 #[non_exhaustive]
 pub struct Served {
     /// Why.
-    pub ended: Ended,
+    pub ended: ServeEnd,
     /// Why something that was said is in no session file, where that is so.
     pub unsaved: Option<String>,
 }

@@ -85,7 +85,7 @@ fn one(moment: u64) -> usize {
     std::thread::sleep(Duration::from_micros(moment));
     agent.signal(Signal::KILL);
     let mut seen = Vec::new();
-    // A last line that was cut off is no frame.
+    // A last line that was cut off is not a frame.
     while let Some(line) = agent.next_line() {
         let Ok(frame) = serde_json::from_str::<Value>(&line) else { break };
         if frame["type"] == "message_end" {

@@ -88,7 +88,7 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
         if root {
             out.push_str(
                 "\n    /// Stops all running work.\n    fn shut_down(&self) -> impl Future<Output = ()> + Send;\n\n    \
-                 /// Waits until all running work is over.\n    fn settle(&self) -> impl Future<Output = ()> + Send;\n",
+                 /// Waits until all running work is over.\n    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send;\n",
             );
         }
         out.push_str("}\n");
@@ -125,7 +125,7 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
         }
     }
     if let Some((first, _)) = sources.first() {
-        for name in ["shut_down", "settle"] {
+        for name in ["shut_down", "wait_until_idle"] {
             let _ = writeln!(
                 out,
                 "    fn {name}(&self) -> impl Future<Output = ()> + Send {{\n        <T as {first}>::{name}(self)\n    }}"

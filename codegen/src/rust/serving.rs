@@ -46,7 +46,7 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         "\n    /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when\n    /// stdout is broken.\n    \
          fn shut_down(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n\n    \
          /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.\n    \
-         fn settle(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n}}\n"
+         fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {{\n        async {{}}\n    }}\n}}\n"
     );
     let _ = writeln!(
         out,
@@ -73,8 +73,8 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     out.push_str(
         "        }\n    }\n\n    fn shut_down(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
          Box::pin(async move { Service::shut_down(&*self).await })\n    }\n\n    \
-         fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
-         Box::pin(async move { Service::settle(&*self).await })\n    }\n}\n",
+         fn wait_until_idle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {\n        \
+         Box::pin(async move { Service::wait_until_idle(&*self).await })\n    }\n}\n",
     );
 }
 

@@ -52,7 +52,7 @@ async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
         }
     }
     victim.kill();
-    // What was written before; a last line that was cut off is no frame.
+    // What was written before; a last line that was cut off is not a frame.
     while let Ok(Some(heard)) = victim.next("what was said before the kill", LONG).await {
         note(&victim.speech, &heard, &mut seen);
     }

@@ -85,7 +85,7 @@ fn level(text: &str) -> Result<CheckLevel, String> {
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("it is not above zero".to_owned()) }
 }
 

@@ -191,9 +191,9 @@ fn framed(heard: &Heard) -> Result<Value, String> {
         return Err("the last line does not end with a line feed".to_owned());
     }
     let frame: Value =
-        agentese::wire::decode(text).map_err(|error| format!("the line is no JSON: {error}"))?;
+        agentese::wire::decode(text).map_err(|error| format!("the line is not JSON: {error}"))?;
     if !frame.is_object() {
-        return Err("the line is no JSON object".to_owned());
+        return Err("the line is not a JSON object".to_owned());
     }
     Ok(frame)
 }

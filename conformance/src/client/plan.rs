@@ -103,7 +103,7 @@ impl Planner {
 
     fn sent(&mut self, line: &FrameText) -> Result<(), String> {
         let frame: Value = agentese::wire::decode(line.as_str())
-            .map_err(|_| "it sends a line that is no JSON; a client library sends none".to_owned())?;
+            .map_err(|_| "it sends a line that is not JSON; a client library sends none".to_owned())?;
         if is_answer(self.spec, &frame) {
             return self.answer(line, &frame);
         }

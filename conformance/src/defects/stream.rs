@@ -117,7 +117,7 @@ pub struct Stream {
     knowledge: Arc<Knowledge>,
     /// What the agent said.
     pub said: Vec<Said>,
-    /// What the client sent; null where it is no JSON.
+    /// What the client sent; null where it is not JSON.
     pub asked: Vec<Value>,
     /// Whether nothing more comes: who looks for the last line has to know.
     pub complete: bool,

@@ -24,7 +24,7 @@ pub(super) struct Waits(Vec<Step>);
 
 impl Waits {
     /// The waits of a case. None at all where the transcript, as it is, does not show that they are met: where
-    /// patterns have variables, or what is sent is no number of lines.
+    /// patterns have variables, or what is sent is not a number of lines.
     pub(super) fn of(case: &Scenario, records: &[TranscriptRecord]) -> Self {
         let steps = case.steps.iter().filter_map(|step| match step {
             ScenarioStep::Send(_) => Some(Some(Step::Sends(1))),

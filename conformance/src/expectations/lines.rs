@@ -17,7 +17,7 @@ pub(super) struct Line<'a> {
     /// Its place among the records.
     pub record: usize,
     pub text: &'a str,
-    /// The frame; the text where it is no JSON.
+    /// The frame; the text where it is not JSON.
     pub frame: Value,
 }
 

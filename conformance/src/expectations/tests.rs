@@ -99,7 +99,7 @@ fn levels_and_exit_codes() {
 #[test]
 fn a_wrong_pattern_is_unclear_and_not_held() {
     let finding = findings(json!([frames(json!({"$no": 1}), json!([]))]), LINES).remove(0);
-    assert_eq!(finding.outcome, Outcome::Unclear("`$no` is no operator of patterns".to_owned()));
+    assert_eq!(finding.outcome, Outcome::Unclear("`$no` is not a pattern operator".to_owned()));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::verdict::{Finding, Outcome};
 
 /// What is wrong with a line.
 enum Fault {
-    /// It is no frame of the dialect.
+    /// It is not a frame of the dialect.
     NoFrame(String),
     /// It is an event or a dialog that the dialect does not have.
     Unknown(String),

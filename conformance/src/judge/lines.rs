@@ -43,7 +43,7 @@ pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     let is_noise = |record: &Record| matches!(record, Record::Received(line) if !is_json(line));
     let outcome = match observed.records.iter().position(is_noise) {
         None => Outcome::Held,
-        Some(at) => wrong_line(observed, at, "a line on stdout that is no JSON".to_owned()),
+        Some(at) => wrong_line(observed, at, "a line on stdout that is not JSON".to_owned()),
     };
     Finding { check: "noise".to_owned(), level, outcome }
 }

@@ -216,7 +216,7 @@ impl Answers<'_, '_, '_> {
     ) {
         let (Value::String(golden), Value::String(observed)) = (golden, observed) else {
             if golden != observed {
-                found.push(Difference::new(Weight::Must, "error", "the text of the failure is no string"));
+                found.push(Difference::new(Weight::Must, "error", "the text of the failure is not a string"));
             }
             return;
         };

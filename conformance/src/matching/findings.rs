@@ -116,8 +116,10 @@ impl<'a> Findings<'a> {
             let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
             let path = named.path.as_deref().map(Regex::new).transpose();
             let (Some(allowance), Ok(path)) = (allowance, path) else {
-                let reason =
-                    format!("`{}` is no allowance that a case can name, or its path is wrong", named.allow);
+                let reason = format!(
+                    "`{}` is not an allowance that a case can name, or its path is wrong",
+                    named.allow
+                );
                 let outcome = Outcome::Unclear(reason);
                 self.list.push(Finding { check: checks::CASE.to_owned(), level: CheckLevel::Must, outcome });
                 continue;

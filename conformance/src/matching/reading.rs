@@ -24,7 +24,7 @@ pub(super) struct Frame {
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) record: usize,
-    /// None where the line is no JSON.
+    /// None where the line is not JSON.
     pub(super) value: Option<Value>,
     /// The command; none for the answer to a question.
     pub(super) command: Option<String>,

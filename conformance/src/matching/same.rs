@@ -26,7 +26,7 @@ pub(super) fn compare(
         (Sameness::Words, Value::String(golden), Value::String(observed)) => words(state, golden, observed),
         (Sameness::Duration, Value::Number(_), Value::Number(observed)) => {
             let is_negative = observed.as_f64().is_none_or(|number| number < 0.0);
-            is_negative.then(|| must(format!("{observed} is no length of time")))
+            is_negative.then(|| must(format!("{observed} is not a duration")))
         }
         (Sameness::Estimate, Value::Number(golden), Value::Number(observed)) => estimate(golden, observed),
         (Sameness::Moment, Value::Number(_) | Value::String(_), _) => moment(state, golden, observed, place),
@@ -101,7 +101,7 @@ fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<
         _ => false,
     };
     if !fits {
-        let says = format!("{} is no moment as {} is", brief(observed), brief(golden));
+        let says = format!("{} is not a time as {} is", brief(observed), brief(golden));
         return Some(must(says));
     }
     let (was, came) = (golden.to_string(), observed.to_string());

@@ -139,7 +139,7 @@ impl<'a> Growing<'a> {
                 self.wrong(
                     *record,
                     format!("{within}{path}"),
-                    format!("it is no earlier version of {what}: {says}"),
+                    format!("it is not an earlier version of {what}: {says}"),
                     Weight::Case,
                 );
             }

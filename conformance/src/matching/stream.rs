@@ -243,7 +243,7 @@ impl<'r> Streams<'r> {
             }
         }
         found.extend(wrong.into_iter().map(|(inside, says)| {
-            let says = format!("it is no earlier version of the complete message: {says}");
+            let says = format!("it is not an earlier version of the complete message: {says}");
             Difference::new(Weight::Case, format!("{}{inside}", row.message), says)
         }));
         Some(found)

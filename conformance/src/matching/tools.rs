@@ -195,7 +195,7 @@ fn is_cut(value: &Value, shows: &ToolUpdate) -> bool {
     path::get(value, shows.cut).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Why what is shown is no earlier version of what is shown later.
+/// Why what is shown is not an earlier version of what is shown later.
 fn not_earlier(
     partial: Option<&Value>,
     before: Option<&Value>,
@@ -204,14 +204,17 @@ fn not_earlier(
 ) -> Option<String> {
     let Some(partial) = partial else { return Some("it is missing".to_owned()) };
     if !partial.is_object() {
-        return Some("it is no object".to_owned());
+        return Some("it is not an object".to_owned());
     }
     let Some(shown) = text(partial, shows) else { return Some("it has no text".to_owned()) };
     let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
     // What was shown before the result lost its beginning may be all in what is missing now.
     let comparable = |(_, cut): &&(String, bool)| !cut || is_cut(partial, shows);
     if let Some((result, _)) = result.filter(comparable).filter(|(result, _)| !is_part(result)) {
-        return Some(format!("it is no beginning of the result: {}", super::text::unequal(result, &shown)));
+        return Some(format!(
+            "it is not the beginning of the result: {}",
+            super::text::unequal(result, &shown)
+        ));
     }
     let before = before.and_then(|before| text(before, shows)).unwrap_or_default();
     (shown.len() < before.len() && !shown.starts_with(&before))

@@ -76,7 +76,7 @@ async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequ
     let body: Value = match serde_json::from_str(&text) {
         Ok(body) => body,
         Err(error) => {
-            let message = format!("the body is no JSON: {error}");
+            let message = format!("the body is not JSON: {error}");
             let body = serde_json::json!({"error": {"type": "invalid_request_error", "message": message}});
             connection.write_json(400, &[], &body).await?;
             return Ok(true);
@@ -247,7 +247,7 @@ fn parse_head(bytes: &[u8]) -> io::Result<Option<Head>> {
         let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
         match header.name.to_ascii_lowercase().as_str() {
             "content-length" => {
-                framing = Framing::Length(value.parse().map_err(|_| wrong("a length that is no number"))?);
+                framing = Framing::Length(value.parse().map_err(|_| wrong("a length that is not a number"))?);
             }
             "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => framing = Framing::Chunked,
             "expect" => expects = value.eq_ignore_ascii_case("100-continue"),

@@ -71,15 +71,12 @@ mod tests {
         let table = [
             (
                 json!({"commands": ["get_mesages"]}),
-                "there is no command `get_mesages`; did you mean `get_messages`",
+                "unknown command `get_mesages`; did you mean `get_messages`",
             ),
-            (json!({"without_commands": ["abrot"]}), "there is no command `abrot`; did you mean `abort`"),
-            (json!({"events": ["agent_ned"]}), "there is no event `agent_ned`; did you mean `agent_end`"),
-            (json!({"without_events": ["x"]}), "there is no event `x`; "),
-            (
-                json!({"without": ["tolls"]}),
-                "there is no need `tolls`; there are: arguments, configuration, ",
-            ),
+            (json!({"without_commands": ["abrot"]}), "unknown command `abrot`; did you mean `abort`"),
+            (json!({"events": ["agent_ned"]}), "unknown event `agent_ned`; did you mean `agent_end`"),
+            (json!({"without_events": ["x"]}), "unknown event `x`; "),
+            (json!({"without": ["tolls"]}), "unknown need `tolls`; there are: arguments, configuration, "),
         ];
         for (claims, wanted) in table {
             let said = checked(claims).unwrap_err();

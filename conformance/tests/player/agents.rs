@@ -249,7 +249,7 @@ async fn a_line_goes_in_pieces_of_a_size() {
 async fn what_cannot_be_played_is_said_before_anything_starts() {
     let agent = shell("touch started");
     let table = [
-        (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: `$foo` is no operator of patterns"),
+        (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: `$foo` is not a pattern operator"),
         (json!([{"bytes": ["?"]}]), "step 0: invalid symbol 63, offset 0."),
     ];
     for (steps, wanted) in table {

@@ -78,7 +78,7 @@ const tests = {
     const target = page.locator(".frame:target");
     await target.waitFor();
     assert.equal(await target.evaluate((frame) => frame.open && frame.classList.contains("bad")), true);
-    // The finding may lead to a line that is no JSON, which stays as it came; another frame is laid out.
+    // The finding may lead to a line that is not JSON, which stays as it came; another frame is laid out.
     const at = await page.locator(".case.fail .frame").evaluateAll((frames) => {
       const frame = frames.findIndex((frame) => frame.querySelector("pre").textContent.startsWith('{"'));
       frames[frame].open = true;

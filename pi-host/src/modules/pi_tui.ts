@@ -50,7 +50,7 @@ const key: Record<string, unknown> = new Proxy<Record<string, unknown>>(
   },
 );
 
-/** `ctrlShift` is `ctrl` and `shift`; a name that is no list of modifiers is undefined. */
+/** `ctrlShift` is `ctrl` and `shift`; a name that is not a list of modifiers is undefined. */
 function modifiersOf(name: string): string[] | undefined {
   const parts = name.split(/(?=[A-Z])/).map((part) => part.toLowerCase());
   return parts.every((part) => MODIFIERS.includes(part)) ? parts : undefined;

@@ -15,11 +15,11 @@ pub enum Direction {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Diagnostic {
-    /// A line that is no frame: text that a library or tool printed. It was skipped.
+    /// A line that is not a frame: text that a library or tool printed. It was skipped.
     Noise {
         /// The beginning of the line.
         text: String,
-        /// Why it is no frame.
+        /// Why it is not a frame.
         reason: String,
     },
     /// Bytes that are no line. They were skipped.

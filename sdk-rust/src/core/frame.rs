@@ -13,7 +13,7 @@ use crate::scan::{self, Wanted, inner, member};
 use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
 use crate::wire::{Answered, Envelope, Named};
 
-/// Why a text is no frame of its dialect.
+/// Why a text is not a frame of its dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct FrameError {
@@ -114,7 +114,7 @@ impl<D: Dialect> ServerFrame<D> {
                     .ok_or_else(|| FrameError::new("the answer belongs to no known command"))?;
                 let empty = data.as_ref().is_some_and(|data| data.as_str() == "{}");
                 let reply = D::Reply::decode(&command, data.as_ref().map(FrameText::as_str))
-                    .ok_or_else(|| FrameError::new(format!("`{command}` is no command of this dialect")))?
+                    .ok_or_else(|| FrameError::new(format!("`{command}` is not a command of this dialect")))?
                     .map_err(FrameError::new)?;
                 Ok(ServerFrame::Success { id, command, reply, empty })
             }
@@ -147,9 +147,9 @@ impl<D: Dialect> ServerFrame<D> {
                     Some(dialog) => Ok(ServerFrame::Dialog { id, dialog: dialog.map_err(FrameError::new)? }),
                     None if D::SPEC.framing_is_flat() => match value(frame)? {
                         Value::Object(members) => Ok(ServerFrame::UnknownDialog(members)),
-                        _ => Err(FrameError::new("it is no object")),
+                        _ => Err(FrameError::new("it is not an object")),
                     },
-                    None => Err(FrameError::new(format!("`{method}` is no request of this dialect"))),
+                    None => Err(FrameError::new(format!("`{method}` is not a request of this dialect"))),
                 }
             }
         }
@@ -335,7 +335,7 @@ impl<D: Dialect> ClientFrame<D> {
         if line.is_answer {
             return match value(frame)? {
                 Value::Object(members) => Ok(ClientFrame::Answer(members)),
-                _ => Err(FrameError::new("it is no object")),
+                _ => Err(FrameError::new("it is not an object")),
             };
         }
         let name = line
@@ -343,7 +343,7 @@ impl<D: Dialect> ClientFrame<D> {
             .and_then(scan::string)
             .ok_or_else(|| FrameError::new("it has no `type` or `method`"))?;
         let command = D::Command::decode(&name, line.params, command_envelope(D::SPEC))
-            .ok_or_else(|| FrameError::new(format!("`{name}` is no command of this dialect")))?
+            .ok_or_else(|| FrameError::new(format!("`{name}` is not a command of this dialect")))?
             .map_err(FrameError::new)?;
         let id = line.id.map(serde_json::from_str).transpose().map_err(FrameError::new)?;
         Ok(ClientFrame::Command { id, command, empty: line.empty })

@@ -112,7 +112,7 @@ fn json_rpc_members(spec: &Spec) -> Wanted<7> {
 /// Says what a line is.
 ///
 /// # Errors
-/// Says why it is no frame.
+/// Says why it is not a frame.
 pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     match spec.framing {
         Framing::JsonRpc { notification } => json_rpc(spec, frame, notification),
@@ -170,7 +170,7 @@ fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed
             let session = spec.session_member.and(owned(found.string(6)));
             Ok(Routed::Event { kind, body: Some(slice(frame, found.get(2).unwrap_or("{}"))), session })
         }
-        (Some(method), None) => Err(format!("`{method}` is no notification of this dialect")),
+        (Some(method), None) => Err(format!("`{method}` is not a notification of this dialect")),
         (None, Some(id)) => {
             let (result, error) = (found.get(3), found.get(4));
             if result.is_none() && error.is_none() {

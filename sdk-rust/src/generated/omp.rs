@@ -1290,7 +1290,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
-    fn settle(&self) -> impl Future<Output = ()> + Send {
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
@@ -1334,8 +1334,8 @@ impl<T: Service> crate::serve::Dispatch<Omp> for T {
         Box::pin(async move { Service::shut_down(&*self).await })
     }
 
-    fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
-        Box::pin(async move { Service::settle(&*self).await })
+    fn wait_until_idle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
+        Box::pin(async move { Service::wait_until_idle(&*self).await })
     }
 }
 
@@ -1470,7 +1470,7 @@ impl<T: super::pi::Kept<Omp> + Kept<Omp>> Service for T {
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         <T as super::pi::Kept<Omp>>::shut_down(self)
     }
-    fn settle(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Omp>>::settle(self)
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
+        <T as super::pi::Kept<Omp>>::wait_until_idle(self)
     }
 }

@@ -396,7 +396,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
-    fn settle(&self) -> impl Future<Output = ()> + Send {
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
@@ -418,7 +418,7 @@ impl<T: Service> crate::serve::Dispatch<Operator> for T {
         Box::pin(async move { Service::shut_down(&*self).await })
     }
 
-    fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
-        Box::pin(async move { Service::settle(&*self).await })
+    fn wait_until_idle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
+        Box::pin(async move { Service::wait_until_idle(&*self).await })
     }
 }

@@ -1252,7 +1252,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
-    fn settle(&self) -> impl Future<Output = ()> + Send {
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
@@ -1295,8 +1295,8 @@ impl<T: Service> crate::serve::Dispatch<Pi> for T {
         Box::pin(async move { Service::shut_down(&*self).await })
     }
 
-    fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
-        Box::pin(async move { Service::settle(&*self).await })
+    fn wait_until_idle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
+        Box::pin(async move { Service::wait_until_idle(&*self).await })
     }
 }
 
@@ -1333,7 +1333,7 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
     fn shut_down(&self) -> impl Future<Output = ()> + Send;
 
     /// Waits until all running work is over.
-    fn settle(&self) -> impl Future<Output = ()> + Send;
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// The commands of this dialect that no other dialect of its family has in the same form.
@@ -1460,7 +1460,7 @@ impl<T: Kept<Pi> + Own> Service for T {
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         <T as Kept<Pi>>::shut_down(self)
     }
-    fn settle(&self) -> impl Future<Output = ()> + Send {
-        <T as Kept<Pi>>::settle(self)
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
+        <T as Kept<Pi>>::wait_until_idle(self)
     }
 }

@@ -1321,7 +1321,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Waits until all running work is done. Called when stdin has ended and the dialect lets the work finish.
-    fn settle(&self) -> impl Future<Output = ()> + Send {
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
@@ -1365,8 +1365,8 @@ impl<T: Service> crate::serve::Dispatch<Pisces> for T {
         Box::pin(async move { Service::shut_down(&*self).await })
     }
 
-    fn settle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
-        Box::pin(async move { Service::settle(&*self).await })
+    fn wait_until_idle(self: std::sync::Arc<Self>) -> futures::future::BoxFuture<'static, ()> {
+        Box::pin(async move { Service::wait_until_idle(&*self).await })
     }
 }
 
@@ -1490,7 +1490,7 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
         <T as super::pi::Kept<Pisces>>::shut_down(self)
     }
-    fn settle(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Pisces>>::settle(self)
+    fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
+        <T as super::pi::Kept<Pisces>>::wait_until_idle(self)
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
         }
         Err(error) => return Line::Answer(unreadable(spec, &reason(text, &error))),
     };
-    // The scan looks at structure only: a value that is no JSON shows here.
+    // The scan looks at structure only: a value that is not JSON shows here.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Line::Answer(unreadable(spec, &error.to_string()));
     }

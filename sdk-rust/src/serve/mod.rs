@@ -99,13 +99,13 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
     fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// Waits until all running work is over.
-    fn settle(self: Arc<Self>) -> BoxFuture<'static, ()>;
+    fn wait_until_idle(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
 /// Why serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum ServeEnd {
     /// Stdin ended, and everything that was to be answered is answered.
     EndOfInput,
     /// The other side does not read any more.
@@ -151,7 +151,7 @@ impl Default for Options {
 }
 
 /// Serves one client until its input ends. Never fails: bad input is answered and reading goes on.
-pub async fn serve<D: Dialect, S: Dispatch<D>>(transport: Transport, service: S) -> Ended {
+pub async fn serve<D: Dialect, S: Dispatch<D>>(transport: Transport, service: S) -> ServeEnd {
     serve_with(transport, Arc::new(service), Options::default(), |_| {}).await
 }
 
@@ -162,7 +162,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     service: Arc<S>,
     options: Options,
     started: impl FnOnce(Emitter<D>),
-) -> Ended {
+) -> ServeEnd {
     let outbox = Arc::new(Outbox::new(options.outbox_bytes));
     let questions = Arc::new(Questions::default());
     let emitter = Emitter::new(outbox.clone(), questions.clone());
@@ -180,7 +180,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     };
     let ended = server.run(&options, &outbox).await;
     questions.dismiss_all();
-    if ended != Ended::EndOfInput {
+    if ended != ServeEnd::EndOfInput {
         service.shut_down().await;
     }
     outbox.close();
@@ -191,7 +191,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     match outbox.failed() {
         Some(reason) => {
             tracing::error!(reason, "frames could not be written");
-            Ended::FailedOutput
+            ServeEnd::FailedOutput
         }
         None => ended,
     }
@@ -206,13 +206,13 @@ struct Server<D: Dialect, S> {
 }
 
 impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
-    async fn run(mut self, options: &Options, outbox: &Outbox) -> Ended {
+    async fn run(mut self, options: &Options, outbox: &Outbox) -> ServeEnd {
         let mut batch = Vec::new();
         loop {
             let read = tokio::select! {
                 biased;
-                () = options.stop.cancelled() => return Ended::Stopped,
-                () = outbox.broken() => return Ended::BrokenOutput,
+                () = options.stop.cancelled() => return ServeEnd::Stopped,
+                () = outbox.broken() => return ServeEnd::BrokenOutput,
                 Some(ran) = self.lanes.running.next() => {
                     self.lanes.done(ran);
                     continue;
@@ -248,7 +248,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
 
     /// Stdin has ended: what was begun is answered, and work goes on or stops as the dialect says. Where it stops, a
     /// handler that does not return is let go of.
-    async fn finish(mut self, options: &Options, outbox: &Outbox) -> Ended {
+    async fn finish(mut self, options: &Options, outbox: &Outbox) -> ServeEnd {
         // Nobody is there to answer questions any more.
         self.emitter.dismiss_questions();
         let service = self.service.clone();
@@ -267,7 +267,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         };
         let work = async {
             match D::SPEC.edges.end_of_input {
-                EndOfInput::Finish => drop(futures::join!(handlers, service.settle())),
+                EndOfInput::Finish => drop(futures::join!(handlers, service.wait_until_idle())),
                 // Work is stopped beside the handlers, which may wait for just that.
                 EndOfInput::Abort => {
                     let mut handlers = std::pin::pin!(handlers.fuse());
@@ -285,9 +285,9 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         };
         tokio::select! {
             biased;
-            () = options.stop.cancelled() => Ended::Stopped,
-            () = outbox.broken() => Ended::BrokenOutput,
-            () = work => Ended::EndOfInput,
+            () = options.stop.cancelled() => ServeEnd::Stopped,
+            () = outbox.broken() => ServeEnd::BrokenOutput,
+            () = work => ServeEnd::EndOfInput,
         }
     }
 
@@ -310,7 +310,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     let call = Call::new(self.emitter.clone(), id.as_deref(), spec, CancellationToken::new());
                     let limit = self.command_bytes;
                     call.failure(&Refusal::new(format!(
-                        "`{}` is refused: commands of {limit} bytes are in progress; send it again when some of \
+                        "`{}` was rejected: commands of {limit} bytes are in progress; send it again when some of \
                          them are answered",
                         spec.wire
                     )));

@@ -57,7 +57,7 @@ fn message_end(stop: &str) -> String {
     .to_string()
 }
 
-/// F08 and F23: bytes that are no text and text that is no frame are reported and skipped.
+/// F08 and F23: bytes that are no text and text that is not a frame are reported and skipped.
 #[tokio::test]
 async fn fm_f23_noise_is_reported_and_skipped() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());

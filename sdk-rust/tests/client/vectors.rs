@@ -487,11 +487,11 @@ fn held() -> (usize, usize) {
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+    value.as_str().unwrap_or_else(|| panic!("{value} is not text"))
 }
 
 fn number(value: &Value) -> usize {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number")) as usize
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number")) as usize
 }
 
 async fn play(case: &Value) {

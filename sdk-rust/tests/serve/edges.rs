@@ -133,7 +133,7 @@ async fn fm_f17_the_last_of_two_equal_members_counts() {
     );
 }
 
-/// F19: JSON that is no object.
+/// F19: JSON that is not an object.
 #[tokio::test]
 async fn fm_f19_json_that_is_no_object_is_answered() {
     let mut wire = pi();
@@ -282,5 +282,5 @@ async fn fm_f15_the_last_line_needs_no_end() {
     wire.write(br#"{"id":"last","type":"get_state"}"#).await;
     tokio::io::AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
     assert_eq!(wire.hear().await["id"], "last");
-    assert_eq!(within("the end", wire.served).await.unwrap(), agentese::serve::Ended::EndOfInput);
+    assert_eq!(within("the end", wire.served).await.unwrap(), agentese::serve::ServeEnd::EndOfInput);
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentese::omp::{self, Omp};
 use agentese::opal;
 use agentese::pi::{AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service};
-use agentese::serve::{Call, Ended, Options, Refusal};
+use agentese::serve::{Call, Options, Refusal, ServeEnd};
 use agentese::wire::NoParams;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -66,13 +66,13 @@ async fn the_end_of_input_is_the_dialects() {
     assert!(!wire.served.is_finished(), "the running command was not waited for");
     small.release.notify_waiters();
     assert_eq!(wire.hear().await["id"], "b1");
-    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
     assert!(small.settled.load(Ordering::SeqCst) && !small.stopped.load(Ordering::SeqCst));
 
     // omp is told at once, and only once.
     let small = Arc::new(SmallOmp::default());
     let wire = start::<Omp, SmallOmp>(small.clone(), Options::default());
-    assert_eq!(wire.end().await, Ended::EndOfInput);
+    assert_eq!(wire.end().await, ServeEnd::EndOfInput);
     assert_eq!(small.stopped.load(Ordering::SeqCst), 1);
 }
 
@@ -87,7 +87,7 @@ async fn fm_f31_a_broken_stdout_stops_everything() {
     let (mut writer, served) = wire.without_reader();
     // It is noticed with the next frame.
     writer.write_all(b"{\"id\":\"t\",\"type\":\"get_state\"}\n").await.unwrap();
-    assert_eq!(within("the end", served).await.unwrap(), Ended::BrokenOutput);
+    assert_eq!(within("the end", served).await.unwrap(), ServeEnd::BrokenOutput);
     assert!(small.stopped.load(Ordering::SeqCst), "running work was not stopped");
 }
 
@@ -124,7 +124,7 @@ async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
     within("the handler", waits.begun.notified()).await;
     wire.writer.shutdown().await.unwrap();
     assert_eq!(wire.hear().await["id"], "b1");
-    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
     assert!(waits.heeded.load(Ordering::SeqCst));
 }
 
@@ -136,7 +136,7 @@ async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
     wire.say(r#"{"id":"b1","type":"bash","command":"hangs"}"#).await;
     within("the handler", waits.begun.notified()).await;
     wire.writer.shutdown().await.unwrap();
-    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
     assert!(!waits.heeded.load(Ordering::SeqCst));
 }
 
@@ -183,7 +183,7 @@ async fn a_token_ends_serving() {
     let mut wire = start::<Pi, Small>(small.clone(), options);
     wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
     stop.cancel();
-    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::Stopped);
+    assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::Stopped);
     assert!(small.stopped.load(Ordering::SeqCst));
 }
 
@@ -271,7 +271,7 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     }
     assert_eq!(next, COUNT);
     assert_eq!(others, ["a", "s", "p", "agent_start", "agent_end"]);
-    assert_eq!(wire.end().await, Ended::EndOfInput);
+    assert_eq!(wire.end().await, ServeEnd::EndOfInput);
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn what_is_held_is_answered_after_the_end_of_input() {
     for n in 0..20 {
         assert_eq!(wire.hear().await["id"], n);
     }
-    assert_eq!(within("the end", wire.served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
 }
 
 /// F58: what waits for its lane is bounded, and what stops a run is not refused.
@@ -304,7 +304,7 @@ async fn fm_f58_too_many_commands_in_progress_are_refused() {
     let refused = wire.hear().await;
     assert_eq!((&refused["id"], &refused["success"]), (&json!("p2"), &json!(false)));
     let error = refused["error"].as_str().unwrap();
-    assert!(error.contains("`prompt` is refused: commands of 1048576 bytes are in progress"), "{error}");
+    assert!(error.contains("`prompt` was rejected: commands of 1048576 bytes are in progress"), "{error}");
     assert_eq!(wire.ask(r#"{"id":"a","type":"abort"}"#).await["success"], true);
     small.release.notify_waiters();
     assert_eq!(wire.hear().await["id"], "c");
@@ -322,5 +322,5 @@ async fn an_output_that_is_full_is_a_failure() {
     });
     let mut writer = ours.writer;
     AsyncWriteExt::write_all(&mut writer, b"{\"type\":\"get_state\"}\n").await.unwrap();
-    assert_eq!(within("the end", served).await.unwrap(), Ended::FailedOutput);
+    assert_eq!(within("the end", served).await.unwrap(), ServeEnd::FailedOutput);
 }

@@ -8,7 +8,7 @@ use agentese::pi::{
     BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SessionStateBuilder,
     SetSessionNameParams, SetSteeringModeParams, ThinkingLevel,
 };
-use agentese::serve::{Call, Dispatch, Ended, Options, Refusal, serve_with};
+use agentese::serve::{Call, Dispatch, Options, Refusal, ServeEnd, serve_with};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese::wire::NoParams;
@@ -119,7 +119,7 @@ impl pi::Service for Small {
         self.release.notify_waiters();
     }
 
-    async fn settle(&self) {
+    async fn wait_until_idle(&self) {
         self.settled.store(true, std::sync::atomic::Ordering::SeqCst);
     }
 }
@@ -161,7 +161,7 @@ pub struct Wire {
     frames: FrameReader<BoxReader>,
     heard: std::collections::VecDeque<String>,
     pub writer: BoxWriter,
-    pub served: tokio::task::JoinHandle<Ended>,
+    pub served: tokio::task::JoinHandle<ServeEnd>,
 }
 
 pub fn start<D: Dialect, S: Dispatch<D>>(service: Arc<S>, options: Options) -> Wire {
@@ -203,7 +203,7 @@ impl Wire {
     }
 
     /// Reads nothing any more; the input stays open.
-    pub fn without_reader(self) -> (BoxWriter, tokio::task::JoinHandle<Ended>) {
+    pub fn without_reader(self) -> (BoxWriter, tokio::task::JoinHandle<ServeEnd>) {
         (self.writer, self.served)
     }
 
@@ -213,7 +213,7 @@ impl Wire {
     }
 
     /// Closes the input and gives why serving ended.
-    pub async fn end(mut self) -> Ended {
+    pub async fn end(mut self) -> ServeEnd {
         self.writer.shutdown().await.unwrap();
         within("the end of serving", self.served).await.unwrap()
     }

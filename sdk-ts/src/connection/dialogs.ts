@@ -11,7 +11,7 @@ import { fits } from "./reader.js";
 /** Why a question with a time limit is not open any more. */
 const TIME_IS_UP = new DOMException("the time limit of the question has passed", "TimeoutError");
 
-interface Open {
+interface OpenDialog {
   readonly id: JsonValue;
   readonly controller: AbortController;
 }
@@ -21,7 +21,7 @@ interface Open {
  */
 export class Dialogs {
   readonly #connection: Connection;
-  readonly #open = new Set<Open>();
+  readonly #open = new Set<OpenDialog>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -51,7 +51,7 @@ export class Dialogs {
     this.#withdraw(() => true, end);
   }
 
-  #withdraw(fits: (open: Open) => boolean, reason: unknown): undefined {
+  #withdraw(fits: (open: OpenDialog) => boolean, reason: unknown): undefined {
     for (const open of [...this.#open].filter(fits)) {
       this.#open.delete(open);
       open.controller.abort(reason);

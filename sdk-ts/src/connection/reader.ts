@@ -16,7 +16,7 @@ import { EXIT_WITHIN, LAST_WORDS, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
 
-/** How much of a line that is no frame is shown. */
+/** How much of a line that is not a frame is shown. */
 const SHOWN = 200;
 
 /** In how many turns of the event loop in a row nothing has to come from an ended process for its pipe to be empty. */

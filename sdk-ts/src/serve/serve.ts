@@ -101,7 +101,7 @@ class Server<T extends AnyTypes> {
     framer.finish(sink);
     // Nobody is there to answer questions any more.
     this.emitter.dismissQuestions();
-    const last = quietly(() => (serving.finishes ? this.#service.settle() : this.#service.shutDown()));
+    const last = quietly(() => (serving.finishes ? this.#service.waitUntilIdle() : this.#service.shutDown()));
     while (this.#running.size > 0) await Promise.all(this.#running);
     await last;
   }

@@ -19,5 +19,5 @@ export abstract class Service<T extends AnyTypes> {
   shutDown(): void | Promise<void> {}
 
   /** Waits until all running work is done. Called at the end of the input where the dialect lets work finish. */
-  settle(): void | Promise<void> {}
+  waitUntilIdle(): void | Promise<void> {}
 }

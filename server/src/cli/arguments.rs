@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The options of the command line.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -33,35 +33,35 @@ Examples:
   echo '{\"type\":\"prompt\",\"message\":\"What is here?\"}' | agentese --mode rpc
       Ask once. The agent finishes its work after the end of stdin, then exits with 0.
   agentese --mode rpc --model sonnet:high --tools read,bash --no-session
-      Choose a model by a part of its name, how hard it thinks, and what it may do.
+      Choose a model by a part of its name, its thinking level, and its tools.
   agentese --mode rpc --script answers.json
-      Let the embedded model say what the file says, answer by answer.
+      Let the embedded model play the answers of a file, one after the other.
   agentese schema --dialect pi --side server
       Print the JSON Schema of every frame that a server of the dialect may send.
 
-Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. One that no extension
-takes is ignored, with a warning.
+Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. A flag that no
+extension defines is ignored, with a warning.
 
 Environment:
-  AGENTESE_LOG         What is logged to stderr: error, warn (the default), info, debug, trace, or a
-                       filter such as agentese_server=debug
+  AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug, trace, or a filter
+                       such as agentese_server=debug
   PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
-  AGENTESE_HOME        The same, but ~/.pi/agent comes before it where that exists; the default is
+  AGENTESE_HOME        The agent directory where ~/.pi/agent does not exist; the default is
                        ~/.agentese/agent
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …
                        Keys of providers; docs/models.md lists them all
 
 Files:
   settings.json        In the agent directory, and in .pi/ of a working directory that is trusted
-  SYSTEM.md            There too: the system prompt. APPEND_SYSTEM.md: what is added to it
-  prompts/NAME.md      In the agent directory and in .pi/: what /NAME in a prompt stands for
-  skills/NAME/SKILL.md There too, and in .agents/: instructions that the model reads when it needs
-                       them, or when a prompt says /skill:NAME
-  AGENTS.md            In the agent directory, the working directory and all above it: what the
-                       model should know. CLAUDE.md counts where there is none
+  SYSTEM.md            In the same places: replaces the system prompt. APPEND_SYSTEM.md adds to it
+  prompts/NAME.md      In the agent directory and in .pi/: the prompt template /NAME
+  skills/NAME/SKILL.md In the same places and in .agents/: instructions that the model reads when it
+                       needs them, or when a prompt says /skill:NAME
+  AGENTS.md            In the agent directory, the working directory and its parents: context for the
+                       model. CLAUDE.md is read where there is no AGENTS.md
 
-In RPC mode stdout carries frames and nothing else. The exit code is 0 after an orderly end and 1
-after a failure, which stderr tells.";
+In RPC mode stdout carries frames and nothing else. The exit code is 0 on success and 1 after a
+failure, whose reason is on stderr.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -95,10 +95,10 @@ pub(super) enum Command {
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Schema {
-    /// The dialect: pi, omp, pisces, operator or opal, with a revision after @ if one is meant
+    /// The dialect: pi, omp, pisces, operator or opal, optionally with a revision
     #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi")]
     pub dialect: String,
-    /// Whose frames the schema accepts
+    /// The side whose frames the schema accepts
     #[arg(long, value_enum, required_unless_present = "openrpc")]
     pub side: Option<Side>,
     /// Print the OpenRPC document instead, for a dialect that speaks JSON-RPC
@@ -123,7 +123,7 @@ pub(super) struct Sessions {
     /// List the sessions of all directories
     #[arg(long)]
     pub all: bool,
-    /// Where the sessions are, if not in the agent directory
+    /// The directory of the session files, instead of the one in the agent directory
     #[arg(long, value_name = "DIRECTORY")]
     pub session_dir: Option<PathBuf>,
 }
@@ -138,97 +138,97 @@ pub(super) struct Completions {
 /// Options of the agent.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// The way to talk to the agent: rpc
+    /// The mode to run in: rpc
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
     #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(), overrides_with = "dialect",
           help_heading = "Protocol")]
     pub dialect: String,
-    /// What a message_update carries
+    /// The content of message_update events
     #[arg(long, value_enum, default_value_t = Updates::Snapshots, help_heading = "Protocol",
           hide_possible_values = true, value_name = "snapshots|delta")]
     pub updates: Updates,
-    /// The longest line that is read
+    /// The longest accepted input line
     #[arg(long, value_name = "BYTES", default_value_t = agentese::framing::DEFAULT_MAX_LINE,
           value_parser = at_least_a_frame, help_heading = "Protocol")]
     pub max_line: usize,
 
-    /// The provider of the model; scripted is the embedded one
+    /// The provider of the model; scripted is the embedded model
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
     /// The model: provider/id, or a part of it, with :LEVEL for thinking
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
-    /// The models that cycle_model goes through
+    /// The models that cycle_model cycles through
     #[arg(long, value_name = "PATTERN,…", value_delimiter = ',', help_heading = "Model")]
     pub models: Vec<String>,
-    /// How hard it thinks: off, minimal, low, medium, high, xhigh
+    /// The thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL", help_heading = "Model")]
     pub thinking: Option<ThinkingLevel>,
-    /// The key; others can see it, so prefer the environment
+    /// The API key; other users can see it, so prefer the environment
     #[arg(long, value_name = "KEY", help_heading = "Model")]
     pub api_key: Option<ApiKey>,
-    /// What the embedded model says: {"responses": [{"text": "…"}, …]}
+    /// The answers of the embedded model: {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
     /// Print the models, or those with SEARCH in their names, and exit
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, help_heading = "Model")]
     pub list_models: Option<Option<String>>,
 
-    /// What the model is told, instead of the built-in text
+    /// The system prompt, instead of the built-in one
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub system_prompt: Option<String>,
-    /// What it is told besides; may be repeated
+    /// Text to add to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, help_heading = "System prompt")]
     pub append_system_prompt: Vec<String>,
 
     /// The tools that the model may use
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Tools")]
     pub tools: Option<Vec<String>>,
-    /// No tools at all, or only those of --tools
+    /// Disable all tools, except those of --tools
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
 
-    /// Continue that session: its file, or the beginning of its id
+    /// Continue a session, named by its file or the beginning of its id
     #[arg(long, value_name = "FILE|ID", help_heading = "Session")]
     pub session: Option<String>,
-    /// Continue the newest session here, or begin one
+    /// Continue the newest session of the working directory, or start a new one
     #[arg(long = "continue", short = 'c', help_heading = "Session")]
     pub continues: bool,
-    /// The same, since nobody is there to choose
+    /// Same as --continue; RPC mode has no session picker
     #[arg(long, short = 'r', help_heading = "Session")]
     pub resume: bool,
     /// Keep the session in memory only
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,
-    /// Where session files are, instead of the agent directory
+    /// The directory of the session files, instead of the one in the agent directory
     #[arg(long, value_name = "DIRECTORY", help_heading = "Session")]
     pub session_dir: Option<PathBuf>,
-    /// Write a session file as a page of HTML, and exit
+    /// Export a session file as an HTML page, and exit
     #[arg(long, value_names = ["FILE", "HTML"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<PathBuf>,
 
     /// A skill, or a directory of skills; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
     pub skill: Vec<PathBuf>,
-    /// No skills but those of --skill
+    /// Disable skills, except those of --skill
     #[arg(long, help_heading = "Skills and prompt templates")]
     pub no_skills: bool,
     /// A prompt template, or a directory of them; may be repeated
     #[arg(long, value_name = "PATH", help_heading = "Skills and prompt templates")]
     pub prompt_template: Vec<PathBuf>,
-    /// No templates but those of --prompt-template
+    /// Disable prompt templates, except those of --prompt-template
     #[arg(long, help_heading = "Skills and prompt templates")]
     pub no_prompt_templates: bool,
 
-    /// Let settings, system prompt and extensions of the working directory count
+    /// Trust the working directory: use its settings, system prompt and extensions
     #[arg(long, alias = "approve", help_heading = "Start")]
     pub trust: bool,
-    /// Do not trust it, whatever the settings say
+    /// Do not trust the working directory, whatever the settings say
     #[arg(long, alias = "no-approve", conflicts_with = "trust", help_heading = "Start")]
     pub no_trust: bool,
-    /// Accepted: nothing is fetched at the start anyway
+    /// No effect: nothing is fetched at startup
     #[arg(long, help_heading = "Start")]
     pub offline: bool,
     /// Log more, as with AGENTESE_LOG=info
@@ -249,7 +249,7 @@ pub(super) struct Resources {
     /// An extension: a program, or a folder with one or more; may be repeated
     #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]
     pub extension: Vec<String>,
-    /// No extensions but those of --extension
+    /// Disable extensions, except those of --extension
     #[arg(long, help_heading = "Extensions")]
     pub no_extensions: bool,
     #[arg(long, hide = true, value_name = "PATH")]
@@ -267,7 +267,7 @@ const SHORTEST_LIMIT: usize = 64;
 fn at_least_a_frame(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(bytes) if bytes >= SHORTEST_LIMIT => Ok(bytes),
-        Ok(_) => Err(format!("no frame fits into less than {SHORTEST_LIMIT} bytes")),
-        Err(error) => Err(format!("it is no number of bytes: {error}")),
+        Ok(_) => Err(format!("the limit has to be at least {SHORTEST_LIMIT} bytes")),
+        Err(error) => Err(format!("not a number of bytes: {error}")),
     }
 }

@@ -9,7 +9,7 @@ use crate::export::{Transcript, default_name, from_file, write};
 use crate::providers::{Catalog, ExposeSecret};
 
 /// Writes a session file as one HTML page, without the keys of the catalogue, and prints the page's path. Fails where
-/// it is no session file, and where the page cannot be written.
+/// it is not a session file, and where the page cannot be written.
 pub(super) fn write_page(
     cwd: &Path,
     session: &Path,
@@ -24,7 +24,7 @@ pub(super) fn write_page(
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let (secrets, unknown) = runtime.block_on(catalog.secrets());
     for reason in unknown {
-        stderr.warn(format_args!("what cannot be known cannot be kept out of the page: {reason}"));
+        stderr.warn(format_args!("the page may show a key that could not be read: {reason}"));
     }
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
     let transcript = Transcript { secrets: &secrets, ..Transcript::new(&file.header, &file.entries) };

@@ -146,12 +146,12 @@ impl Plan {
 
 /// What is said about the command line itself.
 fn warnings(run: &Run, task: &Task) -> Vec<String> {
-    let advice = "the provider's environment variable is not seen by others";
+    let advice = "use the provider's environment variable instead";
     let all = [
         (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::NO_MESSAGES.to_owned()),
-        run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine: {advice}")),
+        run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine; {advice}")),
         (!run.resources.theme.is_empty())
-            .then(|| "--theme has no effect: there is nothing to colour".to_owned()),
+            .then(|| "--theme has no effect: this agent has no user interface".to_owned()),
     ];
     all.into_iter().flatten().collect()
 }
@@ -159,7 +159,7 @@ fn warnings(run: &Run, task: &Task) -> Vec<String> {
 fn task(run: &Run) -> Result<Task, Failure> {
     let mut export = run.export.iter().cloned();
     match (export.next(), &run.list_models) {
-        (Some(_), Some(_)) => refuse("--export and --list-models are two things to do"),
+        (Some(_), Some(_)) => refuse("--export cannot be combined with --list-models"),
         (Some(session), None) => Ok(Task::Export { session, page: export.next() }),
         (None, Some(search)) => Ok(Task::ListModels(search.clone())),
         (None, None) => Ok(Task::Serve),
@@ -170,9 +170,9 @@ fn task(run: &Run) -> Result<Task, Failure> {
 fn no_mode(run: &Run) -> String {
     match run.messages.first() {
         Some(word) => {
-            format!("there is no command \"{word}\"; serve with --mode rpc, or see agentese --help")
+            format!("unknown command \"{word}\"; to serve, use --mode rpc; see agentese --help")
         }
-        None => "say how to talk to the agent: agentese --mode rpc, or see agentese --help".to_owned(),
+        None => "no mode was given; to serve, use agentese --mode rpc; see agentese --help".to_owned(),
     }
 }
 
@@ -181,12 +181,12 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if *task == Task::Serve {
         match run.mode.as_deref() {
             _ if run.resources.print => {
-                return refuse("--print is not available in this version: rpc is the one mode there is");
+                return refuse("--print is not available in this version; use --mode rpc");
             }
             Some("rpc") => {}
             None => return refuse(no_mode(run)),
             Some(mode) => {
-                return refuse(format!("--mode {mode} is not available in this version; --mode rpc is"));
+                return refuse(format!("--mode {mode} is not available in this version; use --mode rpc"));
             }
         }
     }
@@ -198,7 +198,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
         return refuse("--api-key is empty");
     }
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
-        return refuse("--api-key needs --provider or --model, so that it is clear whose key it is");
+        return refuse("--api-key needs --provider or --model, which say whose key it is");
     }
     Ok(())
 }
@@ -213,9 +213,9 @@ fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
 fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
     let newest = run.continues || run.resume;
     match (&run.session, newest, run.no_session) {
-        (Some(_), true, _) => refuse("--session and --continue name two sessions"),
+        (Some(_), true, _) => refuse("--session cannot be combined with --continue or --resume"),
         (Some(_), _, true) | (_, true, true) => {
-            refuse("--no-session keeps nothing, so there is nothing to continue")
+            refuse("--no-session cannot be combined with --session, --continue or --resume")
         }
         (None, false, true) => Ok(SessionChoice::InMemory),
         (None, true, false) => Ok(SessionChoice::Newest),
@@ -227,7 +227,9 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
         (Some(id), ..) => {
             let allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
             if id.is_empty() || !id.chars().all(allowed) {
-                return refuse(format!("--session {id:?}: it is neither a file nor the beginning of an id"));
+                return refuse(format!(
+                    "--session {id:?} is neither a file nor the beginning of a session id"
+                ));
             }
             Ok(SessionChoice::Id(id.clone()))
         }
@@ -238,8 +240,9 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
 fn left_out(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let names = names(cwd, files);
-    (!files.is_empty())
-        .then(|| format!("{names} {verb} not read: the directory is not trusted; --trust reads {them}"))
+    (!files.is_empty()).then(|| {
+        format!("{names} {verb} not read because the directory is not trusted; use --trust to read {them}")
+    })
 }
 
 fn refuse<T>(text: impl Into<String>) -> Result<T, Failure> {
@@ -300,8 +303,8 @@ mod tests {
         assert_eq!(session("--session x.jsonl"), SessionChoice::File(place.path("work/x.jsonl")));
         assert_eq!(session("--session ~/x"), SessionChoice::File(place.path("home/x")));
         assert_eq!(session("--session 12ab-"), SessionChoice::Id("12ab-".to_owned()));
-        assert!(place.refused("--session a -c").contains("two sessions"));
-        assert!(place.refused("--no-session -r").contains("keeps nothing"));
+        assert!(place.refused("--session a -c").contains("cannot be combined"));
+        assert!(place.refused("--no-session -r").contains("cannot be combined"));
         let directory = place.plan("--session-dir ~/s").unwrap().session_dir;
         assert_eq!(directory, Some(place.path("home/s")));
     }
@@ -318,7 +321,7 @@ mod tests {
     fn what_contradicts_itself_is_refused() {
         let place = Place::new();
         for (line, part) in [
-            ("--export a.jsonl --list-models", "two things"),
+            ("--export a.jsonl --list-models", "cannot be combined"),
             ("--api-key sk-1", "--provider or --model"),
             ("--skill no/such", "work/no/such: there is no such file or directory"),
             ("--prompt-template ~/x", "home/x: there is no such file or directory"),
@@ -348,7 +351,7 @@ mod tests {
         assert_eq!(
             plan.warnings,
             [
-                ".pi/settings.json, .pi/SYSTEM.md are not read: the directory is not trusted; --trust reads them"
+                ".pi/settings.json, .pi/SYSTEM.md are not read because the directory is not trusted; use --trust to read them"
             ]
         );
         assert_eq!(plan.settings.shell_path, None);

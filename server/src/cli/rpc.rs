@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::serve::{Ended, Options};
+use agentese::serve::{Options, ServeEnd};
 use agentese::types::ModelScript;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,7 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
     let filter =
         EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
-            stderr.warn(format_args!("AGENTESE_LOG says nothing that can be understood: {error}"));
+            stderr.warn(format_args!("AGENTESE_LOG is not a valid log filter ({error}); using `{default}`"));
             EnvFilter::new(default)
         });
     let _ = tracing_subscriber::fmt()
@@ -62,7 +62,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
         server.give_key(SecretString::from(key.reveal()));
     }
     if let Some(reason) = server.no_model() {
-        stderr.warn(format_args!("no model is selected, prompts will be refused: {reason}"));
+        stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }
     // A large directory or a slow disk holds nothing up.
     drop(std::thread::Builder::new().spawn(move || crate::replace::tell_of_copies(&cwd, None)));
@@ -195,7 +195,7 @@ fn budgets(settings: &Settings) -> Budgets {
 }
 
 pub(super) const NO_STORE: &str =
-    "there is no home directory to keep sessions in; say --session-dir or --no-session";
+    "no home directory was found for sessions; use --session-dir or --no-session";
 
 /// Where sessions are kept, and the one to go on with.
 fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), Failure> {
@@ -210,9 +210,9 @@ fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Sessio
             }
             store.sweep();
         }
-        None => {
-            stderr.warn("there is no home directory, so new sessions are not kept; --session-dir says where")
-        }
+        None => stderr.warn(
+            "no home directory was found, so new sessions are not saved; use --session-dir to save them",
+        ),
     }
     let kept = || store.as_ref().ok_or_else(|| Failure::Usage(NO_STORE.to_owned()));
     let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds)).beside();
@@ -251,7 +251,7 @@ fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
     let script = agentese::wire::decode::<ModelScript>(&text)
         .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
     if let Some(member) = script_check::undeclared(&script) {
-        let reason = format!("{member} is no member of the format");
+        let reason = format!("{member} is not a member of the format");
         return Err(Failure::Script { path: context(), reason });
     }
     Ok(Scripted::script(script))
@@ -264,7 +264,7 @@ fn tools(names: Option<Vec<String>>, others: bool, stderr: &Stderr) -> ToolSet {
     let selection = ToolSet::select(names);
     for name in selection.unknown.into_iter().filter(|_| !others) {
         let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
-        stderr.warn(format_args!("there is no tool \"{name}\"; there is {}", known.join(", ")));
+        stderr.warn(format_args!("unknown tool \"{name}\"; known: {}", known.join(", ")));
     }
     selection.tools
 }
@@ -287,13 +287,16 @@ fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
     let file = file.map(|directory| directory.join(plan.surroundings.files.settings));
     if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
         // Writing it anew would lose the comments that people keep there.
-        stderr.warn(format_args!("rpc.persistDefaults has no effect: {} is not written", file.display()));
+        stderr.warn(format_args!(
+            "rpc.persistDefaults has no effect: {} is a YAML file, which is never written",
+            file.display()
+        ));
         return Arc::new(NotPersisted);
     }
     match file.map(SettingsFile::new) {
         Some(Ok(file)) => Arc::new(file),
         Some(Err(error)) => {
-            stderr.warn(format_args!("what a client sets will not be kept: {error}"));
+            stderr.warn(format_args!("settings that a client changes will not be saved: {error}"));
             Arc::new(NotPersisted)
         }
         None => Arc::new(NotPersisted),
@@ -325,18 +328,18 @@ async fn serve(server: Server, max_line: usize, stderr: &Stderr) -> Result<ExitC
         served = server.serve_to_the_end(transport, options) => {
             tracing::debug!(?served, "serving ended");
             if let Some(reason) = &served.unsaved {
-                stderr.say(format_args!("Error: a part of the conversation is in no file: {reason}"));
+                stderr.say(format_args!("Error: part of the conversation could not be saved: {reason}"));
             }
-            if served.ended == Ended::FailedOutput {
+            if served.ended == ServeEnd::FailedOutput {
                 stderr.say("Error: stdout cannot be written; frames are lost");
             }
-            match served.unsaved.is_none() && served.ended != Ended::FailedOutput {
+            match served.unsaved.is_none() && served.ended != ServeEnd::FailedOutput {
                 true => ExitCode::SUCCESS,
                 false => ExitCode::FAILURE,
             }
         }
         () = overdue => {
-            tracing::error!("the shutdown takes too long and is cut short");
+            tracing::error!("the shutdown took too long and was cut short");
             ExitCode::FAILURE
         }
         () = unread => ExitCode::SUCCESS,

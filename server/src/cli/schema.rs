@@ -16,15 +16,15 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
                 Side::Server => schema::Side::Server,
                 Side::Client => schema::Side::Client,
             };
-            (schema::schema(dialect, side), "no such dialect")
+            (schema::schema(dialect, side), "unknown dialect")
         }
-        None => (schema::openrpc(dialect), "no dialect that speaks JSON-RPC"),
+        None => (schema::openrpc(dialect), "unknown JSON-RPC dialect"),
     };
     let Some(text) = text else {
         let known = schema::dialects().into_iter();
         let fits = |name: &String| options.side.is_some() || schema::openrpc(name).is_some();
         let known = known.filter(fits).collect::<Vec<_>>().join(", ");
-        return Err(Failure::Usage(format!("\"{dialect}\" is {missing}; there is {known}")));
+        return Err(Failure::Usage(format!("{missing} \"{dialect}\"; known: {known}")));
     };
     output::print(format!("{}\n", text.trim_end()).as_bytes())
 }

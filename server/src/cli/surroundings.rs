@@ -137,7 +137,7 @@ fn few(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
     if shown.len() > SHOWN {
         let more = shown.len() - SHOWN;
         shown.truncate(SHOWN);
-        shown.push(format!("{more} more of skills and prompt templates are not shown"));
+        shown.push(format!("{more} more messages about skills and prompt templates are not shown"));
     }
     shown
 }
@@ -158,7 +158,7 @@ mod tests {
         let many = few(0..50);
         assert_eq!(
             (many.len(), many[20].as_str()),
-            (21, "30 more of skills and prompt templates are not shown")
+            (21, "30 more messages about skills and prompt templates are not shown")
         );
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn undecided(plan: &Plan, loaded: &[Found], stderr: &Stderr) -> Optio
             && let Err(error) = write_settings(settings, &[Change::TrustedDirectory(directory.clone())])
         {
             let settings = settings.display();
-            stderr.warn(format_args!("{settings}: that {directory} is trusted could not be kept: {error}"));
+            stderr.warn(format_args!("{settings}: cannot save that {directory} is trusted: {error}"));
         }
         Ok(allowed)
     }))

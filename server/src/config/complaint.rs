@@ -20,13 +20,13 @@ pub enum Complaint {
         source: TextFileError,
     },
     /// It is too long to be one that somebody wrote.
-    #[error("{path}: it is longer than {LIMIT} bytes; the file is ignored", path = path.display())]
+    #[error("{path}: longer than {LIMIT} bytes; the file is ignored", path = path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
     },
-    /// It is no JSON. It is left alone, so that its author can mend it.
-    #[error("{path}: it is no JSON: {reason}; the file is ignored", path = path.display())]
+    /// It is not JSON. It is left alone, so that its author can mend it.
+    #[error("{path}: it is not JSON: {reason}; the file is ignored", path = path.display())]
     NotJson {
         /// The file.
         path: PathBuf,

@@ -64,7 +64,7 @@ impl Change {
             match listed {
                 Value::Array(listed) if listed.iter().any(|known| known == directory) => {}
                 Value::Array(listed) => listed.push(directory.clone().into()),
-                // What is no list there has been complained of, and has no effect.
+                // What is not a list there has been complained of, and has no effect.
                 other => *other = vec![directory.clone()].into(),
             }
         }
@@ -99,8 +99,8 @@ pub enum PersistError {
     /// Another program is writing it.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The file is no JSON object. It is left as it is, so that its author can mend it.
-    #[error("the file is no JSON object, it is left as it is: {0}")]
+    /// The file is not a JSON object. It is left as it is, so that its author can mend it.
+    #[error("the file is not a JSON object, it is left as it is: {0}")]
     Corrupt(String),
     /// The system refuses.
     #[error(transparent)]
@@ -186,7 +186,7 @@ pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistErro
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let _lock = FileLock::acquire(&path, PATIENCE)?;
     if path.exists() && !path.is_file() {
-        return Err(PersistError::Corrupt("it is no regular file".to_owned()));
+        return Err(PersistError::Corrupt("it is not a regular file".to_owned()));
     }
     let mut object = match std::fs::read_to_string(&path) {
         Ok(text) => parse(&text)?,
@@ -222,7 +222,7 @@ fn set(object: &mut Map<String, Value>, keys: &[&str], value: Value) {
         }
         [key, rest @ ..] => {
             let member = object.entry(*key).or_insert_with(|| Value::Object(Map::new()));
-            // What is no object there has been complained of, and has no effect.
+            // What is not an object there has been complained of, and has no effect.
             if !member.is_object() {
                 *member = Value::Object(Map::new());
             }

@@ -21,7 +21,7 @@ pub enum TextFileError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// It is a directory, a pipe or a device: reading it could go on for ever.
-    #[error("it is no regular file")]
+    #[error("it is not a regular file")]
     NotRegular,
 }
 
@@ -87,7 +87,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert!(matches!(read_text(&pipe, 9), Err(TextFileError::NotRegular)));
         assert!(matches!(read_text(directory.path(), 9), Err(TextFileError::NotRegular)));
-        assert_eq!(read_regular(&pipe).unwrap_err().to_string(), "it is no regular file");
+        assert_eq!(read_regular(&pipe).unwrap_err().to_string(), "it is not a regular file");
         let missing = read_text(&directory.path().join("none"), 9).unwrap_err();
         assert!(missing.is_not_found());
     }

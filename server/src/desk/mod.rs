@@ -91,8 +91,8 @@ impl Desk {
         options.extension_commands = host.clone();
         let told = Told::new(host.clone(), sink, options.clock.clone());
         let engine = Engine::with_session(options, session, Arc::new(told));
-        host.connect(engine.link());
-        mcp.connect(engine.link());
+        host.connect(engine.downgrade());
+        mcp.connect(engine.downgrade());
         Self { engine, host, mcp, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
     }
 
@@ -155,11 +155,11 @@ impl Desk {
     }
 
     /// Waits until everything that was begun is over, then lets extensions say good-bye; nobody sees what they show.
-    pub async fn settle(&self) {
-        self.engine.settle().await;
+    pub async fn wait_until_idle(&self) {
+        self.engine.wait_until_idle().await;
         // A command may have set something going; one that waits for ever does not keep the agent.
-        self.host.settle(LAST_COMMANDS).await;
-        self.engine.settle().await;
+        self.host.wait_until_idle(LAST_COMMANDS).await;
+        self.engine.wait_until_idle().await;
         tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
     }
 

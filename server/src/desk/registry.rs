@@ -46,8 +46,8 @@ impl Registry {
     }
 
     /// Waits until all of them are done, side by side.
-    pub async fn settle(&self) {
-        join_all(self.all().iter().map(|desk| desk.settle())).await;
+    pub async fn wait_until_idle(&self) {
+        join_all(self.all().iter().map(|desk| desk.wait_until_idle())).await;
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         say(&busy, "hang");
         for number in 1..4 {
             say(&other, "go");
-            soon(other.engine().settle()).await;
+            soon(other.engine().wait_until_idle()).await;
             assert_eq!(other.engine().view().messages, 2 * number);
         }
         assert!(busy.engine().view().streaming && !other.engine().view().streaming);
@@ -147,7 +147,7 @@ mod tests {
         let (id, desk) = add(&registry, &parts);
         let (other, _) = add(&registry, &parts);
         say(&desk, "go");
-        soon(desk.engine().settle()).await;
+        soon(desk.engine().wait_until_idle()).await;
         say(&desk, "hang");
         assert!(matches!(store.delete(&id), Err(DeleteError::Locked { .. })));
         let file = desk.engine().view().session_file.unwrap();
@@ -169,7 +169,7 @@ mod tests {
         let (registry, parts) = (Registry::default(), parts(place.path()));
         let desks: Vec<_> = (0..3).map(|_| add(&registry, &parts).1).collect();
         desks.iter().for_each(|desk| say(desk, "go"));
-        soon(registry.settle()).await;
+        soon(registry.wait_until_idle()).await;
         assert!(desks.iter().all(|desk| desk.engine().view().messages == 2));
         desks.iter().for_each(|desk| say(desk, "hang"));
         soon(registry.shut_down()).await;
@@ -183,7 +183,7 @@ mod tests {
         let (registry, parts) = (Registry::default(), parts(place.path()));
         let (id, desk) = add(&registry, &parts);
         say(&desk, "go");
-        soon(desk.engine().settle()).await;
+        soon(desk.engine().wait_until_idle()).await;
         let file = desk.engine().view().session_file.unwrap();
         assert!(soon(registry.close(&id)).await);
         drop(desk);

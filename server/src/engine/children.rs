@@ -167,7 +167,7 @@ impl Child for Started {
             let guard = Stopped(Some(&self.engine));
             tokio::select! {
                 biased;
-                () = self.engine.settle() => {}
+                () = self.engine.wait_until_idle() => {}
                 () = self.stop.cancelled() => self.engine.abort().await,
             }
             guard.done();

@@ -145,7 +145,7 @@ impl Engine {
     }
 
     /// Waits until no work is going on. Never returns for a model that never answers.
-    pub async fn settle(&self) {
+    pub async fn wait_until_idle(&self) {
         loop {
             let Some(ended) = self.shared.state().work.as_ref().map(|work| work.ended.clone()) else { break };
             ended.cancelled().await;

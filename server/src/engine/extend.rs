@@ -26,18 +26,18 @@ pub enum Delivery {
 
 /// A way to an engine that keeps nothing alive.
 #[derive(Clone)]
-pub struct Link(Weak<Shared>);
+pub struct WeakEngine(Weak<Shared>);
 
-impl Link {
+impl WeakEngine {
     /// The engine, while it is there. What is given does not abort anything when it is dropped.
     pub fn engine(&self) -> Option<Engine> {
         self.0.upgrade().map(|shared| Engine { shared, owner: false })
     }
 }
 
-impl std::fmt::Debug for Link {
+impl std::fmt::Debug for WeakEngine {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Link").field("alive", &(self.0.strong_count() > 0)).finish()
+        formatter.debug_struct("WeakEngine").field("alive", &(self.0.strong_count() > 0)).finish()
     }
 }
 
@@ -58,8 +58,8 @@ fn json(line: &str) -> Value {
 
 impl Engine {
     /// A way to this engine for those whom it keeps alive itself.
-    pub fn link(&self) -> Link {
-        Link(Arc::downgrade(&self.shared))
+    pub fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.shared))
     }
 
     /// Puts a message of an extension into the conversation: into the run that is going on, else into the

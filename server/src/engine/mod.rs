@@ -60,7 +60,7 @@ pub use customs::{Calls, Customs};
 pub use error::PromptError;
 pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
-pub use extend::{Delivery, Entries, Link};
+pub use extend::{Delivery, Entries, WeakEngine};
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
 pub use ledger::{Ledger, Spent};
 pub use options::Options;

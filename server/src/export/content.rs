@@ -37,7 +37,7 @@ pub(super) fn picture(block: &Value) -> Markup {
     }
     // The decoder decides what is base64: nothing else gets into the attribute.
     if data.is_empty() || STANDARD.decode(data).is_err() {
-        return html! { p.absent { "Picture with data that is no base64 is not shown." } };
+        return html! { p.absent { "Picture with data that is not base64 is not shown." } };
     }
     let size = counted(data.len() / 4 * 3 / 1024 + 1, "kilobyte", "kilobytes");
     html! {

@@ -25,14 +25,14 @@ pub enum ExportError {
         /// What the system said.
         source: io::Error,
     },
-    /// A file is there already that is no export of ours; it is untouched.
-    #[error("EEXIST: file already exists and is no export, open '{}'", .path.display())]
+    /// A file is there already that is not an export of ours; it is untouched.
+    #[error("EEXIST: file already exists and is not an export, open '{}'", .path.display())]
     Occupied {
         /// The file.
         path: PathBuf,
     },
     /// The file to export does not begin with the header of a session.
-    #[error("{} is no session file", .path.display())]
+    #[error("{} is not a session file", .path.display())]
     NoSession {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub struct SessionFile {
     pub skipped: usize,
 }
 
-/// Reads a session file. Fails where it cannot be read, is no regular file, or is not a session.
+/// Reads a session file. Fails where it cannot be read, is not a regular file, or is not a session.
 pub fn from_file(session_file: &Path) -> Result<SessionFile, ExportError> {
     let no_session = || ExportError::NoSession { path: session_file.to_owned() };
     let system = |source| ExportError::System { path: session_file.to_owned(), source };
@@ -184,7 +184,7 @@ mod tests {
             let path = place("b");
             assert_eq!(
                 error,
-                format!("EEXIST: file already exists and is no export, open '{}'", path.display())
+                format!("EEXIST: file already exists and is not an export, open '{}'", path.display())
             );
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }

@@ -17,9 +17,9 @@ use super::{Host, type_of, watch};
 use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
 
 /// How an action ends: with a result, or with why it was refused.
-type Ended = Result<Value, String>;
+type ActionResult = Result<Value, String>;
 
-fn done() -> Ended {
+fn done() -> ActionResult {
     Ok(Value::Null)
 }
 
@@ -27,11 +27,11 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-fn value(result: impl serde::Serialize) -> Ended {
+fn value(result: impl serde::Serialize) -> ActionResult {
     serde_json::to_value(result).map_err(text)
 }
 
-fn cancelled(done: bool) -> Ended {
+fn cancelled(done: bool) -> ActionResult {
     value(Cancellation::new(!done))
 }
 
@@ -41,7 +41,7 @@ impl Host {
         use ExtensionFrame as Do;
         let Some(engine) = self.engine() else { return };
         let kind = action.tag().to_owned();
-        let end = |id: Option<String>, extension: Option<String>, ended: Ended| {
+        let end = |id: Option<String>, extension: Option<String>, ended: ActionResult| {
             self.end(process, id.as_deref(), extension.as_deref(), &kind, ended);
         };
         match action {
@@ -63,7 +63,7 @@ impl Host {
             }
             Do::SetLabel(action) => {
                 let found = engine.label(&action.entry_id, action.label.as_option().map(String::as_str));
-                let missing = || format!("there is no entry {}", action.entry_id);
+                let missing = || format!("unknown entry {}", action.entry_id);
                 end(action.id, None, if found { done() } else { Err(missing()) });
             }
             Do::SetActiveTools(action) => {
@@ -109,7 +109,7 @@ impl Host {
                     (action.id, result.map_err(text).and_then(value))
                 }
                 Do::WaitForIdle(action) => {
-                    engine.settle().await;
+                    engine.wait_until_idle().await;
                     (Some(action.id), done())
                 }
                 Do::NewSession(action) => {
@@ -131,7 +131,14 @@ impl Host {
     }
 
     /// Answers, where an answer is wanted; else a refusal is told to the client.
-    fn end(&self, process: &Process, id: Option<&str>, extension: Option<&str>, kind: &str, ended: Ended) {
+    fn end(
+        &self,
+        process: &Process,
+        id: Option<&str>,
+        extension: Option<&str>,
+        kind: &str,
+        ended: ActionResult,
+    ) {
         match (id, ended) {
             (Some(id), Ok(result)) => answer(process, id, &result),
             (Some(id), Err(error)) => refuse(process, id, error),
@@ -140,7 +147,7 @@ impl Host {
         }
     }
 
-    fn send_message(&self, process: &Process, engine: &Engine, action: DoSendMessage) -> Ended {
+    fn send_message(&self, process: &Process, engine: &Engine, action: DoSendMessage) -> ActionResult {
         let said = action.message;
         let mut message = CustomMessageBuilder {
             custom_type: said.custom_type,
@@ -176,7 +183,12 @@ impl Host {
     }
 
     /// Says something in the user's place.
-    async fn say(&self, engine: &Engine, content: InputContent, deliver_as: Option<DeliverAs>) -> Ended {
+    async fn say(
+        &self,
+        engine: &Engine,
+        content: InputContent,
+        deliver_as: Option<DeliverAs>,
+    ) -> ActionResult {
         let streaming = match deliver_as {
             Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
             Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
@@ -210,7 +222,7 @@ impl Host {
     }
 
     /// What an extension brings, anew.
-    fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> Ended {
+    fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> ActionResult {
         let mut state = self.state();
         let member = state
             .members
@@ -222,7 +234,7 @@ impl Host {
                 member.offered = offered;
                 done()
             }
-            None => Err(format!("{} is no extension of this process", offered.path)),
+            None => Err(format!("{} is not an extension of this process", offered.path)),
         }
     }
 
@@ -231,7 +243,7 @@ impl Host {
         accept_all(process);
         let (Some(engine), stop) = (self.engine(), self.stop.clone()) else { return };
         tokio::spawn(async move {
-            engine.settle().await;
+            engine.wait_until_idle().await;
             stop.cancel();
         });
     }

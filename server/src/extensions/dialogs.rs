@@ -81,7 +81,10 @@ async fn patience(limit: Option<Duration>) {
 /// Answers the extension. An answer that does not fit the question counts as none.
 fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
     let unfit = |what: &str| {
-        tracing::warn!("{}: {what} is no answer to its dialog; nobody has answered, then", process.name());
+        tracing::warn!(
+            "{}: {what} is not a valid answer to its dialog; the dialog counts as unanswered",
+            process.name()
+        );
     };
     if let Dialog::Confirm(_) = dialog {
         let confirmed = match said {

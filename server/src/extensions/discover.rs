@@ -128,13 +128,13 @@ impl Search {
             let before = self.found.len();
             self.folder(Some(path));
             if self.found.len() == before {
-                let reason = format!("there is no extension in it, and no {MANIFEST}");
+                let reason = format!("the folder has neither an extension nor a {MANIFEST}");
                 self.unusable.push(Unusable { path: path.to_owned(), reason, is_one: false });
             }
         } else if path.exists() {
             self.add(path);
         } else {
-            self.unusable(path, "there is no such file".to_owned());
+            self.unusable(path, "no such file".to_owned());
         }
     }
 

@@ -57,7 +57,7 @@ impl GivenFlag {
 
 /// What became of the options.
 #[derive(Debug, Default, PartialEq)]
-struct Settled {
+struct ResolvedFlags {
     /// The values of the flags that were given; of several the last one.
     values: BTreeMap<String, Value>,
     /// What is to be said.
@@ -65,34 +65,34 @@ struct Settled {
 }
 
 /// Gives options to the flags that there are; `kind` says of which kind one is, where there is one.
-fn settle(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKind>) -> Settled {
-    let mut settled = Settled::default();
+fn resolve(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKind>) -> ResolvedFlags {
+    let mut resolved = ResolvedFlags::default();
     let mut words = false;
     for flag in given {
         let kind = kind(&flag.name);
         words |= flag.next.is_some() && (kind != Some(FlagKind::String) || flag.value.is_some());
         match kind.map(|kind| flag.value(kind)) {
             Some(Ok(value)) => {
-                settled.values.insert(flag.name.clone(), value);
+                resolved.values.insert(flag.name.clone(), value);
             }
-            Some(Err(complaint)) => settled.complaints.push(complaint),
-            None => settled.complaints.push(flag.unknown(more)),
+            Some(Err(complaint)) => resolved.complaints.push(complaint),
+            None => resolved.complaints.push(flag.unknown(more)),
         }
     }
     if words {
-        settled.complaints.push(NO_MESSAGES.to_owned());
+        resolved.complaints.push(NO_MESSAGES.to_owned());
     }
-    settled
+    resolved
 }
 
 /// What is said about options where no extension could take them; `more` says that there are extensions that
 /// nobody trusts yet.
 pub fn complaints(given: &[GivenFlag], more: bool) -> Vec<String> {
-    settle(given, more, |_| None).complaints
+    resolve(given, more, |_| None).complaints
 }
 
 impl Host {
-    fn settled(&self) -> Settled {
+    fn resolved(&self) -> ResolvedFlags {
         let state = self.state();
         let offered = |name: &str| {
             // Of two extensions with one name the last one says what it takes, as in pi.
@@ -100,17 +100,17 @@ impl Host {
                 state.members.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
             flags.find(|flag| flag.name == name).map(|flag| flag.kind)
         };
-        settle(&self.options.flags, self.options.more_may_come, offered)
+        resolve(&self.options.flags, self.options.more_may_come, offered)
     }
 
     /// The values of extensions' flags, as far as the command line gives any.
     pub(super) fn flags(&self) -> BTreeMap<String, Value> {
-        self.settled().values
+        self.resolved().values
     }
 
     /// Says which options nobody takes, once the first extensions are there.
     pub(super) fn complain_of_flags(&self) {
-        for complaint in self.settled().complaints {
+        for complaint in self.resolved().complaints {
             tracing::warn!("{complaint}");
         }
     }
@@ -137,13 +137,13 @@ mod tests {
 
     #[test]
     fn a_flag_takes_what_its_kind_takes() {
-        let settled = settle(
+        let resolved = resolve(
             &[flag("plan", None, None), flag("to", None, Some("a b")), flag("to", Some("-x=y"), None)],
             false,
             kinds,
         );
-        assert_eq!(json!(settled.values), json!({"plan": true, "to": "-x=y"}));
-        assert_eq!(settled.complaints, Vec::<String>::new());
+        assert_eq!(json!(resolved.values), json!({"plan": true, "to": "-x=y"}));
+        assert_eq!(resolved.complaints, Vec::<String>::new());
     }
 
     #[test]
@@ -154,10 +154,10 @@ mod tests {
             flag("to", None, None),
             flag("frobnicate", None, Some("word")),
         ];
-        let settled = settle(&given, false, kinds);
-        assert_eq!(json!(settled.values), json!({"plan": true}));
+        let resolved = resolve(&given, false, kinds);
+        assert_eq!(json!(resolved.values), json!({"plan": true}));
         assert_eq!(
-            settled.complaints,
+            resolved.complaints,
             [
                 "option --plan=yes is ignored: --plan takes no value",
                 "option --to is ignored: it takes a value, --to VALUE or --to=VALUE",

@@ -21,7 +21,7 @@ use super::process::Process;
 use super::restart::OnTheirWay;
 use super::watch::Watch;
 use super::{Found, GivenFlag, Limits, NodeHost, type_of};
-use crate::engine::{Engine, Link};
+use crate::engine::{Engine, WeakEngine};
 use crate::tools::Spawner;
 use crate::ui::Ui;
 
@@ -103,7 +103,7 @@ pub struct Host {
     pub(super) around: Around,
     state: Mutex<State>,
     pub(super) ui: OnceLock<Arc<dyn Ui>>,
-    link: OnceLock<Link>,
+    link: OnceLock<WeakEngine>,
     /// Ends the agent.
     pub(super) stop: CancellationToken,
     ready: CancellationToken,
@@ -165,7 +165,7 @@ impl Host {
     }
 
     pub(super) fn engine(&self) -> Option<Engine> {
-        self.link.get().and_then(Link::engine)
+        self.link.get().and_then(WeakEngine::engine)
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -177,7 +177,7 @@ impl Host {
     }
 
     /// The engine that extensions act on. Only the first call counts.
-    pub fn connect(&self, engine: Link) {
+    pub fn connect(&self, engine: WeakEngine) {
         let _ = self.link.set(engine);
     }
 
@@ -291,7 +291,7 @@ impl Host {
     }
 
     /// Waits until no command of an extension is going on, at most that long.
-    pub async fn settle(&self, patience: Duration) {
+    pub async fn wait_until_idle(&self, patience: Duration) {
         let processes = self.processes();
         let over = processes.iter().flat_map(|process| process.calls.all()).map(|asked| async move {
             asked.over.cancelled().await;

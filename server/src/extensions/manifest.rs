@@ -40,7 +40,7 @@ pub(super) fn read(file: &Path) -> Result<Manifest, String> {
 fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String> {
     const KNOWN: [&str; 5] = ["name", "runtime", "entry", "arguments", "guards"];
     if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
-        return Err(format!("`{unknown}` is no member of it; there is {}", KNOWN.join(", ")));
+        return Err(format!("unknown member `{unknown}`; known: {}", KNOWN.join(", ")));
     }
     let entry = match members.get("entry") {
         Some(Value::String(entry)) if !entry.is_empty() => folder.join(entry),
@@ -48,7 +48,7 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
         None => return Err("`entry` is missing: the file that is run".to_owned()),
     };
     if !entry.is_file() {
-        return Err(format!("there is no file {}", entry.display()));
+        return Err(format!("{} does not exist", entry.display()));
     }
     let mut runtime = words(members, "runtime")?;
     // A path is meant from the manifest on, a name is looked for as a shell does.
@@ -101,10 +101,10 @@ mod tests {
             ("{", "EOF"),
             (r#"{"runtime": "python3"}"#, "`entry` is missing"),
             (r#"{"entry": 7}"#, "`entry` has to name a file"),
-            (r#"{"entry": "gone.py"}"#, "there is no file"),
+            (r#"{"entry": "gone.py"}"#, "does not exist"),
             (r#"{"entry": "main.py", "runtime": 7}"#, "`runtime` has to be"),
             (r#"{"entry": "main.py", "arguments": [7]}"#, "`arguments` has to be"),
-            (r#"{"entry": "main.py", "runtme": "x"}"#, "`runtme` is no member"),
+            (r#"{"entry": "main.py", "runtme": "x"}"#, "unknown member `runtme`"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

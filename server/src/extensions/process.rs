@@ -368,7 +368,7 @@ impl Process {
             // Whatever it prints: people want to see it, clients do not.
             Err(error) => {
                 let shown: String = line.chars().take(200).collect();
-                self.noise.complain(&self.name(), &format!("a line that is no frame ({error}): {shown}"));
+                self.noise.complain(&self.name(), &format!("a line that is not a frame ({error}): {shown}"));
             }
         }
     }

@@ -69,7 +69,7 @@ impl Host {
                 _ => tracing::info!("{}: {}", process.name(), line.message),
             },
             Frame::Unknown(unknown) => {
-                let error = format!("there is no `{}` in version 1 of the protocol", unknown.tag);
+                let error = format!("unknown frame type `{}` (protocol version 1)", unknown.tag);
                 match unknown.members.get("id").and_then(|id| id.as_str()) {
                     Some(id) => refuse(process, id, error),
                     None => process.noise.complain(&process.name(), &error),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use agentese::schema::{self, Side};
-use agentese::serve::{Dispatch, Emitter, Ended, Options, serve_with};
+use agentese::serve::{Dispatch, Emitter, Options, ServeEnd, serve_with};
 use agentese::spec::{Dialect, Spec};
 use agentese::transport::Transport;
 use futures::FutureExt;
@@ -40,7 +40,7 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
 pub struct Frontend {
     spec: &'static Spec,
     home: Home,
-    serve: fn(Parts, Transport, Options) -> BoxFuture<'static, Ended>,
+    serve: fn(Parts, Transport, Options) -> BoxFuture<'static, ServeEnd>,
 }
 
 impl fmt::Debug for Frontend {
@@ -70,7 +70,7 @@ impl Frontend {
     }
 
     /// Serves one client until its input ends. Never fails: bad input is answered.
-    pub async fn serve(&self, parts: Parts, transport: Transport, options: Options) -> Ended {
+    pub async fn serve(&self, parts: Parts, transport: Transport, options: Options) -> ServeEnd {
         (self.serve)(parts, transport, options).await
     }
 
@@ -96,16 +96,16 @@ impl Frontend {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoFront {
-    /// Nobody has declared it.
-    #[error("\"{asked}\" is no dialect; there is {declared}")]
+    /// The dialect is unknown.
+    #[error("unknown dialect \"{asked}\"; known: {declared}")]
     Unknown {
         /// The name that was given.
         asked: String,
         /// The dialects that there are.
         declared: String,
     },
-    /// The server does not speak it.
-    #[error("the dialect {asked} is declared, but this server does not speak it yet; it speaks {served}")]
+    /// The dialect is known, but this server does not speak it.
+    #[error("the dialect {asked} is not available in this version; available: {served}")]
     NotServed {
         /// The name that was given.
         asked: String,
@@ -114,7 +114,7 @@ pub enum NoFront {
     },
 }
 
-async fn serve<F: Front>(mut parts: Parts, transport: Transport, mut options: Options) -> Ended {
+async fn serve<F: Front>(mut parts: Parts, transport: Transport, mut options: Options) -> ServeEnd {
     // An extension may end the agent, and nothing else that the caller stops with it.
     options.stop = options.stop.child_token();
     parts.options.customs = F::CUSTOMS;
@@ -136,7 +136,7 @@ mod tests {
             }
         }
         let unknown = Frontend::find("klingon").unwrap_err().to_string();
-        assert!(unknown.starts_with("\"klingon\" is no dialect; there is pi@"), "{unknown}");
+        assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
         assert!(matches!(Frontend::find("pi@0.1"), Err(NoFront::Unknown { .. })));
         for declared in schema::dialects() {
             let served = FRONTENDS.iter().any(|frontend| frontend.spec().id() == declared);

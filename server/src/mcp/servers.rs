@@ -10,7 +10,7 @@ use super::prompts::{Expanded, arguments, expanded};
 use super::server::{Hears, Now, Server, State, Status};
 use super::tool::McpTool;
 use super::{Around, Definition, Options, names};
-use crate::engine::{Hooks, Link};
+use crate::engine::{Hooks, WeakEngine};
 use crate::resources::{CommandInfo, CommandSource};
 use crate::tools::{Spawner, ToolSet};
 
@@ -21,7 +21,7 @@ pub struct Servers {
     around: Around,
     /// The tools that there are without servers.
     own: Vec<String>,
-    link: OnceLock<Link>,
+    link: OnceLock<WeakEngine>,
     state: Mutex<Of>,
 }
 
@@ -82,7 +82,7 @@ impl Servers {
     }
 
     /// The engine that hears of servers which end. Only the first call counts.
-    pub fn connect(&self, engine: Link) {
+    pub fn connect(&self, engine: WeakEngine) {
         let _ = self.link.set(engine);
     }
 
@@ -230,7 +230,7 @@ impl Servers {
             now.offer.prompts.iter().map(|prompt| (server.definition.name.as_str(), prompt.name.as_str()))
         });
         let taken =
-            self.link.get().and_then(Link::engine).map(|engine| engine.commands()).unwrap_or_default();
+            self.link.get().and_then(WeakEngine::engine).map(|engine| engine.commands()).unwrap_or_default();
         let names = names::prompts(all, |name| taken.iter().any(|known| known.name == name));
         let places = now
             .iter()
@@ -309,7 +309,7 @@ impl Hears for Servers {
         if self.state().closed {
             return;
         }
-        if let Some(engine) = self.link.get().and_then(Link::engine) {
+        if let Some(engine) = self.link.get().and_then(WeakEngine::engine) {
             engine.extension_failed(&format!("mcp:{server}"), "server", why);
         }
     }

@@ -198,7 +198,7 @@ mod tests {
             complaints,
             [
                 "agent/AGENTS.md: only the first 256 KB of it count",
-                "root/a/AGENTS.md: it is no regular file; the file is left out"
+                "root/a/AGENTS.md: it is not a regular file; the file is left out"
             ]
         );
     }

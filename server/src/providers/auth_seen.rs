@@ -163,7 +163,7 @@ pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
     // Opening a pipe or a device may do more than reading it.
     let kind = |metadata: &Metadata| match metadata.is_file() {
         true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
     };
     let opened = std::fs::metadata(path).and_then(|metadata| kind(&metadata)).and_then(|()| {
         let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -187,10 +187,10 @@ pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
     let text = text.expose_secret();
     match serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         Ok(Value::Object(entries)) => Ok(entries),
-        Ok(_) => Err(corrupt("it is no object")),
+        Ok(_) => Err(corrupt("it is not an object")),
         // serde_json's own words can repeat what is in the file.
         Err(error) => {
-            Err(Problem::Corrupt(format!("line {}, column {} is no JSON", error.line(), error.column())))
+            Err(Problem::Corrupt(format!("line {}, column {} is not JSON", error.line(), error.column())))
         }
     }
 }
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(key(&seen, &path), Ok(Some("one".to_owned())));
         std::fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert_eq!(key(&seen, &path), Err("it is no regular file".to_owned()));
+        assert_eq!(key(&seen, &path), Err("it is not a regular file".to_owned()));
         std::fs::remove_file(&path).unwrap();
         assert_eq!(key(&seen, &path), Ok(None));
     }

@@ -122,7 +122,7 @@ pub(super) fn read(
 fn json(text: &str) -> Result<Value, Invalid> {
     from_jsonc(text).map_err(|error| Invalid {
         place: format!("line {}, column {}", error.line, error.column),
-        reason: "is no JSON".to_owned(),
+        reason: "is not JSON".to_owned(),
     })
 }
 
@@ -183,8 +183,8 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, In
     if let Some(node) = node.member("headers") {
         for (name, value) in node.object()? {
             let node = Node { place: node.below(name), value };
-            let header = name.parse::<HeaderName>().map_err(|_| node.invalid("is no name of a header"))?;
-            let value = value.as_str().ok_or_else(|| node.invalid("is no text"))?;
+            let header = name.parse::<HeaderName>().map_err(|_| node.invalid("is not a header name"))?;
+            let value = value.as_str().ok_or_else(|| node.invalid("is not text"))?;
             headers.push((header, ConfigValue::new(value, environment)));
         }
     }
@@ -218,7 +218,7 @@ fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<Changes, In
             for name in ["input", "output", "cacheRead", "cacheWrite"] {
                 if let Some(node) = node.member(name) {
                     let price = node.value.as_f64().filter(|price| *price >= 0.0);
-                    prices.push((name, number(price.ok_or_else(|| node.invalid("is no price"))?)));
+                    prices.push((name, number(price.ok_or_else(|| node.invalid("is not a price"))?)));
                 }
             }
             Some(prices)
@@ -256,12 +256,12 @@ impl<'a> Node<'a> {
     }
 
     fn object(&self) -> Result<&'a Map<String, Value>, Invalid> {
-        self.value.as_object().ok_or_else(|| self.invalid("is no object"))
+        self.value.as_object().ok_or_else(|| self.invalid("is not an object"))
     }
 
     fn list(&self, name: &str) -> Result<Vec<Node<'a>>, Invalid> {
         let Some(node) = self.member(name) else { return Ok(Vec::new()) };
-        let items = node.value.as_array().ok_or_else(|| node.invalid("is no list"))?;
+        let items = node.value.as_array().ok_or_else(|| node.invalid("is not a list"))?;
         let item = |(at, value)| Node { place: format!("{}[{at}]", node.place), value };
         Ok(items.iter().enumerate().map(item).collect())
     }
@@ -272,7 +272,7 @@ impl<'a> Node<'a> {
             return Ok(None);
         };
         let text = node.value.as_str().filter(|text| !text.is_empty());
-        text.map(|text| Some(text.to_owned())).ok_or_else(|| node.invalid("is no text, or empty"))
+        text.map(|text| Some(text.to_owned())).ok_or_else(|| node.invalid("is not a string, or empty"))
     }
 
     fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {
@@ -283,7 +283,7 @@ impl<'a> Node<'a> {
     fn tokens(&self, name: &str) -> Result<Option<u64>, Invalid> {
         let Some(node) = self.member(name) else { return Ok(None) };
         let count = node.value.as_f64().filter(|count| *count >= 1.0);
-        count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is no number of tokens"))
+        count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is not a number of tokens"))
     }
 
     fn invalid(&self, reason: &str) -> Invalid {
@@ -340,33 +340,33 @@ mod tests {
             )
         };
         for (text, error) in [
-            ("not json canary".to_owned(), "line 1, column 1: is no JSON"),
-            ("{\"providers\": {\n \"p\": canary}}".to_owned(), "line 2, column 7: is no JSON"),
-            ("{".to_owned(), "line 1, column 2: is no JSON"),
+            ("not json canary".to_owned(), "line 1, column 1: is not JSON"),
+            ("{\"providers\": {\n \"p\": canary}}".to_owned(), "line 2, column 7: is not JSON"),
+            ("{".to_owned(), "line 1, column 2: is not JSON"),
             (String::new(), "providers: is missing"),
             ("[]".to_owned(), "providers: is missing"),
-            ("{\"providers\": 7}".to_owned(), "providers: is no object"),
-            ("{\"providers\": {\"p\": \"canary\"}}".to_owned(), "providers.p: is no object"),
-            (with(r#""models": {"canary": 1}"#), "providers.p.models: is no list"),
+            ("{\"providers\": 7}".to_owned(), "providers: is not an object"),
+            ("{\"providers\": {\"p\": \"canary\"}}".to_owned(), "providers.p: is not an object"),
+            (with(r#""models": {"canary": 1}"#), "providers.p.models: is not a list"),
             (with(r#""models": [{"name": "canary"}]"#), "providers.p.models[0].id: is missing"),
-            (with(r#""models": [{"id": 7}]"#), "providers.p.models[0].id: is no text, or empty"),
+            (with(r#""models": [{"id": 7}]"#), "providers.p.models[0].id: is not a string, or empty"),
             (
                 with(r#""models": [{"id": "m", "input": ["canary"]}]"#),
                 "providers.p.models[0].input[0]: is neither \"text\" nor \"image\"",
             ),
             (
                 with(r#""models": [{"id": "m", "cost": {"input": -1}}]"#),
-                "providers.p.models[0].cost.input: is no price",
+                "providers.p.models[0].cost.input: is not a price",
             ),
             (
                 with(r#""models": [{"id": "m", "maxTokens": "canary"}]"#),
-                "providers.p.models[0].maxTokens: is no number of tokens",
+                "providers.p.models[0].maxTokens: is not a number of tokens",
             ),
             (
                 with(r#""headers": {"no name": "canary"}"#),
-                "providers.p.headers.no name: is no name of a header",
+                "providers.p.headers.no name: is not a header name",
             ),
-            (with(r#""headers": {"x": 7}"#), "providers.p.headers.x: is no text"),
+            (with(r#""headers": {"x": 7}"#), "providers.p.headers.x: is not text"),
             (with(r#""authHeader": "canary""#), "providers.p.authHeader: is neither true nor false"),
             (
                 r#"{"providers": {"p": {"baseUrl": "u", "models": [{"id": "m"}]}}}"#.to_owned(),

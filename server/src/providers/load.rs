@@ -217,7 +217,7 @@ fn merge(providers: &mut Vec<Parts>, definition: ProviderDefinition, complain: &
                 changes.apply(&mut entry.model);
                 entry.details = entry.details.with(&changes.details);
             }
-            None => complain(format!("providers.{name}.modelOverrides.{id}: there is no such model")),
+            None => complain(format!("providers.{name}.modelOverrides.{id}: unknown model")),
         }
     }
     for entry in models {

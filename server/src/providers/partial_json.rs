@@ -21,7 +21,7 @@ pub struct Grown {
 /// end where the text ends, and what cannot be told yet (half a key, half a number) is left out. Each piece
 /// costs as much as it is long, however much came before it.
 ///
-/// Where the text is no JSON, or names a member twice, the object stays as it was before that.
+/// Where the text is not JSON, or names a member twice, the object stays as it was before that.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     mode: Mode,

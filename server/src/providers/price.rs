@@ -8,7 +8,7 @@ use super::TokenCounts;
 const PER: f64 = 1_000_000.0;
 
 /// A JSON number that is written without a fraction where it has none, as JavaScript writes it.
-/// What is no number at all becomes 0.
+/// What is not a number at all becomes 0.
 pub fn number(value: f64) -> Number {
     // Integers up to 2^53 are exact in both representations.
     if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {

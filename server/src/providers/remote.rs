@@ -107,7 +107,7 @@ impl Preparation {
             secrets.add(value.expose_secret());
             let value = secret_header(value.expose_secret()).ok_or_else(|| {
                 let text =
-                    format!("The value of the header {header} in models.json is no value of a header.");
+                    format!("The value of the header {header} in models.json is not a valid header value.");
                 Failure::new(FailureKind::BadRequest, text)
             })?;
             wire.headers.insert(header, value);

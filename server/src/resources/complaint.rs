@@ -11,13 +11,13 @@ use crate::config::TextFileError;
 #[non_exhaustive]
 pub enum Complaint {
     /// A setting names a path where nothing is.
-    #[error("{path}: the settings name it, and there is nothing", path = .0.display())]
+    #[error("{path}: named in the settings, but does not exist", path = .0.display())]
     Nothing(PathBuf),
     /// An extension names a path where nothing is.
-    #[error("{path}: an extension names it, and there is nothing", path = .0.display())]
+    #[error("{path}: named by an extension, but does not exist", path = .0.display())]
     NothingBrought(PathBuf),
     /// It is neither Markdown nor a directory.
-    #[error("{path}: it is no Markdown file (.md) and no directory; it is left out", path = .0.display())]
+    #[error("{path}: it is neither a Markdown file (.md) nor a directory; it is left out", path = .0.display())]
     NotMarkdown(PathBuf),
     /// It is there and cannot be read.
     #[error("{path}: {source}; it is left out", path = path.display())]
@@ -78,7 +78,7 @@ pub enum Complaint {
     #[error("{path}: a template's name has no spaces; it is left out", path = .0.display())]
     NoName(PathBuf),
     /// A path with a line break could pretend to be something else.
-    #[error("{0}: the model is not told of it")]
+    #[error("{0}: the model is not told about this skill")]
     Hidden(crate::prompt::SkillError),
     /// Two files have one name.
     #[error("{path}: {kept} has the same name, {name:?}, and comes first; this one is left out", path = path.display(), kept = kept.display())]

@@ -223,7 +223,7 @@ mod tests {
             complaints,
             [
                 "/work/.pi/skills/both/SKILL.md: /agent/skills/both/SKILL.md has the same name, \"both\", and comes first; this one is left out",
-                "/lost: the settings name it, and there is nothing",
+                "/lost: named in the settings, but does not exist",
                 "/work/.pi/prompts/p.md: /agent/prompts/p.md has the same name, \"p\", and comes first; this one is left out",
             ]
         );

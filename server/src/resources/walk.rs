@@ -354,7 +354,7 @@ mod tests {
         );
         assert_eq!(templates("prompts", None).0.len(), 3);
         assert_eq!(templates("prompts/b.md", None).0, ["prompts/b.md"]);
-        assert!(templates("prompts/d.txt", None).1[0].contains("no Markdown file"));
+        assert!(templates("prompts/d.txt", None).1[0].contains("neither a Markdown file"));
         assert_eq!(templates("nowhere", None), (Vec::new(), Vec::new()));
     }
 }

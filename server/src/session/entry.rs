@@ -91,7 +91,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads a line, which is a part of a text. Fails where it is no JSON object with a type and an
+    /// Reads a line, which is a part of a text. Fails where it is not a JSON object with a type and an
     /// id. One of a declared type may lack them: its number among the lines is its name then, and where it
     /// does not say what it follows it follows `previous`.
     pub(super) fn read(

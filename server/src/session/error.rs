@@ -36,7 +36,7 @@ pub enum OpenError {
         holder: Holder,
     },
     /// It is something else.
-    #[error("{} is no session: {reason}", .path.display())]
+    #[error("{} is not a session: {reason}", .path.display())]
     NotASession {
         /// The file.
         path: PathBuf,
@@ -82,7 +82,7 @@ pub enum ForkError {
 #[non_exhaustive]
 pub enum DeleteError {
     /// No session of the directory has that identifier.
-    #[error("there is no session \"{0}\" here")]
+    #[error("no session \"{0}\" in this directory")]
     Unknown(String),
     /// Somebody works on it.
     #[error("session {id} is in use by {holder}")]

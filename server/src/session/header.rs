@@ -32,9 +32,9 @@ impl Header {
         }
     }
 
-    /// Reads a line. Fails with the end of the sentence "is no session: ...".
+    /// Reads a line. Fails with the end of the sentence "is not a session: ...".
     pub(super) fn read(line: &str) -> Result<Self, &'static str> {
-        const NO_HEADER: &str = "its first line is no session header";
+        const NO_HEADER: &str = "its first line is not a session header";
         let members = Members::read(line).map_err(|_| NO_HEADER)?;
         if members.get::<String>("type").as_deref() != Some("session") {
             return Err(NO_HEADER);
@@ -45,7 +45,7 @@ impl Header {
             Some(_) => members
                 .get::<u64>("version")
                 .filter(|version| *version > 0)
-                .ok_or("the version in its header is no positive whole number")?,
+                .ok_or("the version in its header is not a positive whole number")?,
         };
         Ok(Self {
             version,

@@ -42,7 +42,7 @@ pub(super) struct Loaded {
     pub migrated_from: Option<u64>,
 }
 
-/// Reads a file; none where nothing is in it. Fails with the end of the sentence "is no session: ...".
+/// Reads a file; none where nothing is in it. Fails with the end of the sentence "is not a session: ...".
 /// `new_id` makes an identifier that need not be unique.
 pub(super) fn load(
     mut bytes: Vec<u8>,

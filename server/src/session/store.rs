@@ -32,7 +32,7 @@ pub enum ResolveError {
     #[error("no session begins with \"{0}\"")]
     Unknown(String),
     /// It is neither an identifier nor a path.
-    #[error("\"{0}\" is no identifier of a session; a path has a slash in it or ends in .jsonl")]
+    #[error("\"{0}\" is not a session id; a path has a slash in it or ends in .jsonl")]
     NotAnId(String),
     /// It belongs to another working directory.
     #[error("session {id} belongs to {cwd}; give its path to go on with it here: {}", .path.display())]

@@ -154,7 +154,7 @@ impl Job {
         };
         let metadata = fs::metadata(&self.target).map_err(problem)?;
         if !metadata.is_file() {
-            return Err(format!("{} is no regular file; only text files are edited.", self.given));
+            return Err(format!("{} is not a regular file; only text files are edited.", self.given));
         }
         let seen = Seen::of(&self.target);
         let mut content = Vec::new();

@@ -88,7 +88,7 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     let mut server = UnixStream::from(server);
     server
         .local_addr()
-        .map_err(|_| "standard input is no socket; this command is for the server's own use")?;
+        .map_err(|_| "standard input is not a socket; this command is for the server's own use")?;
 
     // Fails only for a group leader, which the server does not make us.
     let _ = setsid();

@@ -249,7 +249,7 @@ mod tests {
             let starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
             let start = starts[from.index(starts.len())];
             let old: String = text[start..].chars().take(length).collect();
-            // Half a line ending is no text to look for.
+            // Half a line ending is not text to look for.
             if old.ends_with('\r') || (old.starts_with('\n') && text[..start].ends_with('\r')) {
                 return Ok(());
             }

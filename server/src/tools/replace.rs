@@ -22,7 +22,7 @@ pub(crate) fn replace(
             return Err(format!("EISDIR: {} is a directory", target.display()));
         }
         Ok(metadata) if !metadata.is_file() => {
-            return Err(format!("{} is no regular file", target.display()));
+            return Err(format!("{} is not a regular file", target.display()));
         }
         // A file that its mode protects from writing stays as it is, although its directory would allow the trick.
         Ok(_) => rustix::fs::access(target, rustix::fs::Access::WRITE_OK)

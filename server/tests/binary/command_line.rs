@@ -46,11 +46,11 @@ fn messages_and_unknown_options_are_warnings() {
 fn what_is_not_there_is_refused() {
     refused(&[], "--mode rpc");
     refused(&["--mode", "json"], "--mode json is not available");
-    refused(&["--mode", "rpc", "--dialect", "klingon"], "\"klingon\" is no dialect; there is pi@0.55");
+    refused(&["--mode", "rpc", "--dialect", "klingon"], "unknown dialect \"klingon\"; known: pi@0.55");
     for dialect in ["opal", "opal@0.1"] {
-        refused(&["--mode", "rpc", "--dialect", dialect], "does not speak it yet");
+        refused(&["--mode", "rpc", "--dialect", dialect], "is not available in this version; available: pi@");
     }
-    refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "no dialect");
+    refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "unknown dialect");
     refused(&["--export", "a.jsonl", "a.html"], "ENOENT: no such file or directory, open");
     refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");
     let place = Place::new();
@@ -61,13 +61,13 @@ fn what_is_not_there_is_refused() {
 #[test]
 fn what_means_nothing_is_refused() {
     refused(&["--mode", "rpc", "--thinking", "loud"], "off, minimal, low, medium, high, xhigh");
-    refused(&["--mode", "rpc", "--max-line", "7"], "no frame fits");
+    refused(&["--mode", "rpc", "--max-line", "7"], "at least 64 bytes");
     refused(&["--mode", "rpc", "--updates", "sometimes"], "snapshots");
-    refused(&["--mode", "rpc", "--no-session", "--continue"], "--no-session keeps nothing");
-    refused(&["--mode", "rpc", "--session", "a", "-r"], "two sessions");
+    refused(&["--mode", "rpc", "--no-session", "--continue"], "--no-session cannot be combined");
+    refused(&["--mode", "rpc", "--session", "a", "-r"], "--session cannot be combined");
     refused(&["--mode", "rpc", "--session", "../"], "directory");
     refused(&["--mode", "rpc", "--session", "0b81"], "0b81");
-    refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the beginning of an id");
+    refused(&["--mode", "rpc", "--session", ".."], "neither a file nor the beginning of a session id");
     refused(&["--mode", "rpc", "--trust", "--no-trust"], "cannot be used with");
     refused(&["--mode", "rpc", "--api-key", "k"], "--provider or --model");
     refused(&["completions", "cobol"], "bash");
@@ -156,7 +156,7 @@ fn models_levels_and_tools_are_chosen() {
     let (_, _, stderr) = agent.finish();
     assert_eq!(
         stderr,
-        "Warning: there is no tool \"teleport\"; there is read, bash, edit, write, grep, find, ls\n"
+        "Warning: unknown tool \"teleport\"; known: read, bash, edit, write, grep, find, ls\n"
     );
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--thinking", "off"]));
@@ -177,7 +177,7 @@ fn schemas_are_printed() {
     let (status, stdout, _) = place.output(&["schema", "--dialect", "opal", "--openrpc"]);
     assert_eq!(status.code(), Some(0));
     assert!(serde_json::from_str::<Value>(&stdout).unwrap()["openrpc"].is_string());
-    refused(&["schema", "--dialect", "klingon", "--side", "server"], "no such dialect");
+    refused(&["schema", "--dialect", "klingon", "--side", "server"], "unknown dialect");
     refused(&["schema", "--dialect", "pi", "--openrpc"], "JSON-RPC");
 }
 

@@ -69,7 +69,7 @@ fn the_agent_directory_can_be_elsewhere() {
 fn fm_f121_what_cannot_be_read_is_told_once_and_left_alone() {
     let place = Place::new();
     let cases = [
-        ("{ broken", "it is no JSON"),
+        ("{ broken", "it is not JSON"),
         (
             r#"{"retry": {"enabled": "yes"}, "rpc": {"persistDefaults": true}}"#,
             "retry.enabled is to be true or false",
@@ -145,7 +145,7 @@ fn fm_f116_the_working_directory_needs_trust() {
     assert!(!place.work().join("evil").exists());
     assert_eq!(
         agent.finish().2,
-        "Warning: .pi/settings.json, .pi/SYSTEM.md are not read: the directory is not trusted; --trust reads them\n"
+        "Warning: .pi/settings.json, .pi/SYSTEM.md are not read because the directory is not trusted; use --trust to read them\n"
     );
     place.put(PROJECT, r#"{"shellCommandPrefix": "cd /"}"#);
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--trust"]));

@@ -43,7 +43,7 @@ fn a_filter_that_means_nothing_is_told() {
     command.env("AGENTESE_LOG", "a=b=c");
     let (status, _, stderr) = Agent::start(command).finish();
     assert_eq!(status.code(), Some(0));
-    assert!(stderr.starts_with("Warning: AGENTESE_LOG says nothing"), "{stderr}");
+    assert!(stderr.starts_with("Warning: AGENTESE_LOG is not a valid log filter"), "{stderr}");
 }
 
 #[test]

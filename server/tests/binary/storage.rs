@@ -66,7 +66,7 @@ fn fm_f100_a_full_disk_is_told_to_the_client_on_stderr_and_by_the_exit_code() {
     );
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("Error: a part of the conversation is in no file: "), "{stderr}");
+    assert!(stderr.contains("Error: part of the conversation could not be saved: "), "{stderr}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
     assert_eq!(state["data"].get("sessionFile"), None, "{state}");
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("there is no home directory"), "{stderr}");
+    assert!(stderr.contains("no home directory was found"), "{stderr}");
 }
 
 #[test]

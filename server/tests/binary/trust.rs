@@ -166,7 +166,7 @@ fn fm_f116_a_hostile_repository_executes_nothing() {
         assert_eq!((status.code(), hostile.done()), (Some(0), Vec::new()), "{answer:?}: {stderr}");
         assert!(
             stderr.starts_with(
-                "Warning: .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions are not read: "
+                "Warning: .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions are not read because "
             ),
             "{stderr}"
         );

@@ -131,7 +131,7 @@ fn a_command_that_fails_is_told_and_accepted() {
     assert_eq!((&frames[0]["error"], &frames[1]["success"]), (&json!("LookupError"), &json!(true)));
     agent.prompt("/wrong");
     let frames = agent.until("the answer", |frame| frame["id"] == "/wrong");
-    assert_eq!(frames[0]["error"], "there is no entry nowhere");
+    assert_eq!(frames[0]["error"], "unknown entry nowhere");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn fm_f92_what_it_should_not_send_is_not_told_without_end() {
     agent.prompt("unknown");
     agent.until_event("agent_end");
     let stderr = agent.finish().2;
-    assert_eq!(stderr.matches("there is no `no such frame`").count(), 1000);
+    assert_eq!(stderr.matches("unknown frame type `no such frame`").count(), 1000);
     assert_eq!(stderr.matches("more of what it should not send is not shown").count(), 1);
 }
 
@@ -212,7 +212,7 @@ fn fm_f92_an_answer_that_comes_too_late_is_ignored() {
 fn what_is_no_frame_goes_to_stderr() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "noise", plain(), json!({})));
-    assert_eq!(agent.noticed(), "there is no `no such question` in version 1 of the protocol");
+    assert_eq!(agent.noticed(), "unknown frame type `no such question` (protocol version 1)");
     assert_eq!(agent.noticed(), "started");
     agent.prompt("hello");
     agent.until_event("agent_end");

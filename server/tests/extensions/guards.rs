@@ -124,10 +124,10 @@ fn fm_f92_one_that_cannot_be_started_may_be_a_guard() {
     let manifest = |entry: &str| json!({"runtime": "no-such-runtime", "entry": entry}).to_string();
     for (file, text, path, why) in [
         ("x/extension.json", manifest("main"), "x/main", "no-such-runtime did not start"),
-        ("x/extension.json", manifest("gone"), "x", "there is no file"),
+        ("x/extension.json", manifest("gone"), "x", "does not exist"),
         ("x/extension.json", "{".to_owned(), "x", "EOF while parsing"),
         ("script.py", String::new(), "script.py", "it is not executable"),
-        ("", String::new(), "gone.ts", "there is no such file"),
+        ("", String::new(), "gone.ts", "no such file"),
     ] {
         let place = Place::new();
         settings(&place, json!({}));

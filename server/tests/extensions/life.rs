@@ -85,7 +85,7 @@ fn what_a_directory_brings_needs_trust() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let (count, stderr) = listed(Agent::start(command(&place, &[], plain())));
     assert_eq!(count, 0);
-    assert!(stderr.contains(".pi/extensions is not read: the directory is not trusted"), "{stderr}");
+    assert!(stderr.contains(".pi/extensions is not read because the directory is not trusted"), "{stderr}");
     let with = |option: &str| {
         let mut command = command(&place, &[], plain());
         command.arg("--trust").arg(option);

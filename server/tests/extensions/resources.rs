@@ -53,5 +53,5 @@ fn they_are_listed_used_and_told_to_the_model() {
         assert_eq!(agent.ask(json!({"type": "get_last_assistant_text"}))["data"]["text"], said, "{prompt}");
     }
     let stderr = agent.finish().2;
-    assert!(stderr.contains("gone.md: an extension names it, and there is nothing"), "{stderr}");
+    assert!(stderr.contains("gone.md: named by an extension, but does not exist"), "{stderr}");
 }

@@ -1,7 +1,7 @@
 //! The agent as the typed client sees it.
 
 use agentese::operator::{Client, Event, Operator, OperatorContent, OperatorPhase};
-use agentese::serve::Ended;
+use agentese::serve::ServeEnd;
 use agentese::spec::Dialect;
 use agentese::transport::memory_pair;
 use agentese_server::fronts::Frontend;
@@ -31,5 +31,5 @@ async fn a_turn_through_the_typed_client() {
     }
     assert_eq!(text, "Found it.");
     soon("the end", client.close()).await;
-    assert_eq!(soon("serving", served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(soon("serving", served).await.unwrap(), ServeEnd::EndOfInput);
 }

@@ -85,7 +85,7 @@ async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>)
     sink.permits.add_permits(1000);
     let kinds = sink.kinds.lock().unwrap().clone();
     engine.begin(Input::text("again"), None).unwrap().start();
-    soon("the next run", engine.settle()).await;
+    soon("the next run", engine.wait_until_idle()).await;
     let last = engine.messages().last().cloned().unwrap();
     assert!(matches!(&*last, AgentMessage::Assistant(answer) if answer.stop_reason.as_str() != "aborted"));
     (kinds, messages)

@@ -158,7 +158,7 @@ async fn fm_f128_images_that_no_model_can_take_are_refused_by_their_place() {
             json!([image(DOT, "image/png"), image("?", "image/png")]),
             "images[1]: the image data is not valid base64",
         ),
-        (json!([image("AAAA", "image/png")]), "images[0]: the data is no PNG"),
+        (json!([image("AAAA", "image/png")]), "images[0]: the data is not a PNG"),
         (json!([image(DOT, "image/jpeg")]), "images[0]: the image is declared as image/jpeg"),
         (json!([image(&DOT[..60], "image/png")]), "images[0]: the image cannot be decoded"),
     ] {

@@ -131,7 +131,7 @@ async fn shared_calls_run_side_by_side_and_their_results_stand_in_order() {
         vec![call("a", "meet"), call("b", "meet"), call("c", "meet"), call("d", "alone"), call("e", "alone")];
     let (engine, diary, _, _place) = engine(Calls::SideBySide, blocks);
     engine.begin(Input::text("go"), None).unwrap().start();
-    soon("the run", engine.settle()).await;
+    soon("the run", engine.wait_until_idle()).await;
     let expected = "+a +b +c -a =a -b =b -c =c +d -d =d +e -e =e";
     assert_eq!(diary.read().join(" "), expected);
 }
@@ -140,7 +140,7 @@ async fn shared_calls_run_side_by_side_and_their_results_stand_in_order() {
 async fn where_calls_run_one_by_one_the_second_waits_for_the_first() {
     let (engine, diary, _, _place) = engine(Calls::OneByOne, vec![call("a", "alone"), call("b", "alone")]);
     engine.begin(Input::text("go"), None).unwrap().start();
-    soon("the run", engine.settle()).await;
+    soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
 }
 
@@ -157,7 +157,7 @@ async fn steering_that_interrupts_stops_what_runs_beside_the_call_that_ended() {
     soon("the calls to begin", begun).await;
     engine.steer(Input::text("stop")).unwrap();
     meeting.begun.notify_one();
-    soon("the run", engine.settle()).await;
+    soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
 }
 
@@ -170,7 +170,7 @@ async fn steering_that_waits_lets_all_calls_run() {
     engine.begin(Input::text("go"), None).unwrap().start();
     engine.steer(Input::text("later")).unwrap();
     meeting.begun.notify_one();
-    soon("the run", engine.settle()).await;
+    soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
 }
 

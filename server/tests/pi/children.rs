@@ -105,7 +105,7 @@ fn delegation() -> Value {
 
 async fn run(engine: &Engine) {
     engine.begin(Input::text("go"), None).unwrap().start();
-    soon("the run", engine.settle()).await;
+    soon("the run", engine.wait_until_idle()).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The agent as the typed client sees it.
 
 use agentese::pi::{Client, Event, StopReason};
-use agentese::serve::Ended;
+use agentese::serve::ServeEnd;
 use agentese::transport::memory_pair;
 use agentese::types::AgentMessage;
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn a_run_through_the_typed_client() {
     let busy = soon("the session", client.new_session()).await.unwrap();
     assert!(!busy.cancelled);
     soon("the end", client.close()).await;
-    assert_eq!(soon("serving", served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(soon("serving", served).await.unwrap(), ServeEnd::EndOfInput);
 }
 
 #[tokio::test]

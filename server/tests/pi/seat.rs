@@ -113,7 +113,7 @@ async fn nothing_begins_between_the_end_of_a_run_and_what_takes_its_place() {
     assert_eq!(diary.read(), ["run", "/run"]);
     assert!(is_busy(engine));
     seat.begin(Input::text("instead")).unwrap().start();
-    soon("the next run", engine.settle()).await;
+    soon("the next run", engine.wait_until_idle()).await;
     assert_eq!(diary.read(), ["run", "/run", "run", "/run"]);
     assert_eq!(words(engine), ["go", "instead"]);
 }
@@ -130,7 +130,7 @@ async fn a_prompt_in_place_of_a_run_is_accepted_between_their_events() {
     assert!(!desk.engine().view().streaming);
     // While idle it is a prompt.
     soon("the prompt", desk.abort_and_prompt(said("again"), nobody())).await.unwrap();
-    soon("the run to end", desk.settle()).await;
+    soon("the run to end", desk.wait_until_idle()).await;
     assert_eq!(words(desk.engine()), ["go", "instead", "again"]);
 }
 
@@ -139,7 +139,7 @@ async fn what_waits_in_the_queues_goes_on_with_what_takes_the_place() {
     let (desk, _, _place) = at_work().await;
     desk.steer("too".to_owned(), None).await.unwrap();
     soon("the prompt", desk.abort_and_prompt(said("instead"), nobody())).await.unwrap();
-    soon("the run to end", desk.engine().settle()).await;
+    soon("the run to end", desk.engine().wait_until_idle()).await;
     assert_eq!(words(desk.engine()), ["go", "instead", "too"]);
 }
 
@@ -159,6 +159,6 @@ async fn a_seat_that_is_given_up_or_aborted_leaves_an_idle_engine() {
     assert!(!engine.view().streaming);
     assert_eq!(diary.read(), ["run", "/run"]);
     engine.begin(Input::text("again"), None).unwrap().start();
-    soon("the next run", engine.settle()).await;
+    soon("the next run", engine.wait_until_idle()).await;
     assert_eq!(words(engine), ["go", "again"]);
 }

@@ -101,7 +101,7 @@ fn fm_f121_a_file_that_is_not_valid_is_reported_and_left_out_as_a_whole() {
     let texts: Vec<String> = complaints.iter().map(ToString::to_string).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(texts[0].contains("models.json: ignored: line 1, column "), "{texts:?}");
-    assert!(texts[1].contains("auth.json is not valid: line 1, column 1 is no JSON"), "{texts:?}");
+    assert!(texts[1].contains("auth.json is not valid: line 1, column 1 is not JSON"), "{texts:?}");
     assert!(!texts.concat().contains("canary"));
     assert!(catalog.available().is_empty());
     assert_eq!(catalog.select(Wanted::default()).unwrap().chosen, None);

@@ -1,6 +1,6 @@
 //! A served agent in this process, spoken to in lines.
 
-use agentese::serve::{Ended, Options};
+use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese_server::config::RetrySettings;
@@ -16,7 +16,7 @@ use super::{script, soon};
 pub struct Link {
     writer: Option<BoxWriter>,
     lines: Lines<BufReader<BoxReader>>,
-    served: JoinHandle<Ended>,
+    served: JoinHandle<ServeEnd>,
     check: fn(&str),
     /// Every frame so far, with its text.
     pub seen: Vec<Value>,
@@ -156,7 +156,7 @@ impl Link {
     }
 
     /// Ends the input, and gives what still comes and why serving ended.
-    pub async fn finish(mut self) -> (Vec<Value>, Ended) {
+    pub async fn finish(mut self) -> (Vec<Value>, ServeEnd) {
         self.hang_up();
         let mut rest = Vec::new();
         while let Some(frame) = self.next().await {
@@ -167,7 +167,7 @@ impl Link {
     }
 
     /// Stops reading and writing altogether.
-    pub fn vanish(self) -> JoinHandle<Ended> {
+    pub fn vanish(self) -> JoinHandle<ServeEnd> {
         self.served
     }
 }

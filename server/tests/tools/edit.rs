@@ -39,8 +39,8 @@ async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
         ("a", "nope", "q", "Could not find the exact text in a."),
         ("latin", "x", "y", "not valid UTF-8 (at byte 3)"),
         ("missing", "x", "y", "File not found: missing"),
-        ("directory", "x", "y", "no regular file"),
-        ("null", "x", "y", "no regular file"),
+        ("directory", "x", "y", "not a regular file"),
+        ("null", "x", "y", "not a regular file"),
     ] {
         let text = fails(&context, "edit", json!({"path": path, "oldText": old, "newText": new})).await;
         assert!(text.contains(words), "{path}: {text}");

@@ -44,7 +44,7 @@ async fn what_is_no_file_is_refused() {
     fs::create_dir(place.work().join("directory")).unwrap();
     for (path, words) in [
         ("directory", "is a directory"),
-        ("/dev/null", "is no regular file"),
+        ("/dev/null", "is not a regular file"),
         ("file/below", "ENOTDIR: not a directory"),
         ("", "is a directory"),
         ("a\u{0}b", "NUL byte"),

@@ -73,7 +73,7 @@ pub(super) const ALL: &[Mutator] = &[
         if last { line(stream, at, |line| Some(line.as_bytes().to_vec())) } else { Vec::new() }
     })
     .seeing(Sees::All),
-    bytes("noise-before", "a line that is no frame comes between the frames", |stream, at| {
+    bytes("noise-before", "a line that is not a frame comes between the frames", |stream, at| {
         line(stream, at, |line| Some(with_end(&format!("Debugger attached.\n{line}"))))
     }),
     bytes("noise-in-line", "words stand in a frame's line before it", |stream, at| {

@@ -118,7 +118,7 @@ impl Parts {
         self.0.push(Part { bytes: unnamed(data), is_piece });
     }
 
-    /// A line that is no JSON.
+    /// A line that is not JSON.
     fn text(&mut self, text: &str) {
         self.0.push(Part { bytes: format!("data: {text}\n\n"), is_piece: false });
     }

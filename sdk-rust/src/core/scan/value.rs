@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// The string that the raw JSON of a value is; `None` where it is no string or holds an unknown escape.
+/// The string that the raw JSON of a value is; `None` where it is not a string or holds an unknown escape.
 ///
 /// Borrows where there is no escape. A lone surrogate escape becomes U+FFFD: agents send such halves where a
 /// model's text was cut.

@@ -192,7 +192,7 @@ fn fm_f121_one_wrong_value_is_named_and_the_rest_counts() {
 
 #[test]
 fn fm_f121_a_file_that_cannot_be_used_is_one_complaint() {
-    for (text, part) in [("{", "it is no JSON"), ("[]", "not a list"), ("\u{1}", "it is no JSON")] {
+    for (text, part) in [("{", "it is not JSON"), ("[]", "not a list"), ("\u{1}", "it is not JSON")] {
         let said = complaints(text);
         assert!(said.contains(part) && said.lines().count() == 1, "{text}: {said}");
     }

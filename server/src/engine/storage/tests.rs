@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::pi::{Client, Event, Run};
-use agentese::serve::Ended;
+use agentese::serve::ServeEnd;
 use agentese::transport::memory_pair;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -24,7 +24,7 @@ const PROMPTLY: Duration = Duration::from_secs(2);
 struct Frozen {
     disk: MemoryDisk,
     client: Client,
-    served: JoinHandle<Ended>,
+    served: JoinHandle<ServeEnd>,
     _place: tempfile::TempDir,
 }
 
@@ -90,7 +90,7 @@ async fn fm_f100_a_run_goes_on_without_a_disk_that_does_not_answer_and_the_end_i
     within(Duration::from_secs(8), "another session", agent.client.new_session()).await.unwrap();
     within(Duration::from_secs(8), "the end", agent.client.close()).await;
     let ended = within(Duration::from_secs(8), "the end of serving", agent.served).await.unwrap();
-    assert_eq!(ended, Ended::EndOfInput);
+    assert_eq!(ended, ServeEnd::EndOfInput);
     agent.disk.thaw();
 }
 

@@ -81,8 +81,8 @@ impl<D: Family> Kept<D> for Front<D> {
         if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }
     }
 
-    async fn settle(&self) {
-        self.desk.settle().await;
+    async fn wait_until_idle(&self) {
+        self.desk.wait_until_idle().await;
     }
 
     async fn get_messages(&self, _: NoParams, _: Call<D, Messages>) -> Result<Messages, Refusal> {

@@ -148,7 +148,7 @@ impl agentese::operator::Service for Front {
         self.desk.shut_down().await;
     }
 
-    async fn settle(&self) {
-        self.desk.settle().await;
+    async fn wait_until_idle(&self) {
+        self.desk.wait_until_idle().await;
     }
 }

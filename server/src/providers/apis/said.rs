@@ -184,7 +184,8 @@ impl Said {
         match agentese::wire::decode::<Value>(data) {
             Ok(value @ Value::Object(_)) => Some(value),
             _ => {
-                let text = format!("The provider sent something that is no JSON object: {}", excerpt(data));
+                let text =
+                    format!("The provider sent something that is not a JSON object: {}", excerpt(data));
                 self.fail(Failure::new(FailureKind::Protocol, text));
                 None
             }

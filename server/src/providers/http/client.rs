@@ -139,7 +139,7 @@ impl Client {
                 Scheme::All => Proxy::all(address),
             };
             let proxy =
-                proxy.map_err(|_| format!("The value of {} is no address of a proxy.", through.variable))?;
+                proxy.map_err(|_| format!("The value of {} is not a proxy URL.", through.variable))?;
             let past = format!("{LOOPBACK},{}", self.no_proxy.as_deref().unwrap_or_default());
             let past = NoProxy::from_string(past.trim_end_matches(','));
             builder = builder.proxy(proxy.no_proxy(past));
@@ -184,7 +184,7 @@ mod tests {
     fn fm_f71_a_proxy_or_certificates_that_cannot_be_used_are_named_by_their_variable() {
         let text = |variables: &[(&str, &str)]| client(variables).get().unwrap_err().text;
         let of_proxy = text(&[("HTTPS_PROXY", "::canary secret::")]);
-        assert_eq!(of_proxy, "The value of HTTPS_PROXY is no address of a proxy.");
+        assert_eq!(of_proxy, "The value of HTTPS_PROXY is not a proxy URL.");
         let of_file = text(&[("NODE_EXTRA_CA_CERTS", "/nowhere/at/all.pem")]);
         assert!(of_file.contains("NODE_EXTRA_CA_CERTS") && !of_file.contains("nowhere"), "{of_file}");
         let empty = tempfile::NamedTempFile::new().unwrap();

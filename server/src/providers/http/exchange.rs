@@ -146,7 +146,7 @@ impl Sender {
     /// Sends a request, again where that is worth it, until an answer begins.
     async fn send(&self, exchange: &Exchange) -> Result<Response, Failure> {
         let url = Url::parse(&exchange.wire.url).map_err(|_| {
-            let text = "The provider's base URL is no address.";
+            let text = "The provider's base URL is not a URL.";
             Failure::new(FailureKind::BadRequest, text)
         })?;
         let body = Bytes::from(exchange.wire.body.to_string());

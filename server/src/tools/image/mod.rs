@@ -27,7 +27,7 @@ pub enum ImageError {
     #[error("the image data is not valid base64")]
     Base64,
     /// The bytes begin like no known image.
-    #[error("the data is no PNG, JPEG, GIF or WebP image")]
+    #[error("the data is not a PNG, JPEG, GIF or WebP image")]
     Unknown,
     /// The declared type is another than that of the bytes.
     #[error("the image is declared as {declared:.100}, but its data is {found}")]

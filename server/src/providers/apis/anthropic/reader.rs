@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(outline(&Anthropic, &body(std::slice::from_ref(&error))), [format!("Overloaded {error}")]);
         assert_eq!(
             outline(&Anthropic, "data: <html>\n\n"),
-            ["Protocol The provider sent something that is no JSON object: <html>"]
+            ["Protocol The provider sent something that is not a JSON object: <html>"]
         );
         assert_eq!(
             outline(&Anthropic, &body(&[delta(0, json!({"type": "text_delta", "text": "lost"}))])),
