@@ -246,7 +246,9 @@ fn dialect_json(index: &Index) -> Value {
     let edges = &index.revision.edges;
     let failure = match edges.handler_failure {
         dialect::HandlerFailure::OwnCommandAndId => json!("own-command-and-id"),
-        dialect::HandlerFailure::ParseWithoutId { except } => json!({"parse-without-id": {"except": except}}),
+        dialect::HandlerFailure::ParseWithoutId { except, invalid } => {
+            json!({"parse-without-id": {"except": except, "invalid": invalid}})
+        }
         dialect::HandlerFailure::JsonRpcError => json!("json-rpc-error"),
     };
     json!({

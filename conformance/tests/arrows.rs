@@ -195,6 +195,7 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         "providers",
         "replace",
         "resources",
+        "roles",
         "session",
         "tools",
         "ui",
@@ -211,7 +212,7 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         ("resources", vec!["config", "prompt"]),
         ("export", vec!["replace", "tools"]),
         // The value of a key may be what a command prints.
-        ("providers", vec!["config", "replace", "tools", "world"]),
+        ("providers", vec!["config", "replace", "roles", "tools", "world"]),
         ("engine", below.to_vec()),
         ("extensions", and(&["engine"])),
         ("mcp", and(&["engine"])),

@@ -72,13 +72,16 @@ export class UserInterface {
   }
 
   /** What the user wrote; undefined where nobody answered. */
-  async editor(title: string, prefill?: string): Promise<string | undefined> {
-    const answer = await this.#ask({
-      type: "editor",
-      ...this.#whose(),
-      title: textOf(title),
-      ...(prefill === undefined ? {} : { prefill: textOf(prefill) }),
-    });
+  async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
+    const answer = await this.#ask(
+      {
+        type: "editor",
+        ...this.#whose(),
+        title: textOf(title),
+        ...(prefill === undefined ? {} : { prefill: textOf(prefill) }),
+      },
+      how,
+    );
     return answer?.value;
   }
 

@@ -36,6 +36,8 @@ pub enum HandlerFailure {
     ParseWithoutId {
         /// Commands whose failures keep their name and id.
         except: &'static [&'static str],
+        /// Those of them that keep them too where their parameters cannot be read.
+        invalid: &'static [&'static str],
     },
     /// As a JSON-RPC error object.
     JsonRpcError,

@@ -30,6 +30,7 @@
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
 //! | [`export`] | sessions as pages that people read |
+//! | `roles` | messages that only some dialects have |
 //! | [`world`] | time and chance |
 
 pub mod cli;
@@ -44,6 +45,7 @@ pub mod prompt;
 pub mod providers;
 mod replace;
 pub mod resources;
+mod roles;
 pub mod server;
 pub mod session;
 pub mod tools;

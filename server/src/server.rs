@@ -106,7 +106,7 @@ pub struct Builder {
     extension_commands: Arc<dyn ExtensionCommands>,
     settings: Settings,
     persist: Arc<dyn Persist>,
-    tools: ToolSet,
+    tools: Option<ToolSet>,
     extensions: extensions::Options,
     mcp: mcp::Options,
     spawner: Option<Arc<dyn Spawner>>,
@@ -136,7 +136,7 @@ impl Default for Builder {
             extension_commands: Arc::new(NoExtensions),
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
-            tools: ToolSet::builtin(),
+            tools: None,
             extensions: extensions::Options::default(),
             mcp: mcp::Options::default(),
             spawner: None,
@@ -287,9 +287,9 @@ impl Builder {
         self
     }
 
-    /// The tools; read, bash, edit and write by default.
+    /// The tools; by default read, bash, edit and write, and those that belong to the dialect.
     pub fn tools(mut self, tools: ToolSet) -> Self {
-        self.tools = tools;
+        self.tools = Some(tools);
         self
     }
 
@@ -343,8 +343,10 @@ impl Builder {
     fn server(mut self) -> (Server, Option<SelectError>) {
         let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
         let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
+        let usual_tools = self.tools.is_none();
         let (options, session, error) = self.put_together();
-        (Server { frontend, parts: Parts { options, session, extensions, mcp, undecided, updates } }, error)
+        let parts = Parts { options, session, extensions, mcp, undecided, updates, usual_tools };
+        (Server { frontend, parts }, error)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.
@@ -413,7 +415,7 @@ impl Builder {
             afterwards: Vec::new(),
             bounds: Bounds::default(),
             ledger: Arc::default(),
-            tools: self.tools,
+            tools: self.tools.unwrap_or_default(),
             context,
             clock: self.clock,
             ids: self.ids,

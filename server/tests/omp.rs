@@ -4,10 +4,16 @@
 mod commands;
 #[path = "omp/files.rs"]
 mod files;
+#[path = "omp/rules.rs"]
+mod rules;
 #[path = "omp/runs.rs"]
 mod runs;
 #[path = "support/mod.rs"]
 mod support;
+#[path = "omp/todos.rs"]
+mod todos;
+#[path = "omp/ways.rs"]
+mod ways;
 
 use agentese::omp::Omp;
 use serde_json::Value;

@@ -76,7 +76,9 @@ fn spec(out: &mut String, index: &Index) {
     };
     let failure = match edges.handler_failure {
         HandlerFailure::OwnCommandAndId => "OwnCommandAndId".to_owned(),
-        HandlerFailure::ParseWithoutId { except } => format!("ParseWithoutId {{ except: &{except:?} }}"),
+        HandlerFailure::ParseWithoutId { except, invalid } => {
+            format!("ParseWithoutId {{ except: &{except:?}, invalid: &{invalid:?} }}")
+        }
         HandlerFailure::JsonRpcError => "JsonRpcError".to_owned(),
     };
     let order = match edges.response_order {

@@ -232,7 +232,7 @@ fn tables(out: &mut String, index: &Index) {
         );
     }
     let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
-    if let HandlerFailure::ParseWithoutId { except } = index.revision.edges.handler_failure {
+    if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
         let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
         let _ = writeln!(out, "  failsWithId: [{}],", except.join(", "));
     }

@@ -88,9 +88,9 @@ fn tables(out: &mut String, index: &Index) {
     let failure = match edges.handler_failure {
         HandlerFailure::OwnCommandAndId => "handlerFailure: \"own\"".to_owned(),
         HandlerFailure::JsonRpcError => "handlerFailure: \"json-rpc\"".to_owned(),
-        HandlerFailure::ParseWithoutId { except } => {
-            let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
-            format!("handlerFailure: {{ except: [{}] }}", except.join(", "))
+        HandlerFailure::ParseWithoutId { except, invalid } => {
+            let listed = |names: &[&str]| names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+            format!("handlerFailure: {{ except: [{}], invalid: [{}] }}", listed(except), listed(invalid))
         }
     };
     let _ = writeln!(

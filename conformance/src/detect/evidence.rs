@@ -167,7 +167,7 @@ impl Evidence {
             };
             let how = if echoes { "with" } else { "without" };
             self.note(weight, format!("an unknown command is answered {how} its id"));
-        } else if let HandlerFailure::ParseWithoutId { except } = edges.handler_failure
+        } else if let HandlerFailure::ParseWithoutId { except, .. } = edges.handler_failure
             && frame.get("id").is_some()
             && self.spec.command(command).is_some()
             && !except.contains(&command)

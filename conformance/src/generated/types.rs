@@ -176,6 +176,9 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "isScoped", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "CycledThinkingLevel", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "level", required: true, nullable: false, ty: Ty::Named("ThinkingLevel") }] } },
+    TypeDef { name: "DeveloperMessage", shape: Shape::Record { constants: &[("role", Constant::String("developer"))], fields: &[
+        Field { name: "content", required: true, nullable: false, ty: Ty::Named("InputContent") },
+        Field { name: "timestamp", required: true, nullable: false, ty: Ty::Integer }] } },
     TypeDef { name: "DeviceCode", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "user_code", required: true, nullable: false, ty: Ty::String },
         Field { name: "verification_uri", required: true, nullable: false, ty: Ty::String },
@@ -194,6 +197,9 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "event", required: true, nullable: false, ty: Ty::String },
         Field { name: "error", required: true, nullable: false, ty: Ty::String }] } },
     TypeDef { name: "FailurePolicy", shape: Shape::Strings { open: true, values: &["return_failure", "retry_once", "discard_patch"] } },
+    TypeDef { name: "FileMentionMessage", shape: Shape::Record { constants: &[("role", Constant::String("fileMention"))], fields: &[
+        Field { name: "files", required: true, nullable: false, ty: Ty::List(&Ty::Named("MentionedFile")) },
+        Field { name: "timestamp", required: true, nullable: false, ty: Ty::Integer }] } },
     TypeDef { name: "FollowUpParams", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "message", required: true, nullable: false, ty: Ty::String },
         Field { name: "images", required: false, nullable: false, ty: Ty::List(&Ty::Named("ImageContent")) }] } },
@@ -222,6 +228,13 @@ pub static TYPES: &[TypeDef] = &[
     TypeDef { name: "InterruptMode", shape: Shape::Strings { open: false, values: &["immediate", "wait"] } },
     TypeDef { name: "LastAssistantText", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "text", required: false, nullable: true, ty: Ty::String }] } },
+    TypeDef { name: "MentionedFile", shape: Shape::Record { constants: &[], fields: &[
+        Field { name: "path", required: true, nullable: false, ty: Ty::String },
+        Field { name: "content", required: true, nullable: false, ty: Ty::String },
+        Field { name: "lineCount", required: false, nullable: false, ty: Ty::Count },
+        Field { name: "byteSize", required: false, nullable: false, ty: Ty::Count },
+        Field { name: "skippedReason", required: false, nullable: false, ty: Ty::String },
+        Field { name: "image", required: false, nullable: false, ty: Ty::Named("ImageContent") }] } },
     TypeDef { name: "MessageEnd", shape: Shape::Record { constants: &[("type", Constant::String("message_end"))], fields: &[
         Field { name: "message", required: true, nullable: false, ty: Ty::Named("AgentMessage") }] } },
     TypeDef { name: "MessageStart", shape: Shape::Record { constants: &[("type", Constant::String("message_start"))], fields: &[

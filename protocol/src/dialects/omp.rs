@@ -11,8 +11,8 @@ use crate::dialects::pi;
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::model::{ErrorText, Span};
-use crate::typed::{Any, Bool, Count, List, Nothing, Opt, OptNull, Str};
-use crate::types::content::ImageContent;
+use crate::typed::{Any, Bool, Count, Int, List, Nothing, Opt, OptNull, Str};
+use crate::types::content::{ImageContent, InputContent};
 use crate::types::model::{Model, ThinkingLevel};
 use crate::types::session::{ForkPoints, ForkResult, QueueMode};
 
@@ -167,6 +167,45 @@ protocol! {
         content: Opt<Str>,
     }
 
+    /// Words of the agent itself, which the model reads as instructions: reminders, and the request to go on.
+    record DeveloperMessage(role = "developer") {
+        /// The words.
+        content: InputContent,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {"role": "developer", "content": [{"type": "text", "text": "Go on."}], "timestamp": 1733234567890}
+    }
+
+    /// A file that a prompt mentioned.
+    record MentionedFile {
+        /// Its path, as the prompt has it.
+        path: Str,
+        /// What it holds, or why that is left out; the entries of a directory.
+        content: Str,
+        /// How many lines it has.
+        lineCount: Opt<Count>,
+        /// How long it is, in bytes.
+        byteSize: Opt<Count>,
+        /// Why it was not read, as in `tooLarge`.
+        skippedReason: Opt<Str>,
+        /// It, where it is an image.
+        image: Opt<ImageContent>,
+    }
+
+    /// The files that a prompt mentioned with `@`.
+    record FileMentionMessage(role = "fileMention") {
+        /// The files, in the order of the prompt.
+        files: List<MentionedFile>,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {
+            "role": "fileMention", "timestamp": 1733234567890,
+            "files": [{"path": "notes.md", "content": "One line.", "lineCount": 1}]
+        }
+    }
+
     /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     /// context: `agent_end` follows, and then another `agent_start`.
     event ttsr_triggered(TtsrTriggered {
@@ -222,6 +261,8 @@ pub(super) const EDGES: Edges = Edges {
     unknown_command_text: "Unknown command: {command}",
     handler_failure: HandlerFailure::ParseWithoutId {
         except: &["prompt", "abort_and_prompt", "set_model", "set_session_name"],
+        // A name that is missing fails within the agent; an empty one is refused by the command.
+        invalid: &["prompt", "abort_and_prompt", "set_model"],
     },
     parse_prefix: "Failed to parse command: ",
     parse_command: "parse",

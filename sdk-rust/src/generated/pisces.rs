@@ -69,7 +69,7 @@ pub static SPEC: spec::Spec = spec::Spec {
     edges: spec::Edges {
         unknown_command_echoes_id: false,
         unknown_command_text: "Unknown command: {command}",
-        handler_failure: spec::HandlerFailure::ParseWithoutId { except: &["prompt", "abort_and_prompt", "set_model", "set_session_name"] },
+        handler_failure: spec::HandlerFailure::ParseWithoutId { except: &["prompt", "abort_and_prompt", "set_model", "set_session_name"], invalid: &["prompt", "abort_and_prompt", "set_model"] },
         parse_prefix: "Failed to parse command: ",
         parse_command: "parse",
         blank_line_is_error: false,

@@ -228,6 +228,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// Its id, as the client got it.
+    pub fn id(&self) -> &str {
+        &self.asked.id
+    }
+
     /// The members of the answer. Gives nothing where none came in time, or none can come any more.
     pub async fn answer(self, timeout: Option<Duration>) -> Option<Map<String, Value>> {
         let Question { asked, answer } = self;
@@ -367,7 +372,13 @@ impl<D: Dialect, R> Call<D, R> {
     }
 
     pub(super) fn failure(&self, refusal: &Refusal) {
-        self.emitter.release(&lines::refused(D::SPEC, self.id.as_deref(), self.spec.wire, refusal, false));
+        self.emitter.release(&lines::refused(
+            D::SPEC,
+            self.id.as_deref(),
+            self.spec.wire,
+            refusal,
+            lines::Fault::Handler,
+        ));
     }
 }
 

@@ -56,14 +56,24 @@ pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
 }
 
-/// The answer to a command that was refused. `outside_set` marks a value outside a closed set,
-/// which keeps its command and id in every dialect.
+/// Where a command failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// In its handler.
+    Handler,
+    /// Its parameters cannot be read.
+    Parameters,
+    /// One of its values is outside a closed set, which keeps its command and id in every dialect.
+    OutsideSet,
+}
+
+/// The answer to a command that was refused.
 pub(super) fn refused(
     spec: &Spec,
     id: Option<&str>,
     command: &str,
     refusal: &Refusal,
-    outside_set: bool,
+    fault: Fault,
 ) -> String {
     match spec.edges.handler_failure {
         HandlerFailure::JsonRpcError => {
@@ -74,10 +84,18 @@ pub(super) fn refused(
             }
             failure_line(spec, id, None, &error)
         }
-        HandlerFailure::ParseWithoutId { except } if !outside_set && !except.contains(&command) => {
-            unreadable(spec, &refusal.message)
+        HandlerFailure::ParseWithoutId { except, invalid } => {
+            let named = match fault {
+                Fault::Handler => except.contains(&command),
+                Fault::Parameters => invalid.contains(&command),
+                Fault::OutsideSet => true,
+            };
+            match named {
+                true => failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str())),
+                false => unreadable(spec, &refusal.message),
+            }
         }
-        HandlerFailure::OwnCommandAndId | HandlerFailure::ParseWithoutId { .. } => {
+        HandlerFailure::OwnCommandAndId => {
             failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str()))
         }
     }
@@ -144,7 +162,8 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
             let reason = without_position(&error.to_string());
             let refusal =
                 Refusal::with_code(format!("Invalid parameters of `{name}`: {reason}"), INVALID_PARAMS);
-            Line::Answer(refused(spec, id, &name, &refusal, reason.contains(NONE_OF)))
+            let fault = if reason.contains(NONE_OF) { Fault::OutsideSet } else { Fault::Parameters };
+            Line::Answer(refused(spec, id, &name, &refusal, fault))
         }
         None => Line::Answer(unknown(spec, id, &name)),
     }

@@ -557,6 +557,15 @@ export interface CycledThinkingLevel {
   level: ThinkingLevel;
 }
 
+/** Words of the agent itself, which the model reads as instructions: reminders, and the request to go on. */
+export interface DeveloperMessage {
+  role: "developer";
+  /** The words. */
+  content: InputContent;
+  /** When, in milliseconds since the epoch. */
+  timestamp: number;
+}
+
 /** How the user logs in. */
 export interface DeviceCode {
   /** The code that the user enters. */
@@ -612,6 +621,15 @@ export interface ExtensionError {
 
 /** How a subagent's changes are handled when verification fails. */
 export type FailurePolicy = "return_failure" | "retry_once" | "discard_patch" | (string & {});
+
+/** The files that a prompt mentioned with `@`. */
+export interface FileMentionMessage {
+  role: "fileMention";
+  /** The files, in the order of the prompt. */
+  files: MentionedFile[];
+  /** When, in milliseconds since the epoch. */
+  timestamp: number;
+}
 
 /**
  * Parameters of `follow_up`.
@@ -718,6 +736,22 @@ export interface LineRepeat {
   repeat: string;
   /** How often it stands in the line. */
   n: number;
+}
+
+/** A file that a prompt mentioned. */
+export interface MentionedFile {
+  /** Its path, as the prompt has it. */
+  path: string;
+  /** What it holds, or why that is left out; the entries of a directory. */
+  content: string;
+  /** How many lines it has. */
+  lineCount?: number | undefined;
+  /** How long it is, in bytes. */
+  byteSize?: number | undefined;
+  /** Why it was not read, as in `tooLarge`. */
+  skippedReason?: string | undefined;
+  /** It, where it is an image. */
+  image?: ImageContent | undefined;
 }
 
 /** A message is complete. */

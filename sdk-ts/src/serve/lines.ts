@@ -71,7 +71,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", message: "expected an object", outsideSet: false };
   if (misfit !== undefined) {
     const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${misfitText(misfit)}`, { code: INVALID_PARAMS });
-    return back(refusalLine(serving, id, name, refusal, misfit.outsideSet));
+    return back(refusalLine(serving, id, name, refusal, misfit.outsideSet ? "outside-set" : "parameters"));
   }
   return { kind: "command", id, name, command, params: params as JsonObject };
 }
@@ -123,22 +123,28 @@ export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: stri
 }
 
 /**
- * The answer to a command that was refused. `outsideSet` marks a value outside a closed set, which
- * keeps its command and id in every dialect.
+ * Where a command failed: in its handler, because its parameters cannot be read, or because one of its values is
+ * outside a closed set, which keeps its command and id in every dialect.
  */
+export type Fault = "handler" | "parameters" | "outside-set";
+
+/** The answer to a command that was refused. */
 export function refusalLine<T extends AnyTypes>(
   serving: Serving<T>,
   id: string | undefined,
   command: string,
   refusal: Refusal,
-  outsideSet = false,
+  fault: Fault = "handler",
 ): string {
   const { handlerFailure } = serving;
   if (handlerFailure === "json-rpc") {
     const { message, data, code = INTERNAL_ERROR } = refusal;
     return rpcError(id, data === undefined ? { code, message } : { code, message, data });
   }
-  const nameless = handlerFailure !== "own" && !outsideSet && !handlerFailure.except.includes(command);
+  const nameless =
+    handlerFailure !== "own" &&
+    fault !== "outside-set" &&
+    !(fault === "handler" ? handlerFailure.except : handlerFailure.invalid).includes(command);
   return nameless ? unreadable(serving, refusal.message) : failureLine(serving, id, command, refusal.message);
 }
 

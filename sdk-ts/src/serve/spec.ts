@@ -17,8 +17,11 @@ export interface Serving<T extends AnyTypes = AnyTypes> {
   readonly unknownCommandEchoesId: boolean;
   /** What that answer says; `{command}` stands for the name. */
   readonly unknownCommandText: string;
-  /** How failures are answered: under the command's own name, without one but for some commands, or in JSON-RPC. */
-  readonly handlerFailure: "own" | "json-rpc" | { readonly except: readonly string[] };
+  /**
+   * How failures are answered: under the command's own name, without one but for some commands (`invalid` lists those
+   * that keep it where their parameters cannot be read), or in JSON-RPC.
+   */
+  readonly handlerFailure: "own" | "json-rpc" | { readonly except: readonly string[]; readonly invalid: readonly string[] };
   /** What failures to read a line begin with. */
   readonly parsePrefix: string;
   /** Whether a blank line or a byte order mark is answered as a failure. */

@@ -98,7 +98,6 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .models(model.scope)
         .system_prompt(plan.system_prompt)
         .resources(plan.resources)
-        .tools(tools(plan.tools, others, stderr))
         .extensions(extensions)
         .mcp(mcp)
         .spawner(Arc::new(LocalSpawner::guarded_by_this_binary()))
@@ -107,6 +106,9 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .dialect(plan.dialect)
         .updates(plan.updates)
         .cwd(surroundings.cwd);
+    if let Some(names) = plan.tools {
+        builder = builder.tools(tools(names, others, stderr));
+    }
     if let Some(undecided) = undecided {
         builder = builder.undecided(undecided);
     }
@@ -259,8 +261,7 @@ fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
 
 /// The built-in tools of those names. `others` says that there may be tools besides: who brings them tells of names that
 /// nobody has.
-fn tools(names: Option<Vec<String>>, others: bool, stderr: &Stderr) -> ToolSet {
-    let Some(names) = names else { return ToolSet::builtin() };
+fn tools(names: Vec<String>, others: bool, stderr: &Stderr) -> ToolSet {
     let selection = ToolSet::select(names);
     for name in selection.unknown.into_iter().filter(|_| !others) {
         let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();

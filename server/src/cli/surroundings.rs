@@ -98,6 +98,7 @@ impl Surroundings {
             ..wanted.clone()
         };
         let (resources, complaints) = Resources::load(&Sources {
+            folders: self.files.resources,
             cwd: cwd.clone(),
             home: self.home.clone(),
             agent_dir: self.agent_dir.clone(),

@@ -28,6 +28,34 @@ pub struct Home {
     pub models: &'static str,
     /// A project's settings in its working directory.
     pub project: &'static str,
+    /// Whether JSON settings may have comments.
+    pub comments: bool,
+    /// Whether people are told of keys in settings that mean nothing here.
+    pub tells_unknown: bool,
+    /// What a project has for agents.
+    pub resources: ResourceFolders,
+}
+
+/// Where a project and a user keep what is text for models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceFolders {
+    /// Folders of a working directory that hold what is for agents.
+    pub project: &'static [&'static str],
+    /// Folders with prompt templates, in those and in the agent directory.
+    pub templates: &'static [&'static str],
+    /// Folders with rules that look at what models say, likewise.
+    pub rules: &'static [&'static str],
+}
+
+impl ResourceFolders {
+    /// Those of pi: as the program has it, and as its document says.
+    pub const PI: Self = Self { project: &[".pi", ".pi/agent"], templates: &["prompts"], rules: &[] };
+}
+
+impl Default for ResourceFolders {
+    fn default() -> Self {
+        Self::PI
+    }
 }
 
 impl Home {
@@ -38,6 +66,9 @@ impl Home {
         settings: "settings.json",
         models: "models.json",
         project: ".pi/settings.json",
+        comments: false,
+        tells_unknown: false,
+        resources: ResourceFolders::PI,
     };
 }
 

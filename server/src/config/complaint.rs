@@ -45,4 +45,30 @@ pub enum Complaint {
         /// What is there.
         found: String,
     },
+    /// Keys that mean nothing here, each with the known one that it is like.
+    #[error("{path}: these keys have no effect: {}", shown(keys), path = path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// The keys, with dots between levels.
+        keys: Vec<(String, Option<&'static str>)>,
+    },
+}
+
+/// How many keys of one file are named.
+const SHOWN: usize = 10;
+
+fn shown(keys: &[(String, Option<&'static str>)]) -> String {
+    let one = |(key, near): &(String, Option<&'static str>)| match near {
+        Some(near) => format!("{key} (did you mean {near}?)"),
+        None => key.clone(),
+    };
+    // Those that may be mistakes first.
+    let mut all: Vec<_> = keys.iter().collect();
+    all.sort_by_key(|(_, near)| near.is_none());
+    let mut shown: Vec<_> = all.iter().take(SHOWN).map(|key| one(key)).collect();
+    if all.len() > SHOWN {
+        shown.push(format!("and {} more", all.len() - SHOWN));
+    }
+    shown.join(", ")
 }

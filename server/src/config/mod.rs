@@ -22,15 +22,15 @@ mod text_file;
 mod trust;
 pub mod yaml;
 
-pub use agent_dir::{Environment, Home, agent_dir, expand_home, resolve};
+pub use agent_dir::{Environment, Home, ResourceFolders, agent_dir, expand_home, resolve};
 pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use jsonc::{NotJson, from_jsonc};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{
-    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, Settings,
-    ThinkingBudgets,
+    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, RuleContext,
+    RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets, TodoSettings,
 };
 pub(crate) use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};

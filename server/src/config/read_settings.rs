@@ -41,40 +41,40 @@ pub fn load_settings(
     let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
     let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
     if let Some(path) = agent_dir.map(|directory| directory.join(of.settings))
-        && let Some(object) = object(&path, complaints)
+        && let Some(object) = object(&path, of.comments, complaints)
     {
         if trust.is_none() {
             *decided = Trust::of(&object, cwd, home);
         }
-        apply(settings, complaints, &path, object, home);
+        apply(settings, complaints, &path, object, home, of.tells_unknown);
     }
     let path = cwd.join(of.project);
     if *decided == Trust::Granted {
-        if let Some(mut object) = object(&path, complaints) {
+        if let Some(mut object) = object(&path, of.comments, complaints) {
             // What protects the user is the user's alone to take away.
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
             }
-            apply(settings, complaints, &path, object, home);
+            apply(settings, complaints, &path, object, home, of.tells_unknown);
         }
-    } else if would_count(settings, &path, home) {
+    } else if would_count(settings, of, &path, home) {
         *left_out = Some(path);
     }
     loaded
 }
 
 /// Whether a file would change anything. Reading is not obeying.
-fn would_count(settings: &Settings, path: &Path, home: Option<&Path>) -> bool {
+fn would_count(settings: &Settings, of: &Home, path: &Path, home: Option<&Path>) -> bool {
     let mut ignored = Vec::new();
-    let Some(object) = object(path, &mut ignored) else { return !ignored.is_empty() };
+    let Some(object) = object(path, of.comments, &mut ignored) else { return !ignored.is_empty() };
     let mut changed = settings.clone();
-    apply(&mut changed, &mut ignored, path, object, home);
+    apply(&mut changed, &mut ignored, path, object, home, false);
     changed.other.clone_from(&settings.other);
     changed != *settings || !ignored.is_empty()
 }
 
 /// The object in a file; none where there is no file, or none that can be used.
-fn object(path: &Path, complaints: &mut Vec<Complaint>) -> Option<Map<String, Value>> {
+fn object(path: &Path, comments: bool, complaints: &mut Vec<Complaint>) -> Option<Map<String, Value>> {
     let path = path.to_owned();
     let complaint = match read_text(&path, LIMIT) {
         Err(error) if error.is_not_found() => return None,
@@ -82,7 +82,7 @@ fn object(path: &Path, complaints: &mut Vec<Complaint>) -> Option<Map<String, Va
         Ok(file) if file.cut => Complaint::TooLong { path },
         // An empty file is what an editor leaves behind that was closed at once.
         Ok(file) if file.text.trim().is_empty() => return None,
-        Ok(file) => match parse(&path, &file.text) {
+        Ok(file) => match parse(&path, &file.text, comments) {
             Ok(Value::Object(object)) => return Some(object),
             Ok(other) => {
                 let reason = format!("an object was expected, not {}", kind(&other));
@@ -95,24 +95,31 @@ fn object(path: &Path, complaints: &mut Vec<Complaint>) -> Option<Map<String, Va
     None
 }
 
-/// The value in a file's text; its name says what it is written in.
-fn parse(path: &Path, text: &str) -> Result<Value, String> {
+/// The value in a file's text; its name says what it is written in, JSON with `comments` where those are allowed.
+fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     if is_yaml(path) {
         from_yaml(text)
     } else {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+        let options = jsonc_parser::ParseOptions::default();
+        match (comments, serde_json::from_str(text)) {
+            (true, Err(_)) => {
+                jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| error.to_string())
+            }
+            (_, read) => read.map_err(|error: serde_json::Error| error.to_string()),
+        }
     }
 }
 
-/// Lays what a file says over the settings.
+/// Lays what a file says over the settings; `tells` of keys that nobody knows.
 fn apply(
     settings: &mut Settings,
     complaints: &mut Vec<Complaint>,
     path: &Path,
     object: Map<String, Value>,
     home: Option<&Path>,
+    tells: bool,
 ) {
-    let mut file = File { path, object, complaints };
+    let mut file = File { path, known: Vec::new(), object, complaints };
     file.set("defaultProvider", &mut settings.default_provider);
     file.set("defaultModel", &mut settings.default_model);
     file.set("defaultThinkingLevel", &mut settings.default_thinking_level);
@@ -122,6 +129,7 @@ fn apply(
     file.set("compaction.enabled", &mut settings.compaction.enabled);
     file.set("compaction.reserveTokens", &mut settings.compaction.reserve_tokens);
     file.set("compaction.keepRecentTokens", &mut settings.compaction.keep_recent_tokens);
+    file.set("compaction.autoContinue", &mut settings.compaction.auto_continue);
     file.set("retry.enabled", &mut settings.retry.enabled);
     file.set("retry.maxRetries", &mut settings.retry.max_retries);
     file.set("retry.baseDelayMs", &mut settings.retry.base_delay_ms);
@@ -138,6 +146,15 @@ fn apply(
     file.set("images.blockImages", &mut settings.images.block_images);
     file.approvals(&mut settings.approval.tools);
     file.set("approval.timeoutMs", &mut settings.approval.timeout_ms);
+    file.set("ttsr.enabled", &mut settings.rules.enabled);
+    file.set("ttsr.contextMode", &mut settings.rules.context);
+    file.set("ttsr.interruptMode", &mut settings.rules.interrupt);
+    file.set("ttsr.repeatMode", &mut settings.rules.repeat);
+    file.set("ttsr.repeatGap", &mut settings.rules.repeat_gap);
+    file.set("todo.enabled", &mut settings.todo.enabled);
+    // First: where the limit is given in the nested form, what is left of the object is no yes or no.
+    file.set("todo.reminders.max", &mut settings.todo.most_reminders);
+    file.set("todo.reminders", &mut settings.todo.reminders);
     file.paths("extensions", &mut settings.extensions, home);
     file.paths("skills", &mut settings.skills, home);
     file.paths("prompts", &mut settings.prompts, home);
@@ -146,6 +163,10 @@ fn apply(
     file.set("rpc.trustDialogMs", &mut settings.trust_dialog_ms);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);
+    }
+    let keys = if tells { unknown(&file.object, &file.known) } else { Vec::new() };
+    if !keys.is_empty() {
+        file.complaints.push(Complaint::Unknown { path: path.to_owned(), keys });
     }
     for (key, value) in file.object {
         match (settings.other.get_mut(&key), value) {
@@ -160,13 +181,15 @@ fn apply(
 /// One file while it is applied; what was applied is gone from its object.
 struct File<'a> {
     path: &'a Path,
+    /// The keys that were asked for.
+    known: Vec<&'static str>,
     object: Map<String, Value>,
     complaints: &'a mut Vec<Complaint>,
 }
 
 impl File<'_> {
     /// Sets a field where the file has that key, in the right form.
-    fn set<T: Setting>(&mut self, key: &str, field: &mut T) {
+    fn set<T: Setting>(&mut self, key: &'static str, field: &mut T) {
         // As everywhere in the pi family, null is the same as absent.
         let Some(value) = self.take(key).filter(|value| !value.is_null()) else { return };
         match T::read(&value) {
@@ -176,7 +199,7 @@ impl File<'_> {
     }
 
     /// Adds the paths that the file lists; relative ones begin where the file is.
-    fn paths(&mut self, key: &str, field: &mut Vec<PathBuf>, home: Option<&Path>) {
+    fn paths(&mut self, key: &'static str, field: &mut Vec<PathBuf>, home: Option<&Path>) {
         let mut listed: Vec<String> = Vec::new();
         self.set(key, &mut listed);
         let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -195,29 +218,81 @@ impl File<'_> {
         tools.extend(listed);
     }
 
-    fn take(&mut self, key: &str) -> Option<Value> {
-        let Some((outer, inner)) = key.split_once('.') else { return self.object.shift_remove(key) };
-        let value = match self.object.get_mut(outer)? {
-            Value::Object(members) => {
-                let value = members.shift_remove(inner);
-                if !members.is_empty() {
-                    return value;
-                }
-                value
-            }
-            Value::Null => None,
-            other => {
-                let found = kind(other).to_owned();
+    /// The value of a key, which is gone from the file then. Between its parts stand levels of objects or dots: both
+    /// forms may be mixed, and where both are there the one with more dots counts.
+    fn take(&mut self, key: &'static str) -> Option<Value> {
+        self.known.push(key);
+        match take(&mut self.object, key) {
+            Ok(value) => value,
+            Err((outer, found)) => {
                 self.complain(outer, "an object", found);
                 None
             }
-        };
-        self.object.shift_remove(outer);
-        value
+        }
     }
 
     fn complain(&mut self, key: &str, expected: &'static str, found: String) {
         let (path, key) = (self.path.to_owned(), key.to_owned());
         self.complaints.push(Complaint::WrongType { path, key, expected, found });
     }
+}
+
+/// Takes the value of a key out of an object; objects that are empty then go too. Fails where the first part of the key
+/// stands for something that is no object: with that part, and what it is.
+fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Value>, (&'k str, String)> {
+    let outermost = key.split('.').next().unwrap_or_default();
+    match object.get(outermost) {
+        Some(Value::Object(_) | Value::Null) | None => Ok(within(object, key)),
+        Some(_) if outermost == key => Ok(object.shift_remove(key)),
+        Some(other) => {
+            let found = kind(other).to_owned();
+            object.shift_remove(outermost);
+            Err((outermost, found))
+        }
+    }
+}
+
+fn within(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
+    if let Some(value) = object.shift_remove(key) {
+        return Some(value);
+    }
+    key.rmatch_indices('.').find_map(|(at, _)| {
+        let (outer, inner) = (&key[..at], &key[at + 1..]);
+        let members = match object.get_mut(outer)? {
+            Value::Object(members) => members,
+            Value::Null => &mut Map::new(),
+            // `a.b` may be a value beside `a.b.c`.
+            _ => return None,
+        };
+        let value = within(members, inner);
+        if members.is_empty() {
+            object.shift_remove(outer);
+        }
+        value
+    })
+}
+
+/// Keys that are read elsewhere.
+const ELSEWHERE: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultProjectTrust"];
+
+/// How much a key has to be like a known one to be taken for it.
+const LIKE: f64 = 0.75;
+
+/// The keys of a file that nobody asked for, each with the known one that it is like.
+fn unknown(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
+    let mut keys = Vec::new();
+    for (key, value) in object.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str())) {
+        match value {
+            Value::Object(members) => keys.extend(members.keys().map(|member| format!("{key}.{member}"))),
+            _ => keys.push(key.clone()),
+        }
+    }
+    let nearest = |key: &str| {
+        let likeness = |known: &&str| strsim::normalized_damerau_levenshtein(key, known);
+        let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        nearest.filter(|known| likeness(known) >= LIKE)
+    };
+    keys.into_iter()
+        .map(|key| (nearest(&key).map(|near| (key.clone(), Some(near)))).unwrap_or((key, None)))
+        .collect()
 }

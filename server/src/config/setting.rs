@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::Value;
 
+use super::{RuleContext, RuleInterrupt, RuleRepeat};
+
 /// A value that a setting can have.
 pub(super) trait Setting: Sized {
     /// What is expected, with its article.
@@ -73,6 +75,33 @@ impl Setting for QueueMode {
     const IS_NAME: bool = true;
     fn read(value: &Value) -> Option<Self> {
         value.as_str()?.parse().ok()
+    }
+}
+
+/// A setting that is one of a few names.
+macro_rules! named {
+    ($setting:ty, $expected:literal, $($name:literal => $value:expr),+) => {
+        impl Setting for $setting {
+            const EXPECTED: &'static str = $expected;
+            const IS_NAME: bool = true;
+            fn read(value: &Value) -> Option<Self> {
+                match value.as_str()? {
+                    $($name => Some($value),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+named!(RuleContext, "discard or keep", "discard" => Self::Discard, "keep" => Self::Keep);
+named!(RuleRepeat, "once or after-gap", "once" => Self::Once, "after-gap" => Self::AfterGap);
+
+impl Setting for RuleInterrupt {
+    const EXPECTED: &'static str = "one of always, prose-only, tool-only, never";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        Self::named(value.as_str()?)
     }
 }
 

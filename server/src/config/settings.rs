@@ -38,6 +38,10 @@ pub struct Settings {
     pub images: ImageSettings,
     /// Calls of tools that need somebody's yes.
     pub approval: ApprovalSettings,
+    /// Rules that look at what models say.
+    pub rules: RuleSettings,
+    /// Lists of what is to be done.
+    pub todo: TodoSettings,
     /// Extensions: absolute paths. What several files name adds up.
     pub extensions: Vec<PathBuf>,
     /// Skills, likewise.
@@ -72,6 +76,8 @@ impl Default for Settings {
             shell_command_prefix: None,
             images: ImageSettings::default(),
             approval: ApprovalSettings::default(),
+            rules: RuleSettings::default(),
+            todo: TodoSettings::default(),
             extensions: Vec::new(),
             skills: Vec::new(),
             prompts: Vec::new(),
@@ -92,11 +98,13 @@ pub struct CompactionSettings {
     pub reserve_tokens: u64,
     /// Tokens of the newest messages that are kept as they are.
     pub keep_recent_tokens: u64,
+    /// Whether the model goes on by itself afterwards, in a dialect that has it so.
+    pub auto_continue: bool,
 }
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, auto_continue: true }
     }
 }
 
@@ -184,5 +192,99 @@ impl ApprovalSettings {
     /// Whether calls of that tool need a yes.
     pub fn asks(&self, tool: &str) -> bool {
         self.tools.iter().any(|name| name == Self::EVERY || name == tool)
+    }
+}
+
+/// `ttsr.*`: rules that stop what a model is saying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleSettings {
+    /// Whether rules count.
+    pub enabled: bool,
+    /// What becomes of the answer that was stopped.
+    pub context: RuleContext,
+    /// When a rule stops an answer, where it does not say so itself.
+    pub interrupt: RuleInterrupt,
+    /// Whether a rule may count again in one session.
+    pub repeat: RuleRepeat,
+    /// After how many turns it may then.
+    pub repeat_gap: u64,
+}
+
+impl Default for RuleSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            context: RuleContext::Discard,
+            interrupt: RuleInterrupt::Always,
+            repeat: RuleRepeat::Once,
+            repeat_gap: 10,
+        }
+    }
+}
+
+/// What becomes of an answer that ran into a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleContext {
+    /// It leaves the context.
+    Discard,
+    /// It stays.
+    Keep,
+}
+
+/// When a rule stops an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleInterrupt {
+    /// Wherever it is run into.
+    Always,
+    /// In text and thinking.
+    ProseOnly,
+    /// In the arguments of tools.
+    ToolOnly,
+    /// Nowhere: the model is told afterwards.
+    Never,
+}
+
+impl RuleInterrupt {
+    const NAMES: [(Self, &'static str); 4] = [
+        (Self::Always, "always"),
+        (Self::ProseOnly, "prose-only"),
+        (Self::ToolOnly, "tool-only"),
+        (Self::Never, "never"),
+    ];
+
+    /// What it is called in files.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
+    }
+
+    /// The one that is called so.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
+    }
+}
+
+/// Whether a rule may count again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleRepeat {
+    /// Once in a session.
+    Once,
+    /// Again after some turns.
+    AfterGap,
+}
+
+/// `todo.*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TodoSettings {
+    /// Whether the model has a list.
+    pub enabled: bool,
+    /// Whether it is reminded of it.
+    pub reminders: bool,
+    /// How often, for one prompt.
+    pub most_reminders: u32,
+}
+
+impl Default for TodoSettings {
+    fn default() -> Self {
+        Self { enabled: true, reminders: true, most_reminders: 3 }
     }
 }

@@ -32,6 +32,8 @@ pub struct Parts {
     pub undecided: Option<Undecided>,
     /// What the frames of a growing answer carry, in a dialect that leaves it open.
     pub updates: Updates,
+    /// Nobody has chosen the tools: a dialect may add its own.
+    pub usual_tools: bool,
 }
 
 impl Parts {
@@ -47,6 +49,7 @@ impl Parts {
             mcp: self.mcp.clone(),
             undecided: self.undecided.clone(),
             updates: self.updates,
+            usual_tools: self.usual_tools,
         }
     }
 }

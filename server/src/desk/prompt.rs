@@ -137,7 +137,10 @@ impl Desk {
         }
         let asked = self.host.input(said.text, said.images, InputSource::Rpc);
         match self.host.until_replaced(replaced, asked).await {
-            Heard::Words(text, images) => Ok(Left::Words(self.prepared(text, images).await?, accepted)),
+            Heard::Words(text, images) => {
+                let input = self.prepared(text, images).await?;
+                Ok(Left::Words(self.engine.read_mentions(input).await, accepted))
+            }
             Heard::Handled => Ok(Left::Done(Taken::Handled)),
             Heard::GivenUp => Err(Refused::GivenUp),
         }

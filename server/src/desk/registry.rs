@@ -100,6 +100,7 @@ mod tests {
             mcp: crate::mcp::Options::default(),
             undecided: None,
             updates: Updates::default(),
+            usual_tools: true,
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantMessage, CompactionReason};
 
 use super::EventSink;
+use crate::session::Session;
 
 /// A run that is over.
 #[derive(Clone, Copy)]
@@ -15,14 +16,18 @@ pub struct RunOver<'a> {
     pub messages: &'a [Arc<AgentMessage>],
     /// A hook stopped the answer ([`super::Hooks::stops`]).
     pub stopped: bool,
+    /// The conversation.
+    pub session: &'a Session,
 }
 
 /// Another run, which nobody asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GoOn {
+    /// Messages that join the conversation before it, of which nobody is told.
+    pub unseen: Vec<AgentMessage>,
     /// The messages that it begins with.
     pub messages: Vec<AgentMessage>,
-    /// The last answer leaves the context; the session's file keeps it.
+    /// The last answer leaves the context with the results of its calls; the session's file keeps them.
     pub forgets_answer: bool,
 }
 

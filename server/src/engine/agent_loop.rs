@@ -9,7 +9,7 @@
 //!   some, the remaining calls of the answer are skipped, and it is delivered in the next turn;
 //! * after a turn with calls comes another one; after one without, steering, then follow-ups start
 //!   another one, or the run ends;
-//! * an answer that failed or was aborted ends the run after its turn;
+//! * an answer that failed or was aborted ends the run after its turn; calls of it that are to have results get errors;
 //! * after an abort nothing is delivered from the queues and nothing is executed: every call that is
 //!   open gets a result, and where the model would be asked stands an empty aborted answer.
 
@@ -151,16 +151,16 @@ impl AgentLoop {
         }
     }
 
-    /// The model answered, with those calls.
+    /// The model answered, with those calls; of an answer that failed, with those that get an error as their result.
     pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = Asked>) {
         self.phase = Phase::Calling;
         self.interrupted = false;
         self.look_for_steering = false;
+        self.calls = calls.into_iter().collect();
         if matches!(stop, StopReason::Error | StopReason::Aborted) {
             self.failed = true;
             return;
         }
-        self.calls = calls.into_iter().collect();
         self.had_calls = !self.calls.is_empty();
     }
 
@@ -184,6 +184,7 @@ impl AgentLoop {
     }
 
     fn call(&mut self, queues: &mut Queues, aborted: bool) -> Step {
+        let aborted = aborted || self.failed;
         let looks = queues.interrupt_mode() == InterruptMode::Immediate;
         if std::mem::take(&mut self.look_for_steering) && looks && !aborted {
             self.interrupted = queues.take_steering();

@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use futures::future::Either;
 use futures::{FutureExt, StreamExt};
 
-use super::Event;
 use super::Hooks as _;
 use super::run::{ABORTED, Run};
+use super::{CutAnswer, Event};
 use crate::providers::{
     Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
 };
@@ -41,8 +41,9 @@ impl Run {
             };
             match next {
                 Either::Left(()) => {
-                    let closing =
-                        assembler.closing().filter(|_| self.provider.closes_when_aborted(&self.model));
+                    let closes = self.shared.options.customs.cut_answer == CutAnswer::Closed
+                        && self.provider.closes_when_aborted(&self.model);
+                    let closing = assembler.closing().filter(|_| closes);
                     if let Some(update) = closing.and_then(|event| assembler.apply(event)) {
                         self.push(Event::MessageUpdated {
                             entry,
@@ -66,7 +67,10 @@ impl Run {
                         self.room().await;
                         let message = assembler.message();
                         self.push(Event::MessageUpdated { entry, message, update: &update });
-                        if self.shared.options.hooks.stops(message, &update) {
+                        if let Some(rules) = self.shared.options.hooks.stops(message, &update) {
+                            if !rules.is_empty() {
+                                self.push(Event::RulesTriggered(&rules));
+                            }
                             stopped = true;
                             break assembler.aborted(ABORTED);
                         }

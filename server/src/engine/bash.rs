@@ -15,7 +15,10 @@ impl Engine {
     pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, RpcBashError> {
         let mut context = self.shared.context().clone();
         context.abort = self.shared.state().bash.child_token();
-        let result = run_rpc_bash(&context, command).await;
+        let result = match self.shared.options.customs.keeps_shell {
+            true => self.shared.shell.run(&context, command).await,
+            false => run_rpc_bash(&context, command).await,
+        };
         match &result {
             Ok(output) => self.record(command, output, output.cancelled).await,
             // What it wrote before it was killed is known, and the model should know it too.

@@ -1,7 +1,7 @@
 //! One tool call.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use agentese::types::{
@@ -14,12 +14,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::Event;
 use super::Hooks as _;
 use super::agent_loop::Verdict;
 use super::children::Children;
 use super::run::{Run, unless};
-use crate::tools::{ToolContent, ToolOutput, ToolUpdate, Updates};
+use super::{Event, Shared};
+use crate::tools::{Conversation, ToolContent, ToolOutput, ToolUpdate, Updates};
 
 /// The result of a call that the user's message made superfluous, as the pi family writes it.
 const SKIPPED: &str = "Skipped due to queued user message.";
@@ -31,6 +31,21 @@ const PANICKED: &str = "The tool failed inside the agent.";
 /// How long a tool may go on after an abort before it is given up. An abort is answered within
 /// five seconds.
 const GRACE: Duration = Duration::from_secs(4);
+
+/// What was said before a call.
+struct Before(Weak<Shared>);
+
+impl Conversation for Before {
+    fn last_details(&self, tool: &str) -> Option<Value> {
+        let shared = self.0.upgrade()?;
+        let state = shared.state();
+        state.session.last_result(tool)?.details.as_option().cloned()
+    }
+
+    fn is_kept(&self) -> bool {
+        self.0.upgrade().is_some_and(|shared| shared.state().session.file().is_some())
+    }
+}
 
 /// The newest partial result that nobody was told of. Each replaces the one before it, so that a
 /// client that reads slowly gets fewer of them and nothing piles up.
@@ -124,6 +139,7 @@ impl Run {
         context.call_id = Some(call.id.clone());
         context.agents =
             Some(Arc::new(Children { shared: Arc::downgrade(&self.shared), stop: stop.child_token() }));
+        context.conversation = Some(Arc::new(Before(Arc::downgrade(&self.shared))));
         context.updates = Updates::to({
             let latest = latest.clone();
             move |update| latest.put(update)

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantMessage, CompactionPlan, ImageContent, Model, ToolCall};
+use agentese::types::{
+    AgentMessage, AssistantMessage, CompactionPlan, ImageContent, Model, StreamRule, ToolCall,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -11,6 +13,7 @@ use serde_json::Value;
 use super::{Compacting, Hooks, Opening, Selection, Switch};
 use crate::config::Settings;
 use crate::providers::Update;
+use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
 /// Hooks that are asked one after the other: extensions, rules, approvals. Each gets what the ones before it made; the
@@ -142,9 +145,19 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn stops(&self, message: &AssistantMessage, update: &Update) -> bool {
+    fn turn_begins(&self, session: &Session, first: bool) {
+        for hooks in &self.0 {
+            hooks.turn_begins(session, first);
+        }
+    }
+
+    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         // All see every update: who watches a stream must not miss a piece of it.
-        self.0.iter().fold(false, |stops, hooks| hooks.stops(message, update) | stops)
+        let mut stops: Option<Vec<StreamRule>> = None;
+        for rules in self.0.iter().filter_map(|hooks| hooks.stops(message, update)) {
+            stops.get_or_insert_default().extend(rules);
+        }
+        stops
     }
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {

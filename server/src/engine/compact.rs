@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{NothingToDo, Part, Plan, plan, request_text, system_prompt};
+use super::compaction::{NothingToDo, Part, Plan, kept_by_count, plan, request_text, system_prompt};
 use super::state::{Kind, Phase};
 use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
@@ -71,7 +71,9 @@ impl Engine {
     /// Compacts the conversation now; `focus` is what the summary should care about. A run is aborted
     /// first, with its closing events. No events of its own. An abort stops it.
     pub async fn compact(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
+        let mut cut = false;
         loop {
+            cut |= self.shared.state().phase() == Some(Phase::Running);
             self.abort().await;
             let (job, abort, _end) = {
                 let mut state = self.shared.state();
@@ -81,6 +83,9 @@ impl Engine {
                 // A prompt of somebody else may have come in between.
                 if state.work.is_some() {
                     continue;
+                }
+                if cut && self.shared.options.customs.compaction_drops_cut_answer {
+                    state.session.forget_cut_answer();
                 }
                 let job = job(&self.shared, &state)?;
                 let working = state.begin(Kind::Compaction, Phase::Compacting);
@@ -132,12 +137,13 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     let model = state.model.clone().ok_or_else(no_model)?;
     options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
-    let plan = plan(
-        &super::branch::items(&state.session),
-        state.session.messages(),
-        state.session.compacted_messages(),
-        state.compaction.keep_recent_tokens,
-    )?;
+    let items = super::branch::items(&state.session);
+    let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
+    let keep = match options.customs.keeps_by_count {
+        true => kept_by_count(state.compaction.keep_recent_tokens, messages, compacted),
+        false => state.compaction.keep_recent_tokens,
+    };
+    let plan = plan(&items, messages, compacted, keep)?;
     Ok(Job {
         plan,
         thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),

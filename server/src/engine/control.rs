@@ -23,6 +23,8 @@ pub struct View {
     pub thinking: ThinkingLevel,
     /// Whether a run is going on.
     pub streaming: bool,
+    /// Whether one is waited for: the pause before a retry.
+    pub waiting: bool,
     /// Whether the conversation is being compacted.
     pub compacting: bool,
     /// Whether the agent compacts on its own.
@@ -53,6 +55,7 @@ impl Engine {
             model: state.model.clone(),
             thinking: state.thinking,
             streaming: state.phase() == Some(Phase::Running),
+            waiting: state.phase() == Some(Phase::Waiting),
             compacting: state.phase() == Some(Phase::Compacting),
             auto_compaction: state.compaction.enabled,
             steering_mode: state.queues.steering_mode(),

@@ -1,6 +1,6 @@
 //! How an engine behaves where agents differ. A front says it once; nothing in the engine asks for a dialect.
 
-use agentese::types::InterruptMode;
+use agentese::types::{InterruptMode, ThinkingLevel};
 
 /// In which way the tool calls of one answer are carried out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,6 +13,26 @@ pub enum Calls {
     SideBySide,
 }
 
+/// What becomes of a run while its conversation goes on in a branch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Branching {
+    /// It is stopped first.
+    #[default]
+    StopsTheRun,
+    /// It goes on, and what it still says stands in the branch.
+    TakesItAlong,
+}
+
+/// How an answer ends that was stopped in the middle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CutAnswer {
+    /// The block that was open is closed, where the model's API has it so, and its calls are left alone.
+    #[default]
+    Closed,
+    /// As it is; each of its calls gets an error as its result.
+    WithResults,
+}
+
 /// The ways of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customs {
@@ -20,11 +40,41 @@ pub struct Customs {
     pub calls: Calls,
     /// When steering reaches the run, until a client says otherwise.
     pub interrupt: InterruptMode,
+    /// How hard models think unless somebody says otherwise.
+    pub thinking: ThinkingLevel,
+    /// What a branch means to the run that is going on.
+    pub branching: Branching,
+    /// How an answer ends that was stopped.
+    pub cut_answer: CutAnswer,
+    /// Whether an answer that a compaction has stopped leaves the context with it; the session's file keeps it.
+    pub compaction_drops_cut_answer: bool,
+    /// Whether a compaction keeps as many tokens as the provider counts; else as many as are estimated.
+    pub keeps_by_count: bool,
+    /// Whether clients are told of messages that extensions put into an idle conversation.
+    pub tells_of_notes: bool,
+    /// Whether a session in which nothing was said can be exported.
+    pub exports_empty: bool,
+    /// Whether files that a prompt mentions with `@` are read for the model.
+    pub reads_mentions: bool,
+    /// Whether a command of the user finds the directory and the variables that the one before it left.
+    pub keeps_shell: bool,
 }
 
 impl Customs {
     /// Those of pi.
-    pub const PI: Self = Self { calls: Calls::OneByOne, interrupt: InterruptMode::Immediate };
+    pub const PI: Self = Self {
+        calls: Calls::OneByOne,
+        interrupt: InterruptMode::Immediate,
+        thinking: ThinkingLevel::Medium,
+        branching: Branching::StopsTheRun,
+        cut_answer: CutAnswer::Closed,
+        compaction_drops_cut_answer: false,
+        keeps_by_count: false,
+        tells_of_notes: true,
+        exports_empty: false,
+        reads_mentions: false,
+        keeps_shell: false,
+    };
 }
 
 impl Default for Customs {

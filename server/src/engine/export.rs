@@ -50,7 +50,7 @@ impl Engine {
             let state = self.shared.state();
             let session = &state.session;
             let file = session.file().ok_or(PageError::InMemory)?;
-            if !session.is_persisted() {
+            if !session.is_persisted() && !options.customs.exports_empty {
                 return Err(PageError::Empty);
             }
             let path = target.map_or_else(|| export::default_name(file), PathBuf::from);

@@ -94,12 +94,16 @@ impl Engine {
             return self.shared.start(state, work, vec![message], None).map(Some);
         }
         let message = Arc::new(message);
-        let sink = &self.shared.sink;
-        let entry = &state.session.reserve();
-        sink.push(Event::MessageStarted { entry, message: &message });
-        state.session.append_as(entry.clone(), message.clone());
+        if self.shared.options.customs.tells_of_notes {
+            let sink = &self.shared.sink;
+            let entry = &state.session.reserve();
+            sink.push(Event::MessageStarted { entry, message: &message });
+            state.session.append_as(entry.clone(), message.clone());
+            sink.push(Event::MessageEnded { entry, message: &message });
+        } else {
+            state.session.append(message);
+        }
         state.session.linger();
-        sink.push(Event::MessageEnded { entry, message: &message });
         self.shared.tell_of_storage(&mut state);
         Ok(None)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentese::types::{
     AgentMessage, AssistantMessage, CompactionPlan, CompactionResult, CustomMessage, ImageContent, Model,
-    ToolCall,
+    StreamRule, ToolCall,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::config::Settings;
 use crate::providers::Update;
+use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
 /// Why another session takes the place of one.
@@ -132,11 +133,17 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(messages).boxed()
     }
 
-    /// Whether an answer is to be stopped where it is now. It ends as aborted, and the run with it; what follows says
-    /// [`super::Afterwards`]. `message` is all of it so far, `update` what is new. Must not block.
-    fn stops(&self, message: &AssistantMessage, update: &Update) -> bool {
+    /// A turn begins in that session, the first one of a run or another. Must not block, and must not call the engine.
+    fn turn_begins(&self, session: &Session, first: bool) {
+        let _ = (session, first);
+    }
+
+    /// Whether an answer is to be stopped where it is now, and the rules that it ran into, of which the client is told.
+    /// It ends as aborted, and the run with it; what follows says [`super::Afterwards`]. `message` is all of it so far,
+    /// `update` what is new. Must not block.
+    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         let _ = (message, update);
-        false
+        None
     }
 
     /// Whether a call may be executed; if not, what the model is told instead.

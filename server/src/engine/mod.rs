@@ -10,8 +10,9 @@
 //! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
+//! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
 //! | `children`, `ledger` | agents that it sets to work, and what all of them use |
-//! | `prompt`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
+//! | `prompt`, `mentions`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
 mod afterwards;
 mod agent_loop;
@@ -24,6 +25,7 @@ mod chain;
 mod children;
 mod compact;
 mod compaction;
+mod continues;
 mod control;
 mod customs;
 mod error;
@@ -33,17 +35,20 @@ mod extend;
 mod hooks;
 mod invoke;
 mod ledger;
+mod mentions;
 mod models;
 mod options;
 mod prompt;
 mod queue;
 mod resources;
 mod retry;
+mod rules;
 mod run;
 mod seat;
 mod sessions;
 mod state;
 mod storage;
+mod todos;
 mod trust;
 mod work;
 
@@ -55,8 +60,9 @@ pub(crate) use call::blocks;
 pub use chain::Chain;
 pub use children::Bounds;
 pub use compact::CompactError;
+pub use continues::Continues;
 pub use control::View;
-pub use customs::{Calls, Customs};
+pub use customs::{Branching, Calls, Customs, CutAnswer};
 pub use error::PromptError;
 pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
@@ -66,14 +72,16 @@ pub use ledger::{Ledger, Spent};
 pub use options::Options;
 pub use prompt::{Begun, Input, Running, StreamingBehavior};
 pub use queue::QueuesFull;
+pub use rules::Rules;
 pub use seat::Seat;
 pub use storage::Unsaved;
+pub use todos::Reminders;
 pub use trust::Granted;
 
 use state::State;
 
 use crate::session::Session;
-use crate::tools::ToolSet;
+use crate::tools::{KeptShell, ToolSet};
 
 /// One agent with one conversation. Dropping it aborts what it does.
 pub struct Engine {
@@ -91,6 +99,8 @@ struct Shared {
     overlay: OnceLock<trust::Overlay>,
     /// Skills and templates that extensions bring.
     extra: resources::Extra,
+    /// What commands of the user leave to the next one.
+    shell: KeptShell,
 }
 
 impl Shared {
@@ -116,7 +126,8 @@ impl Engine {
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
         let extra = resources::Extra::default();
-        let shared = Shared { options, sink, state, overlay: OnceLock::new(), extra };
+        let shared =
+            Shared { options, sink, state, overlay: OnceLock::new(), extra, shell: KeptShell::default() };
         Self { shared: Arc::new(shared), owner: true }
     }
 }

@@ -1,6 +1,6 @@
 //! How a run is started, and what joins one.
 
-use agentese::types::{AgentMessage, ImageContent, InputBlock, TextContent, UserMessage};
+use agentese::types::{AgentMessage, ImageContent, InputBlock, MentionedFile, TextContent, UserMessage};
 use tokio_util::sync::CancellationToken;
 
 use super::queue::QueuesFull;
@@ -8,6 +8,7 @@ use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Engine, Event, PromptError, Shared};
+use crate::roles::mentions;
 use crate::tools::prepare_image;
 
 /// What the user says.
@@ -20,7 +21,9 @@ pub struct Input {
     /// What is to be said about the images.
     notes: Vec<String>,
     /// No skill or template is looked for in the text.
-    verbatim: bool,
+    pub(super) verbatim: bool,
+    /// Files that the text mentions; see [`Engine::read_mentions`].
+    pub(super) mentioned: Vec<MentionedFile>,
 }
 
 impl Input {
@@ -31,7 +34,7 @@ impl Input {
 
     /// Text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
-        Self { text: text.into(), images, notes: Vec::new(), verbatim: false }
+        Self { text: text.into(), images, notes: Vec::new(), verbatim: false, mentioned: Vec::new() }
     }
 
     /// The same, with a text in which no skill or template is looked for.
@@ -40,9 +43,11 @@ impl Input {
         self
     }
 
-    /// The words as they were said, and the message that they become.
-    pub(super) fn split(self, now: i64) -> (Said, UserMessage) {
-        (Said { text: self.text.clone(), images: self.images.clone() }, self.message(now))
+    /// The words as they were said, the message that they become, and the files that go with it.
+    pub(super) fn split(mut self, now: i64) -> (Said, AgentMessage, Option<AgentMessage>) {
+        let files = std::mem::take(&mut self.mentioned);
+        let files = (!files.is_empty()).then(|| mentions(files, now));
+        (Said { text: self.text.clone(), images: self.images.clone() }, self.message(now).into(), files)
     }
 
     fn message(self, now: i64) -> UserMessage {
@@ -148,7 +153,7 @@ impl Engine {
     /// nothing, while a compaction that was asked for is going on, without a model or its key, and
     /// while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
-        let (said, message) = input.split(self.shared.options.clock.now_ms());
+        let (said, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if state.closing {
             return Err(PromptError::Closing);
@@ -160,11 +165,11 @@ impl Engine {
                 (_, _, Some(StreamingBehavior::FollowUp)) => true,
                 _ => false,
             };
-            self.shared.queue(&mut state, message.into(), follows)?;
+            self.shared.queue(&mut state, message, follows)?;
             return Ok(Begun(None));
         }
         let work = self.shared.reserve(&mut state)?;
-        self.shared.start(state, work, vec![message.into()], Some(said))
+        self.shared.start(state, work, std::iter::once(message).chain(files).collect(), Some(said))
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.

@@ -11,7 +11,7 @@ use super::Hooks as _;
 use super::agent_loop::{AgentLoop, Asked, Step};
 use super::retry::too_long;
 use super::state::State;
-use super::{Calls, Event, Shared};
+use super::{Calls, CutAnswer, Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, Provider};
 use crate::session::EntryId;
 
@@ -33,6 +33,8 @@ pub(super) struct Run {
     outcome: Outcome,
     /// What the user said to begin it.
     said: Option<Said>,
+    /// No turn has begun.
+    fresh: bool,
 }
 
 /// Words of the user that begin a run, as they were said.
@@ -89,6 +91,7 @@ impl Run {
             results: Vec::new(),
             outcome,
             said: None,
+            fresh: true,
         })
     }
 
@@ -113,8 +116,10 @@ impl Run {
                     self.push(Event::RunStarted);
                 }
                 Step::StartTurn => {
+                    let first = std::mem::take(&mut self.fresh);
                     self.outcome.answer = None;
                     self.results.clear();
+                    self.shared.options.hooks.turn_begins(&self.shared.state().session, first);
                     self.push(Event::TurnStarted);
                 }
                 Step::Inject(message) => {
@@ -217,9 +222,12 @@ impl Run {
         self.shared.options.ledger.answered(&message.usage);
         let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
         let tools = self.shared.tools();
+        let failed = matches!(stop, StopReason::Error | StopReason::Aborted);
+        let answers = !failed || self.shared.options.customs.cut_answer == CutAnswer::WithResults;
         let calls: Vec<_> = message
             .content
             .iter()
+            .filter(|_| answers)
             .filter_map(|block| match block {
                 AssistantBlock::ToolCall(call) => Some(Asked {
                     cut: cut.contains(&call.id),
@@ -244,7 +252,7 @@ impl Run {
         self.outcome.failure = failure;
         self.commit(entry, &message).await;
         self.keep(None, message);
-        if self.outcome.attempt > 0 && !matches!(stop, StopReason::Error | StopReason::Aborted) {
+        if self.outcome.attempt > 0 && !failed {
             let attempt = std::mem::take(&mut self.outcome.attempt);
             self.push(Event::RetryEnded { success: true, attempt, error: None });
         }

@@ -55,7 +55,7 @@ impl Seat {
     /// Accepts a prompt. Refused without a model or its key.
     pub fn begin(self, input: Input) -> Result<Begun, PromptError> {
         let Self { shared, work } = self;
-        let (said, message) = input.split(shared.options.clock.now_ms());
-        shared.start(shared.state(), work, vec![message.into()], Some(said))
+        let (said, message, files) = input.split(shared.options.clock.now_ms());
+        shared.start(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
     }
 }

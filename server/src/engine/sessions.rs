@@ -6,8 +6,8 @@ use std::sync::MutexGuard;
 use agentese::types::Model;
 
 use super::Hooks as _;
-use super::state::State;
-use super::{Engine, Options, Selection, Switch};
+use super::state::{Phase, State};
+use super::{Branching, Engine, Options, Selection, Switch};
 use crate::session::{EntryId, ForkError, OpenError, Session, Start};
 
 impl Engine {
@@ -79,8 +79,8 @@ impl Engine {
     }
 
     /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
-    /// of that message. What is going on is aborted first; the queues are emptied. The model and the
-    /// level stay as they are.
+    /// of that message. What is going on is aborted first, or goes along, as the customs have it; the queues are emptied.
+    /// The model and the level stay as they are.
     /// False where a hook stopped it; nothing has changed then.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
         // An unknown entry disturbs nothing.
@@ -91,7 +91,7 @@ impl Engine {
             return Ok((said, false));
         }
         let (text, previous, left) = {
-            let mut state = self.idle().await;
+            let mut state = self.ready_to_branch().await;
             let previous = state.session.file().map(Path::to_owned);
             let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
             state.write_settings(&mut session);
@@ -126,6 +126,18 @@ impl Engine {
     /// The messages of the user from which a fork can be made.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
         self.shared.state().session.fork_messages()
+    }
+
+    /// The state in which a fork can take the place of the session.
+    async fn ready_to_branch(&self) -> MutexGuard<'_, State> {
+        if self.shared.options.customs.branching == Branching::TakesItAlong {
+            let state = self.shared.state();
+            // A summary that is being made is one of the session that is left.
+            if state.phase() != Some(Phase::Compacting) {
+                return state;
+            }
+        }
+        self.idle().await
     }
 
     /// Aborts what is going on, and gives the state of the idle engine.

@@ -81,9 +81,6 @@ pub(super) struct State {
     pub lost: Option<String>,
 }
 
-/// What models think unless somebody says otherwise.
-const DEFAULT_THINKING: ThinkingLevel = ThinkingLevel::Medium;
-
 impl State {
     /// Goes on with a session, or begins a fresh one, which keeps the model and the level from its
     /// first entries on.
@@ -91,8 +88,10 @@ impl State {
         let chosen = options.model.as_ref();
         let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
         let kept = || session.as_ref().and_then(|session| session.restored().thinking);
-        let wanted =
-            asked.or_else(kept).or(options.settings.default_thinking_level).unwrap_or(DEFAULT_THINKING);
+        let wanted = asked
+            .or_else(kept)
+            .or(options.settings.default_thinking_level)
+            .unwrap_or(options.customs.thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
         let session = session.unwrap_or_else(|| {
             let mut fresh = options.fresh_session(None);

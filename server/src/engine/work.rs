@@ -22,7 +22,7 @@ use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
 use super::{Event, GoOn, RunOver, Shared};
 use crate::providers::tokens;
-use crate::session::Body;
+use crate::session::{Body, Session};
 
 /// What ends a pause before a retry says, as pi 0.55 does.
 const RETRY_CANCELLED: &str = "Retry cancelled";
@@ -250,12 +250,12 @@ impl Work {
     }
 
     /// What the policies want to follow a run.
-    fn afterwards(&self, outcome: &Outcome) -> Option<GoOn> {
+    fn afterwards(&self, outcome: &Outcome, session: &Session) -> Option<GoOn> {
         let answer = match outcome.answer.as_deref() {
             Some(AgentMessage::Assistant(answer)) => Some(answer),
             _ => None,
         };
-        let over = RunOver { answer, messages: &outcome.messages, stopped: outcome.stopped };
+        let over = RunOver { answer, messages: &outcome.messages, stopped: outcome.stopped, session };
         let shared = &self.shared;
         shared.options.afterwards.iter().find_map(|policy| policy.after(&over, shared.sink.as_ref()))
     }
@@ -282,7 +282,7 @@ impl Work {
             return own.unwrap_or(Then::Rest);
         }
         let queued = (state.queues.pending() > 0).then_some(Then::Queued);
-        let others = || self.afterwards(outcome).map(Then::GoOn);
+        let others = || self.afterwards(outcome, &state.session).map(Then::GoOn);
         let next = if outcome.stopped { others().or(queued) } else { queued.or_else(others) };
         next.unwrap_or(Then::Rest)
     }
@@ -348,6 +348,9 @@ impl Work {
         let mut state = self.shared.state();
         if go_on.forgets_answer && last_answer(&state).is_some() {
             state.session.forget_last_answer();
+        }
+        for message in go_on.unseen {
+            state.session.append(Arc::new(message));
         }
         self.next_run(&mut state, AgentLoop::new(go_on.messages))
     }

@@ -27,6 +27,11 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
     /// Where its users keep settings and models.
     const HOME: Home = Home::PI;
 
+    /// Adds what its agent has besides: tools, hooks, policies.
+    fn equip(parts: &mut Parts) {
+        let _ = parts;
+    }
+
     /// Puts an agent of those parts together. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
     /// serving.
     fn new(parts: Parts, stop: CancellationToken) -> Self;
@@ -118,6 +123,7 @@ async fn serve<F: Front>(mut parts: Parts, transport: Transport, mut options: Op
     // An extension may end the agent, and nothing else that the caller stops with it.
     options.stop = options.stop.child_token();
     parts.options.customs = F::CUSTOMS;
+    F::equip(&mut parts);
     let front = std::sync::Arc::new(F::new(parts, options.stop.clone()));
     let connected = front.clone();
     serve_with(transport, front, options, move |emitter| connected.connect(emitter)).await

@@ -164,7 +164,8 @@ impl FailureKind {
             (429, _) => Self::RateLimited,
             (400 | 413, None) if text.contains(NO_BODY) => Self::Overflow,
             (401 | 403, _) => Self::Auth,
-            (400..=499, Some(kind @ (Self::Overflow | Self::Quota))) => kind,
+            // Some say with a 400 that they have too much to do.
+            (400..=499, Some(kind @ (Self::Overflow | Self::Quota | Self::Overloaded))) => kind,
             (500.., Some(kind @ (Self::Overflow | Self::Overloaded))) => kind,
             (500.., _) => listed.unwrap_or(Self::Server),
             _ => listed.unwrap_or(Self::BadRequest),
@@ -219,6 +220,7 @@ mod tests {
             (413, "413 status code (no body)", FailureKind::Overflow),
             (413, "request too large", FailureKind::Overflow),
             (400, "messages: bad", FailureKind::BadRequest),
+            (400, "The server is overloaded, please try again", FailureKind::Overloaded),
             (401, "no", FailureKind::Auth),
             (404, "model: fake", FailureKind::BadRequest),
             (503, "The model is overloaded", FailureKind::Overloaded),

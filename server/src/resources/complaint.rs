@@ -80,6 +80,24 @@ pub enum Complaint {
     /// A path with a line break could pretend to be something else.
     #[error("{0}: the model is not told about this skill")]
     Hidden(crate::prompt::SkillError),
+    /// A rule would never match.
+    #[error("{path}: the condition {condition:?} is no regular expression that can be used: {reason}; it is left out", path = path.display())]
+    Condition {
+        /// The file.
+        path: PathBuf,
+        /// The condition.
+        condition: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A rule says in an unknown way when it stops an answer.
+    #[error("{path}: interruptMode is to be one of always, prose-only, tool-only, never, but is {mode:?}; it is ignored", path = path.display())]
+    Interrupt {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        mode: String,
+    },
     /// Two files have one name.
     #[error("{path}: {kept} has the same name, {name:?}, and comes first; this one is left out", path = path.display(), kept = kept.display())]
     Collision {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// The members that mean something here. Others are for other programs.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -27,15 +28,20 @@ pub enum FrontMatterError {
 
 /// A text and what stands before it. Line ends are LF.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct Document<F = FrontMatter> {
     /// None where the text begins without a line of three dashes.
-    pub front_matter: Option<FrontMatter>,
+    pub front_matter: Option<F>,
     /// What comes after it, without white space around it; all of the text where there is none.
     pub body: String,
 }
 
 /// Takes a text apart.
 pub(super) fn parse(text: &str) -> Result<Document, FrontMatterError> {
+    parse_as(text)
+}
+
+/// As [`parse`], with other members before the text.
+pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Document<F>, FrontMatterError> {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() };
     let Some(after) =
@@ -60,10 +66,10 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn read(yaml: &str) -> Result<FrontMatter, FrontMatterError> {
+fn read<F: DeserializeOwned + Default>(yaml: &str) -> Result<F, FrontMatterError> {
     // Nothing, or comments.
     if yaml.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-        return Ok(FrontMatter::default());
+        return Ok(F::default());
     }
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::complaint::Complaint;
 use super::place::{Location, Place, Sources, named};
+use super::rule::Rule;
 use super::skill::SkillFile;
 use super::template::Template;
 use super::walk::{skill_files, template_files};
@@ -15,6 +16,7 @@ use crate::prompt::Skill;
 pub struct Resources {
     skills: Vec<SkillFile>,
     templates: Vec<Template>,
+    rules: Vec<Rule>,
 }
 
 /// The command line names a path where nothing is.
@@ -40,6 +42,7 @@ impl Resources {
         given("--prompt-template", &sources.templates.given)?;
         let (mut resources, mut complaints) = (Self::default(), Vec::new());
         resources.add(sources.skill_places(), sources.template_places(), &mut complaints);
+        load(&mut resources.rules, sources.rule_places(), template_files, Rule::read, &mut complaints);
         Ok((resources, complaints))
     }
 
@@ -70,6 +73,11 @@ impl Resources {
         &self.templates
     }
 
+    /// The rules that look at what models say.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
     /// The skills that models are told of, and why they are not told of some.
     pub fn for_model(&self) -> (Vec<Skill>, Vec<Complaint>) {
         let mut complaints = Vec::new();
@@ -92,6 +100,18 @@ trait Resource {
 }
 
 impl Resource for SkillFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn location(&self) -> Location {
+        self.location
+    }
+}
+
+impl Resource for Rule {
     fn name(&self) -> &str {
         &self.name
     }
@@ -158,6 +178,7 @@ fn load<R: Resource>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ResourceFolders;
     use crate::resources::Wanted;
 
     fn write(path: PathBuf, content: &str) {
@@ -194,6 +215,7 @@ mod tests {
             given: given.iter().map(|path| at(path)).collect(),
         };
         let sources = Sources {
+            folders: ResourceFolders::PI,
             cwd: at("work"),
             home: Some(at("home")),
             agent_dir: Some(at("agent")),

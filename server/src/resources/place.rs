@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::config::ResourceFolders;
+
 /// Who put a file where it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
@@ -16,6 +18,8 @@ pub enum Location {
 /// Where to look.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// How the folders are called.
+    pub folders: ResourceFolders,
     /// The working directory.
     pub cwd: PathBuf,
     /// The home directory.
@@ -64,7 +68,8 @@ impl Sources {
             };
             places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), true)));
             places.extend(self.home.iter().map(|home| user(home.join(".agents/skills"), false)));
-            places.extend(DIRECTORIES.map(|name| project(self.cwd.join(name).join("skills"), true)));
+            let own = self.folders.project.iter();
+            places.extend(own.map(|name| project(self.cwd.join(name).join("skills"), true)));
             let above = self.cwd.ancestors().take_while(|directory| directory.starts_with(root));
             places.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
         }
@@ -76,22 +81,33 @@ impl Sources {
     pub(super) fn template_places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         if !self.templates.only_given {
-            let root = project_root(&self.cwd);
-            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("prompts"), true)));
-            places.extend(DIRECTORIES.map(|name| Place {
-                path: self.cwd.join(name).join("prompts"),
-                location: Location::Project,
-                loose_files: true,
-                inside: Some(root.to_owned()),
-            }));
+            places.extend(self.text_places(self.folders.templates));
         }
         places.extend(self.templates.named());
         places
     }
-}
 
-/// Where a project keeps what is for agents: as pi has it, and as its document says.
-const DIRECTORIES: [&str; 2] = [".pi", ".pi/agent"];
+    /// Where rules are, those that win over others first: the project's before the user's, as in omp.
+    pub(super) fn rule_places(&self) -> Vec<Place> {
+        let mut places = self.text_places(self.folders.rules);
+        places.sort_by_key(|place| place.location);
+        places
+    }
+
+    /// The folders of those names that the user and the project have, the user's first.
+    fn text_places(&self, names: &[&str]) -> Vec<Place> {
+        let root = project_root(&self.cwd);
+        let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));
+        let own = self.folders.project.iter().flat_map(|folder| names.iter().map(move |name| (folder, name)));
+        let own = own.map(|(folder, name)| Place {
+            path: self.cwd.join(folder).join(name),
+            location: Location::Project,
+            loose_files: true,
+            inside: Some(root.to_owned()),
+        });
+        users.map(|path| user(path, true)).chain(own).collect()
+    }
+}
 
 impl Wanted {
     /// What settings and the command line name.
@@ -126,6 +142,7 @@ mod tests {
         std::fs::create_dir_all(root.join("repo/.git")).unwrap();
         std::fs::create_dir_all(root.join("repo/a/b")).unwrap();
         let mut sources = Sources {
+            folders: ResourceFolders::PI,
             cwd: root.join("repo/a/b"),
             home: Some(root.join("home")),
             agent_dir: Some(root.join("home/.pi/agent")),
@@ -161,6 +178,20 @@ mod tests {
                 "Project repo/a/b/.pi/agent/prompts"
             ]
         );
+        let omp =
+            ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"] };
+        let of_omp = Sources { folders: omp, ..sources.clone() };
+        assert_eq!(
+            shown(of_omp.template_places()),
+            [
+                "User home/.pi/agent/commands",
+                "User home/.pi/agent/prompts",
+                "Project repo/a/b/.omp/commands",
+                "Project repo/a/b/.omp/prompts"
+            ]
+        );
+        assert_eq!(shown(of_omp.rule_places()), ["Project repo/a/b/.omp/rules", "User home/.pi/agent/rules"]);
+        assert_eq!(shown(sources.rule_places()), [""; 0]);
         let inside = |sources: &Sources| sources.skill_places()[2].inside.clone();
         assert_eq!(inside(&sources), Some(root.join("repo")));
         std::fs::remove_dir(root.join("repo/.git")).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentese::types::{
     AgentMessage, AssistantBlock, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel,
+    ToolResultMessage,
 };
 use serde_json::Value;
 
@@ -225,18 +226,42 @@ impl Session {
         Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
     }
 
-    /// Takes the last answer from what the model sees, before it is asked for again; what came after it,
-    /// such as a command's output, stays. The file keeps it, as pi does.
+    /// Takes the last answer from what the model sees, with the results of its calls, before it is asked for again; what
+    /// else came after it, such as a command's output, stays. The file keeps it, as pi does.
     pub fn forget_last_answer(&mut self) {
         let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
-        let Some(at) = self.messages.iter().rposition(is_answer) else { return };
-        let last = self.messages.remove(at);
-        self.compacted -= usize::from(at < self.compacted);
-        let path = self.tree.path(self.leaf);
-        let is_last = |position: &usize| {
-            self.entries[*position].message().is_some_and(|message| Arc::ptr_eq(message, &last))
+        let Some(last) = self.messages.iter().rposition(is_answer) else { return };
+        let goes = |at: &usize| {
+            matches!(*self.messages[*at], AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
         };
-        self.forgotten.extend(path.into_iter().rev().find(is_last));
+        let gone: Vec<_> = (last..self.messages.len()).filter(goes).collect();
+        self.compacted -= gone.iter().filter(|at| **at < self.compacted).count();
+        let gone: Vec<_> = gone.into_iter().rev().map(|at| self.messages.remove(at)).collect();
+        let is_gone = |position: &usize| {
+            let message = self.entries[*position].message();
+            message.is_some_and(|message| gone.iter().any(|gone| Arc::ptr_eq(message, gone)))
+        };
+        self.forgotten.extend(self.tree.path(self.leaf).into_iter().filter(is_gone));
+    }
+
+    /// As [`Session::forget_last_answer`], where that one was aborted.
+    pub fn forget_cut_answer(&mut self) {
+        let last = self.messages.iter().rev().find_map(|message| match &**message {
+            AgentMessage::Assistant(answer) => Some(answer.stop_reason),
+            _ => None,
+        });
+        if last == Some(StopReason::Aborted) {
+            self.forget_last_answer();
+        }
+    }
+
+    /// The newest result of a tool on the active branch that was no error.
+    pub fn last_result(&self, tool: &str) -> Option<&ToolResultMessage> {
+        let good = |result: &&ToolResultMessage| result.tool_name == tool && !result.is_error;
+        self.path().into_iter().rev().find_map(|entry| match &**entry.message()? {
+            AgentMessage::ToolResult(result) => Some(result).filter(good),
+            _ => None,
+        })
     }
 
     fn now(&self) -> i64 {

@@ -56,6 +56,15 @@ impl fmt::Debug for Updates {
     }
 }
 
+/// The conversation that a call belongs to, as far as tools look at it.
+pub trait Conversation: Send + Sync {
+    /// The details of the newest result of a tool that was no error; none where there is none.
+    fn last_details(&self, tool: &str) -> Option<Value>;
+
+    /// Whether it is kept in a file.
+    fn is_kept(&self) -> bool;
+}
+
 /// The surroundings of one call: cheap to clone, and a clone with another `abort` or `updates` is how a call gets its
 /// own.
 #[derive(Clone)]
@@ -68,6 +77,8 @@ pub struct ToolContext {
     pub updates: Updates,
     /// Sets other agents to work; nobody does where it is none.
     pub agents: Option<Arc<dyn Agents>>,
+    /// What was said before; none where nobody says it.
+    pub conversation: Option<Arc<dyn Conversation>>,
     /// The id of the call, where it is one of a model.
     pub call_id: Option<String>,
     /// The directory for files with full outputs.
@@ -92,6 +103,7 @@ impl ToolContext {
             abort: CancellationToken::new(),
             updates: Updates::none(),
             agents: None,
+            conversation: None,
             call_id: None,
             temp_dir: std::env::temp_dir(),
             spawner,

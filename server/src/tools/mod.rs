@@ -16,7 +16,7 @@
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, and `rpc_bash`, which is no tool but shares their machinery |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`, and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
 //! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
@@ -37,6 +37,7 @@ mod find;
 mod grep;
 pub mod guard;
 mod image;
+mod kept_shell;
 mod listing;
 mod local;
 mod locks;
@@ -57,6 +58,7 @@ mod set;
 mod shell;
 mod signals;
 mod spawner;
+mod todo;
 pub mod truncate;
 mod walk;
 mod write;
@@ -69,22 +71,24 @@ pub(crate) use artifact::Artifact;
 pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
 pub use clean::{Cleaner, clean};
-pub use context::{ToolContext, ToolUpdate, Updates};
+pub use context::{Conversation, ToolContext, ToolUpdate, Updates};
 pub use edit::Edit;
 pub use find::Find;
 pub use grep::Grep;
 pub use image::{ImageError, PreparedImage, Resized, prepare_image};
+pub use kept_shell::KeptShell;
 pub use local::LocalSpawner;
 pub use ls::Ls;
 pub(crate) use noise::Noise;
 pub use output::{ToolContent, ToolOutput};
-pub(crate) use paths::resolve as resolve_path;
+pub(crate) use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
 pub use read::Read;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
 pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
+pub use todo::{Todo, TodoList};
 pub use write::Write;
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.

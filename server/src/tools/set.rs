@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Bash, Edit, Find, Grep, Ls, Read, Tool, ToolContext, ToolOutput, Write, arguments};
+use super::{Bash, Edit, Find, Grep, Ls, Read, Todo, Tool, ToolContext, ToolOutput, Write, arguments};
 
 /// Tools by name, in the order in which the model is told of them.
 #[derive(Clone)]
@@ -26,10 +26,10 @@ impl ToolSet {
         Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)] }
     }
 
-    /// All built-in tools: the ones that are active by default, and grep, find, ls, which are chosen by name.
+    /// All built-in tools: the ones that are active by default, and grep, find, ls, todo_write, which are chosen by name.
     pub fn available() -> Self {
         let mut all = Self::builtin();
-        all.tools.extend([Arc::new(Grep) as Arc<dyn Tool>, Arc::new(Find), Arc::new(Ls)]);
+        all.tools.extend([Arc::new(Grep) as Arc<dyn Tool>, Arc::new(Find), Arc::new(Ls), Arc::new(Todo)]);
         all
     }
 

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use agentese::types::{AgentMessage, InputContent, StopReason, ToolCall, UserMessage};
+use agentese::types::{
+    AgentMessage, AssistantMessage, InputContent, StopReason, StreamRule, ToolCall, UserMessage,
+};
 use agentese_server::engine::{
     Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Options, RunOver,
 };
@@ -206,7 +208,11 @@ impl Afterwards for Minder {
         }
         sink.push(Event::Reminded { todos: &[], attempt, limit: 2 });
         let words = UserMessage::new(InputContent::Text(format!("reminder {attempt}")), 0);
-        Some(GoOn { messages: vec![AgentMessage::from(words)], forgets_answer: run.stopped })
+        Some(GoOn {
+            messages: vec![AgentMessage::from(words)],
+            forgets_answer: run.stopped,
+            ..GoOn::default()
+        })
     }
 }
 
@@ -226,8 +232,8 @@ async fn a_policy_goes_on_after_a_run_until_it_has_enough() {
 struct Stopper;
 
 impl Hooks for Stopper {
-    fn stops(&self, message: &agentese::types::AssistantMessage, _: &Update) -> bool {
-        serde_json::to_string(message).unwrap().contains("forbidden")
+    fn stops(&self, message: &AssistantMessage, _: &Update) -> Option<Vec<StreamRule>> {
+        serde_json::to_string(message).unwrap().contains("forbidden").then(Vec::new)
     }
 }
 

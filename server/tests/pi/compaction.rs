@@ -16,8 +16,11 @@ use crate::support::trace::outline;
 fn link(limit: u64, responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses}));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
-    let compaction =
-        CompactionSettings { enabled: true, reserve_tokens: window - limit, keep_recent_tokens: 4 };
+    let compaction = CompactionSettings {
+        reserve_tokens: window - limit,
+        keep_recent_tokens: 4,
+        ..CompactionSettings::default()
+    };
     (Link::to(builder.compaction(compaction).build()), place)
 }
 

@@ -69,6 +69,7 @@ async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
         mcp: Default::default(),
         undecided: None,
         updates: Updates::default(),
+        usual_tools: true,
     };
     let desk = Desk::new(parts, diary.clone(), CancellationToken::new());
     desk.connect(Arc::new(Nobody));

@@ -465,6 +465,15 @@ class CycledThinkingLevel(TypedDict):
     """The level."""
 
 
+class DeveloperMessage(TypedDict):
+    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    role: Literal["developer"]
+    content: "InputContent"
+    """The words."""
+    timestamp: "int"
+    """When, in milliseconds since the epoch."""
+
+
 class DeviceCode(TypedDict):
     """How the user logs in."""
     user_code: "str"
@@ -503,6 +512,15 @@ class ExtensionError(TypedDict):
     """The event that it handled, or `command`."""
     error: "str"
     """What it said."""
+
+
+class FileMentionMessage(TypedDict):
+    """The files that a prompt mentioned with `@`."""
+    role: Literal["fileMention"]
+    files: "Sequence[MentionedFile]"
+    """The files, in the order of the prompt."""
+    timestamp: "int"
+    """When, in milliseconds since the epoch."""
 
 
 class FollowUpParams(TypedDict):
@@ -586,6 +604,22 @@ class LineRepeat(TypedDict):
     """The text."""
     n: "int"
     """How often it stands in the line."""
+
+
+class MentionedFile(TypedDict):
+    """A file that a prompt mentioned."""
+    path: "str"
+    """Its path, as the prompt has it."""
+    content: "str"
+    """What it holds, or why that is left out; the entries of a directory."""
+    lineCount: NotRequired["int"]
+    """How many lines it has."""
+    byteSize: NotRequired["int"]
+    """How long it is, in bytes."""
+    skippedReason: NotRequired["str"]
+    """Why it was not read, as in `tooLarge`."""
+    image: NotRequired["ImageContent"]
+    """It, where it is an image."""
 
 
 class MessageEnd(TypedDict):

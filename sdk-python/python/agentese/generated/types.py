@@ -467,6 +467,16 @@ class CycledThinkingLevel(Record):
     level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
+class DeveloperMessage(Record):
+    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    __slots__ = ()
+    __match_args__ = ("content", "timestamp")
+    _constants = {"role": "\"developer\""}
+    role = "developer"
+    content = Member("content", "InputContent", "InputContent: The words.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+
+
 class DeviceCode(Record):
     """How the user logs in."""
     __slots__ = ()
@@ -507,6 +517,16 @@ class ExtensionError(Record):
     extension_path = Member("extensionPath", "str", "str: The extension's file, or `command:name`.")
     event = Member("event", "str", "str: The event that it handled, or `command`.")
     error = Member("error", "str", "str: What it said.")
+
+
+class FileMentionMessage(Record):
+    """The files that a prompt mentioned with `@`."""
+    __slots__ = ()
+    __match_args__ = ("files", "timestamp")
+    _constants = {"role": "\"fileMention\""}
+    role = "fileMention"
+    files = Member("files", "[MentionedFile]", "list[MentionedFile]: The files, in the order of the prompt.")
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class FollowUpParams(Record):
@@ -603,6 +623,19 @@ class LineRepeat(Record):
     _constants = {}
     repeat = Member("repeat", "str", "str: The text.")
     n = Member("n", "int", "int: How often it stands in the line.")
+
+
+class MentionedFile(Record):
+    """A file that a prompt mentioned."""
+    __slots__ = ()
+    __match_args__ = ("path", "content", "line_count", "byte_size", "skipped_reason", "image")
+    _constants = {}
+    path = Member("path", "str", "str: Its path, as the prompt has it.")
+    content = Member("content", "str", "str: What it holds, or why that is left out; the entries of a directory.")
+    line_count = Member("lineCount", "int", "int | None: How many lines it has.", required=False, nullable=True)
+    byte_size = Member("byteSize", "int", "int | None: How long it is, in bytes.", required=False, nullable=True)
+    skipped_reason = Member("skippedReason", "str", "str | None: Why it was not read, as in `tooLarge`.", required=False, nullable=True)
+    image = Member("image", "ImageContent", "ImageContent | None: It, where it is an image.", required=False, nullable=True)
 
 
 class MessageEnd(Record):

@@ -789,6 +789,22 @@ class CycledThinkingLevel(Record):
     @classmethod
     def from_dict(cls, members: shapes.CycledThinkingLevel) -> CycledThinkingLevel: ...
 
+class DeveloperMessage(Record):
+    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"]]] = ("content", "timestamp")
+    role: Literal["developer"]
+    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int) -> Self: ...
+    @property
+    def content(self) -> InputContent:
+        """The words."""
+    @property
+    def timestamp(self) -> int:
+        """When, in milliseconds since the epoch."""
+    def to_dict(self) -> shapes.DeveloperMessage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.DeveloperMessage) -> DeveloperMessage: ...
+
 class DeviceCode(Record):
     """How the user logs in."""
     __slots__ = ()
@@ -858,6 +874,22 @@ class ExtensionError(Record):
     def to_dict(self) -> shapes.ExtensionError: ...
     @classmethod
     def from_dict(cls, members: shapes.ExtensionError) -> ExtensionError: ...
+
+class FileMentionMessage(Record):
+    """The files that a prompt mentioned with `@`."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["files"], Literal["timestamp"]]] = ("files", "timestamp")
+    role: Literal["fileMention"]
+    def __new__(cls, *, files: Sequence[shapes.MentionedFile | MentionedFile], timestamp: int) -> Self: ...
+    @property
+    def files(self) -> list[MentionedFile]:
+        """The files, in the order of the prompt."""
+    @property
+    def timestamp(self) -> int:
+        """When, in milliseconds since the epoch."""
+    def to_dict(self) -> shapes.FileMentionMessage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.FileMentionMessage) -> FileMentionMessage: ...
 
 class FollowUpParams(Record):
     """Parameters of `follow_up`.
@@ -1008,6 +1040,33 @@ class LineRepeat(Record):
     def to_dict(self) -> shapes.LineRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.LineRepeat) -> LineRepeat: ...
+
+class MentionedFile(Record):
+    """A file that a prompt mentioned."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["path"], Literal["content"], Literal["line_count"], Literal["byte_size"], Literal["skipped_reason"], Literal["image"]]] = ("path", "content", "line_count", "byte_size", "skipped_reason", "image")
+    def __new__(cls, *, path: str, content: str, line_count: int | None = None, byte_size: int | None = None, skipped_reason: str | None = None, image: shapes.ImageContent | ImageContent | None = None) -> Self: ...
+    @property
+    def path(self) -> str:
+        """Its path, as the prompt has it."""
+    @property
+    def content(self) -> str:
+        """What it holds, or why that is left out; the entries of a directory."""
+    @property
+    def line_count(self) -> int | None:
+        """How many lines it has."""
+    @property
+    def byte_size(self) -> int | None:
+        """How long it is, in bytes."""
+    @property
+    def skipped_reason(self) -> str | None:
+        """Why it was not read, as in `tooLarge`."""
+    @property
+    def image(self) -> ImageContent | None:
+        """It, where it is an image."""
+    def to_dict(self) -> shapes.MentionedFile: ...
+    @classmethod
+    def from_dict(cls, members: shapes.MentionedFile) -> MentionedFile: ...
 
 class MessageEnd(Record):
     """A message is complete."""

@@ -230,7 +230,7 @@ impl Shared {
     /// Whether a failure of that call carries its id, by the document.
     fn keeps_id(&self, command: &str, waiter: Option<&Waiter>) -> bool {
         let excepted = match self.spec.edges.handler_failure {
-            HandlerFailure::ParseWithoutId { except } => except.contains(&command),
+            HandlerFailure::ParseWithoutId { except, .. } => except.contains(&command),
             _ => false,
         };
         excepted || matches!(waiter, Some(Waiter::Run { .. }))

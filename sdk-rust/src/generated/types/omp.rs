@@ -69,6 +69,48 @@ impl CancelNotice {
     }
 }
 
+record! {
+    /// Words of the agent itself, which the model reads as instructions: reminders, and the request to go on.
+    pub struct DeveloperMessage("role" = "developer") {
+        /// The words.
+        required content: InputContent = "content",
+        /// When, in milliseconds since the epoch.
+        required timestamp: i64 = "timestamp",
+    }
+}
+
+impl DeveloperMessage {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(content: impl Into<InputContent>, timestamp: i64) -> Self {
+        Self {
+            content: content.into(),
+            timestamp,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The files that a prompt mentioned with `@`.
+    pub struct FileMentionMessage("role" = "fileMention") {
+        /// The files, in the order of the prompt.
+        required files: Vec<MentionedFile> = "files",
+        /// When, in milliseconds since the epoch.
+        required timestamp: i64 = "timestamp",
+    }
+}
+
+impl FileMentionMessage {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(files: Vec<MentionedFile>, timestamp: i64) -> Self {
+        Self {
+            files,
+            timestamp,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// When steering messages reach the agent.
     pub enum InterruptMode closed {
@@ -76,6 +118,39 @@ strings! {
         Immediate = "immediate",
         /// At the end of the turn.
         Wait = "wait",
+    }
+}
+
+record! {
+    /// A file that a prompt mentioned.
+    pub struct MentionedFile() {
+        /// Its path, as the prompt has it.
+        required path: String = "path",
+        /// What it holds, or why that is left out; the entries of a directory.
+        required content: String = "content",
+        /// How many lines it has.
+        optional line_count: u64 = "lineCount",
+        /// How long it is, in bytes.
+        optional byte_size: u64 = "byteSize",
+        /// Why it was not read, as in `tooLarge`.
+        optional skipped_reason: String = "skippedReason",
+        /// It, where it is an image.
+        optional image: ImageContent = "image",
+    }
+}
+
+impl MentionedFile {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            content: content.into(),
+            line_count: None,
+            byte_size: None,
+            skipped_reason: None,
+            image: None,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 

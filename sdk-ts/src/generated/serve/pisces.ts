@@ -50,7 +50,7 @@ export const serving: Serving<Types> = {
   spec,
   unknownCommandEchoesId: false,
   unknownCommandText: "Unknown command: {command}",
-  handlerFailure: { except: ["prompt", "abort_and_prompt", "set_model", "set_session_name"] },
+  handlerFailure: { except: ["prompt", "abort_and_prompt", "set_model", "set_session_name"], invalid: ["prompt", "abort_and_prompt", "set_model"] },
   parsePrefix: "Failed to parse command: ",
   blankLineIsError: false,
   emptyData: false,

@@ -2,6 +2,7 @@ use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::json;
 
 use super::*;
+use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
 
 /// An agent directory and a working directory with such settings, not trusted otherwise.
 struct Place(tempfile::TempDir);
@@ -56,13 +57,15 @@ fn every_key_is_read() {
     let user = json!({
         "defaultProvider": "p", "defaultModel": "m", "defaultThinkingLevel": "high", "enabledModels": ["a"],
         "steeringMode": "all", "followUpMode": "all",
-        "compaction": {"enabled": false, "reserveTokens": 1, "keepRecentTokens": 2},
+        "compaction": {"enabled": false, "reserveTokens": 1, "keepRecentTokens": 2, "autoContinue": false},
         "retry": {"enabled": false, "maxRetries": 3, "baseDelayMs": 4.0, "maxDelayMs": 5},
         "branchSummary": {"reserveTokens": 6, "skipPrompt": true},
         "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
         "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
         "images": {"autoResize": false, "blockImages": true},
         "approval": {"tools": ["bash", "write"], "timeoutMs": 12},
+        "ttsr": {"enabled": false, "contextMode": "keep", "interruptMode": "tool-only", "repeatMode": "after-gap", "repeatGap": 13},
+        "todo": {"enabled": false, "reminders": false},
         "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true, "trustDialogMs": 11},
     });
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
@@ -88,6 +91,7 @@ fn every_key_is_read() {
             enabled: false,
             reserve_tokens: 1,
             keep_recent_tokens: 2,
+            auto_continue: false,
         },
         retry: crate::config::RetrySettings {
             enabled: false,
@@ -106,6 +110,14 @@ fn every_key_is_read() {
         shell_command_prefix: text("set -e"),
         images: crate::config::ImageSettings { auto_resize: false, block_images: true },
         approval: ApprovalSettings { tools: vec!["bash".to_owned(), "write".to_owned()], timeout_ms: 12 },
+        rules: RuleSettings {
+            enabled: false,
+            context: RuleContext::Keep,
+            interrupt: RuleInterrupt::ToolOnly,
+            repeat: RuleRepeat::AfterGap,
+            repeat_gap: 13,
+        },
+        todo: TodoSettings { enabled: false, reminders: false, ..TodoSettings::default() },
         extensions: vec![place.agent_dir().join("e")],
         skills: vec![place.agent_dir().join("s")],
         prompts: vec![place.agent_dir().join("p")],
@@ -232,4 +244,61 @@ fn where_the_tools_cannot_be_read_every_tool_needs_a_yes() {
         );
     }
     assert_eq!(Place::new(r#"{"approval":null}"#, "{}").load(false).settings.approval.tools, [""; 0]);
+}
+
+#[test]
+fn keys_may_have_dots_in_place_of_levels() {
+    for user in [
+        r#"{"retry.maxRetries":7,"todo.reminders":false,"todo.reminders.max":1}"#,
+        r#"{"retry":{"maxRetries":7},"todo":{"reminders":false,"reminders.max":1}}"#,
+        r#"{"retry.maxRetries":7,"retry":{"maxRetries":8},"todo":{"reminders":false},"todo.reminders.max":1}"#,
+    ] {
+        let place = Place::new(user, "{}");
+        let Loaded { settings, complaints, .. } = place.load(false);
+        let todo = TodoSettings { enabled: true, reminders: false, most_reminders: 1 };
+        assert_eq!((settings.retry.max_retries, settings.todo, complaints.len()), (7, todo, 0), "{user}");
+    }
+    let nested = Place::new(r#"{"todo":{"reminders":{"max":1}}}"#, "{}").load(false).settings.todo;
+    assert_eq!(nested, TodoSettings { most_reminders: 1, ..TodoSettings::default() });
+}
+
+/// The settings of omp in a place of their own.
+fn omp(settings: &str) -> (Loaded, String) {
+    const OMP: Home = Home {
+        settings: "config.yml",
+        project: ".omp/settings.json",
+        comments: true,
+        tells_unknown: true,
+        ..Home::PI
+    };
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join(".omp")).unwrap();
+    std::fs::write(place.path().join(".omp/settings.json"), settings).unwrap();
+    let loaded = load_settings(&OMP, None, place.path(), None, Some(true));
+    let said: Vec<_> = loaded.complaints.iter().map(ToString::to_string).collect();
+    let said = said.join("\n").replace(place.path().to_str().unwrap(), "");
+    (loaded, said)
+}
+
+#[test]
+fn keys_that_nobody_knows_are_told_with_the_one_that_was_meant() {
+    let (loaded, said) =
+        omp(r#"{"theme":"dark","retry":{"maxRetrys":2,"enabled":false},"extensionHost":{"x":1}}"#);
+    assert_eq!(
+        said,
+        "/.omp/settings.json: these keys have no effect: retry.maxRetrys (did you mean retry.maxRetries?), theme"
+    );
+    assert!(!loaded.settings.retry.enabled);
+    let many: Map<String, Value> = (0..12).map(|index| (format!("zz{index}"), Value::Null)).collect();
+    assert!(omp(&Value::Object(many).to_string()).1.ends_with("and 2 more"));
+    // Of pi's settings many are for its own screen.
+    assert!(Place::new(r#"{"theme":"dark"}"#, "{}").load(false).complaints.is_empty());
+}
+
+#[test]
+fn json_may_have_comments_where_its_users_write_them() {
+    let (loaded, said) = omp("{\n  // Often.\n  \"retry\": {\"maxRetries\": 9,},\n}");
+    assert_eq!((loaded.settings.retry.max_retries, &*said), (9, ""));
+    assert!(omp("{\"retry\": ").1.contains("it is no JSON"));
+    assert!(complaints("{} // comment").contains("it is no JSON"));
 }

@@ -158,8 +158,10 @@ fn a_cut_call_is_not_executed() {
 fn a_failed_answer_ends_the_run_and_keeps_the_queues() {
     let mut queues = Queues::default();
     queues.follow_up(message("f")).unwrap();
+    check(&play(&mut queues, &[(StopReason::Error, &[])], NEVER), "run | turn | +p | ask | /turn | /run");
+    // Its calls have errors as their results, where they are to have any.
     let answers: &[(StopReason, &[&str])] = &[(StopReason::Error, &["a"])];
-    check(&play(&mut queues, answers, NEVER), "run | turn | +p | ask | /turn | /run");
+    check(&play(&mut queues, answers, NEVER), "run | turn | +p | ask | a Abort | /turn | /run");
     assert_eq!(queues.pending(), 1);
 }
 

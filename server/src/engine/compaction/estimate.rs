@@ -6,6 +6,7 @@ use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, Mo
 
 use crate::config::CompactionSettings;
 use crate::providers::tokens;
+use crate::roles;
 
 /// Characters of a token, on average and for want of the tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
@@ -30,6 +31,22 @@ pub(crate) fn counted_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -
     let fresh = messages.iter().enumerate().skip(compacted).rev();
     let (index, tokens) = fresh.into_iter().find_map(|(index, message)| Some((index, counted(message)?)))?;
     Some(estimate(tokens, &messages[index + 1..]))
+}
+
+/// How many estimated tokens to keep where so many counted ones are wanted: fewer, where the provider counted more for
+/// the newest answer's request than an estimate finds.
+pub(crate) fn kept_by_count(wanted: u64, messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
+    let newest = messages.iter().rev().find_map(|message| match &**message {
+        AgentMessage::Assistant(answer) if counted(message).is_some() => Some(&answer.usage),
+        _ => None,
+    });
+    let asked = newest.map_or(0, |usage| usage.input + usage.cache_read + usage.cache_write);
+    let estimated = estimate(0, &messages[compacted.min(messages.len())..]);
+    if estimated == 0 || asked <= estimated {
+        return wanted;
+    }
+    let kept = u128::from(wanted) * u128::from(estimated) / u128::from(asked);
+    u64::try_from(kept).unwrap_or(wanted).max(1)
 }
 
 fn estimate(counted: u64, messages: &[Arc<AgentMessage>]) -> u64 {
@@ -72,6 +89,11 @@ fn characters(message: &AgentMessage) -> usize {
         },
         AgentMessage::BranchSummary(message) => count(&message.summary),
         AgentMessage::CompactionSummary(message) => count(&message.summary),
+        AgentMessage::Unknown(unknown) => match roles::content_of(unknown) {
+            Some((InputContent::Blocks(blocks), _)) => blocks.iter().map(block).sum(),
+            Some((InputContent::Text(text), _)) => count(&text),
+            None => 0,
+        },
         _ => 0,
     }
 }

@@ -32,7 +32,38 @@ impl<D: Family> Ui for Dialogs<D> {
         // The time is the host's business: it knows how long a dialog may be open.
         const NEVER: Option<Duration> = None;
         let question = self.0.question(&asked::<D>(dialog))?;
-        Some(async move { question.answer(NEVER).await.map(answer) }.boxed())
+        let notice = match dialog {
+            Dialog::Editor(_) => D::withdrawal(question.id()),
+            _ => None,
+        };
+        let open = Open { emitter: self.0.clone(), notice };
+        let answered = async move {
+            let said = question.answer(NEVER).await;
+            open.close();
+            said.map(answer)
+        };
+        Some(answered.boxed())
+    }
+}
+
+/// A dialog that waits for its answer. Where it is withdrawn before, and the dialect has words for it, the client is told.
+struct Open<D: Family> {
+    emitter: Emitter<D>,
+    notice: Option<D::Dialog>,
+}
+
+impl<D: Family> Open<D> {
+    /// Nobody waits any more, and the client knows it.
+    fn close(mut self) {
+        self.notice = None;
+    }
+}
+
+impl<D: Family> Drop for Open<D> {
+    fn drop(&mut self) {
+        if let Some(notice) = self.notice.take() {
+            self.emitter.notify(notice);
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use agentese::serve::{Dispatch, Emitter, Refusal};
 use agentese::spec::Dialect;
 use agentese::types::{
-    ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
+    CancelNotice, ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
     SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,17 @@ pub trait Family:
 
     /// Where its users keep settings and models.
     const HOME: Home;
+
+    /// Adds what its agent has besides.
+    fn equip(parts: &mut Parts) {
+        let _ = parts;
+    }
+
+    /// Tells that the editor of that id is not asked for any more; none where the dialect has no words for it.
+    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+        let _ = id;
+        None
+    }
 }
 
 impl Family for agentese::pi::Pi {
@@ -64,11 +75,27 @@ impl Family for agentese::pi::Pi {
 impl Family for agentese::omp::Omp {
     const CUSTOMS: Customs = omp::CUSTOMS;
     const HOME: Home = omp::HOME;
+
+    fn equip(parts: &mut Parts) {
+        omp::equip(parts);
+    }
+
+    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+        Some(CancelNotice::new(id).into())
+    }
 }
 
 impl Family for agentese::pisces::Pisces {
     const CUSTOMS: Customs = omp::CUSTOMS;
     const HOME: Home = omp::HOME;
+
+    fn equip(parts: &mut Parts) {
+        omp::equip(parts);
+    }
+
+    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+        Some(CancelNotice::new(id).into())
+    }
 }
 
 /// Speaks a dialect of the family: converts, and asks the desk.
@@ -95,6 +122,10 @@ where
 
     const CUSTOMS: Customs = D::CUSTOMS;
     const HOME: Home = D::HOME;
+
+    fn equip(parts: &mut Parts) {
+        D::equip(parts);
+    }
 
     fn new(parts: Parts, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::new(parts.updates));

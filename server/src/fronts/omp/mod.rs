@@ -1,26 +1,40 @@
 //! The omp dialect: what it adds to the commands of the family. pisces, its heir, keeps all of it.
 //!
-//! The commands are whole. Rules, reminders and subagents, which have events in these dialects and no commands, are not
-//! built yet: their events are not sent.
+//! What its agent has besides (rules that watch what a model says, reminders of what is to be done) is put into the parts.
+
+use std::sync::Arc;
 
 use agentese::omp::{
     AbortAndPromptParams, BranchParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp, OmpSessionState,
     OmpSessionStateBuilder, SetInterruptModeParams,
 };
 use agentese::serve::{Call, Refusal};
-use agentese::types::InterruptMode;
+use agentese::types::ThinkingLevel;
 use agentese::wire::{Maybe, NoParams};
 
 use super::family::{self, Family, refuse, text};
-use crate::config::Home;
-use crate::desk::{Caller, Said};
-use crate::engine::{Calls, Customs, View};
+use crate::config::{Home, ResourceFolders};
+use crate::desk::{Caller, Parts, Said};
+use crate::engine::{Branching, Calls, Continues, Customs, CutAnswer, Reminders, Rules, View};
+use crate::tools::Todo;
 
 /// Speaks the dialect.
 pub type Front = family::Front<Omp>;
 
 /// Calls of one answer run as each tool says; steering cuts a batch of them short.
-pub(super) const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Immediate };
+pub(super) const CUSTOMS: Customs = Customs {
+    calls: Calls::SideBySide,
+    thinking: ThinkingLevel::High,
+    branching: Branching::TakesItAlong,
+    cut_answer: CutAnswer::WithResults,
+    compaction_drops_cut_answer: true,
+    keeps_by_count: true,
+    tells_of_notes: false,
+    exports_empty: true,
+    reads_mentions: true,
+    keeps_shell: true,
+    ..Customs::PI
+};
 
 /// Where its users keep their files.
 pub(super) const HOME: Home = Home {
@@ -29,7 +43,32 @@ pub(super) const HOME: Home = Home {
     settings: "config.yml",
     models: "models.yml",
     project: ".omp/settings.json",
+    comments: true,
+    tells_unknown: true,
+    resources: ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"] },
 };
+
+/// Rules, lists of what is to be done, and going on after a compaction.
+pub(super) fn equip(parts: &mut Parts) {
+    let options = &mut parts.options;
+    let (settings, clock) = (&options.settings, &options.clock);
+    let rules = options.resources.rules();
+    if !rules.is_empty() {
+        let cwd = options.context.cwd.clone();
+        let rules = Arc::new(Rules::new(rules, settings.rules, cwd, clock.clone()));
+        options.hooks.push(rules.clone());
+        options.afterwards.push(rules);
+    }
+    if settings.todo.enabled && parts.usual_tools {
+        options.tools.add(Arc::new(Todo));
+    }
+    let reminders = Arc::new(Reminders::new(settings.todo, clock.clone()));
+    options.hooks.push(reminders.clone());
+    options.afterwards.push(reminders);
+    let continues = Arc::new(Continues::new(settings.compaction.auto_continue, clock.clone()));
+    options.hooks.push(continues.clone());
+    options.afterwards.push(continues);
+}
 
 impl<D: Family> Kept<D> for family::Front<D> {
     async fn get_state(&self, _: NoParams, _: Call<D, OmpSessionState>) -> Result<OmpSessionState, Refusal> {
@@ -62,7 +101,7 @@ impl<D: Family> Kept<D> for family::Front<D> {
 fn state(view: View) -> OmpSessionState {
     let thinks = view.model.as_ref().is_some_and(|model| model.reasoning);
     let mut state = OmpSessionStateBuilder {
-        is_streaming: view.streaming,
+        is_streaming: view.streaming || view.waiting,
         is_compacting: view.compacting,
         steering_mode: view.steering_mode,
         follow_up_mode: view.follow_up_mode,

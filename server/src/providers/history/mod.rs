@@ -16,6 +16,8 @@ use agentese::types::{
     StopReason, TextContent, ToolResultMessageBuilder, UserMessage,
 };
 
+use crate::roles;
+
 /// What a call is answered with whose result was never recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
 /// What stands before the summary of messages that compaction removed.
@@ -27,7 +29,8 @@ const BRANCH: &str =
 
 /// The messages for a model, oldest first. Answers that failed or were aborted are left out with
 /// the results of their calls; commands of the user, summaries and messages of extensions become user
-/// messages; a call without a result gets an error result; messages of unknown roles are left out.
+/// messages, and so do those of roles that some dialects have; a call without a result gets an error result; messages of
+/// unknown roles are left out.
 pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
     let mut history = History::default();
     for message in messages {
@@ -68,6 +71,11 @@ pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
                 history.answer_open_calls();
                 let message = UserMessage::new(message.content.clone(), message.timestamp);
                 history.messages.push(Arc::new(message.into()));
+            }
+            AgentMessage::Unknown(unknown) => {
+                let Some((content, timestamp)) = roles::content_of(unknown) else { continue };
+                history.answer_open_calls();
+                history.messages.push(Arc::new(UserMessage::new(content, timestamp).into()));
             }
             _ => {}
         }

@@ -1,0 +1,94 @@
+//! Files that a prompt mentions with `@`: the model gets them with it.
+
+use std::path::Path;
+
+use agentese::types::{ImageContent, MentionedFile};
+use serde_json::json;
+
+use super::{Engine, Input};
+use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, resolve_existing_path};
+
+/// Larger files are not read, in bytes.
+const LARGEST: u64 = 5 << 20;
+
+/// As many files of one prompt are read at most.
+const MOST: usize = 32;
+
+impl Engine {
+    /// Reads the files that a prompt mentions, where the customs have it so. A path where nothing is stays text, and so
+    /// does all that the user has not said.
+    pub async fn read_mentions(&self, mut input: Input) -> Input {
+        if self.shared.options.customs.reads_mentions && !input.verbatim && input.text.contains('@') {
+            let context = self.shared.context();
+            for path in mentioned(&input.text).into_iter().take(MOST) {
+                input.mentioned.extend(read(context, path).await);
+            }
+        }
+        input
+    }
+}
+
+/// The paths that stand behind an `@` at the beginning of a word, each once, without the punctuation around them.
+fn mentioned(text: &str) -> Vec<&str> {
+    let mut paths = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let begins = text[..at].chars().next_back().is_none_or(|before| {
+            before.is_whitespace() || ['(', '[', '{', '<', '"', '\'', '`'].contains(&before)
+        });
+        let rest = &text[at + 1..];
+        let end =
+            rest.find(|character: char| character.is_whitespace() || character == '@').unwrap_or(rest.len());
+        let path = rest[..end].trim_start_matches(['`', '"', '\'', '(', '[', '{', '<']);
+        let path = path.trim_end_matches([')', ']', '}', '>', '.', ',', ';', ':', '!', '?', '"', '\'', '`']);
+        if begins && !path.is_empty() && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+async fn read(context: &ToolContext, path: &str) -> Option<MentionedFile> {
+    let full = resolve_existing_path(&context.cwd, path);
+    let metadata = tokio::fs::metadata(&full).await.ok()?;
+    if metadata.is_file() && metadata.len() > LARGEST {
+        let mut file = MentionedFile::new(path, format!("(not read: it has {} bytes)", metadata.len()));
+        file.byte_size = Some(metadata.len());
+        file.skipped_reason = Some("tooLarge".to_owned());
+        return Some(file);
+    }
+    let tool: &dyn Tool = if metadata.is_dir() { &Ls } else { &Read };
+    let output = tool.execute(context, json!({"path": full.to_string_lossy()})).await;
+    if output.is_error {
+        return None;
+    }
+    let mut file = MentionedFile::new(path, output.all_text());
+    file.image = output.content.into_iter().find_map(|content| match content {
+        ToolContent::Image { data, mime_type } => Some(ImageContent::new(data, mime_type)),
+        ToolContent::Text(_) => None,
+    });
+    if file.image.is_none() {
+        file.line_count =
+            if metadata.is_dir() { Some(lines(file.content.as_bytes())) } else { lines_of(&full).await };
+    }
+    Some(file)
+}
+
+async fn lines_of(path: &Path) -> Option<u64> {
+    tokio::fs::read(path).await.ok().map(|bytes| lines(&bytes))
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_stand_at_the_beginning_of_a_word() {
+        assert_eq!(mentioned("see @a.txt, (@src/b.rs) and `@c d`. @a.txt again"), ["a.txt", "src/b.rs", "c"]);
+        assert_eq!(mentioned("mail me@home.org, @ nothing, @"), [""; 0]);
+        assert_eq!(mentioned("@~/x @\"y\" @@z"), ["~/x", "y"]);
+    }
+}

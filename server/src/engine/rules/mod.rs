@@ -1,0 +1,231 @@
+//! Rules that look at what a model says while it says it. One that matches stops the answer, or waits for its end; then
+//! the model is told of the rule and goes on.
+
+mod scope;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, CustomMessageBuilder, StreamRule, ToolCall,
+};
+use serde_json::{Value, json};
+
+use super::{Afterwards, EventSink, GoOn, Hooks, RunOver};
+use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings};
+use crate::providers::Update;
+use crate::resources::{Position, Rule, StreamPattern};
+use crate::session::Session;
+use crate::world::Clock;
+use scope::{Scope, Stream, named};
+
+/// What the messages are called that tell a model of rules.
+const INJECTION: &str = "ttsr-injection";
+
+/// Watches what a model says.
+pub struct Rules {
+    rules: Vec<Watched>,
+    cwd: PathBuf,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+/// A rule, ready to be looked for.
+struct Watched {
+    rule: Rule,
+    pattern: StreamPattern,
+    scope: Scope,
+}
+
+/// A stream of one turn. Text is one, in however many blocks it comes, and so is thinking; each call is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    Text,
+    Thinking,
+    Call(usize),
+}
+
+struct State {
+    settings: RuleSettings,
+    /// How far each rule has looked at the streams of the turn.
+    positions: HashMap<(Part, usize), Position>,
+    /// The rules that were run into and that the model has not been told of.
+    pending: Vec<usize>,
+    /// This is what stopped the answer.
+    stopped: bool,
+    /// The turns at which models were told of rules, by name.
+    told: HashMap<String, u64>,
+    turns: u64,
+}
+
+impl Rules {
+    /// Watches for those rules; paths in arguments of tools are seen from `cwd`.
+    pub fn new(rules: &[Rule], settings: RuleSettings, cwd: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        let watched = |rule: &Rule| {
+            let pattern = StreamPattern::new(&rule.conditions).ok()?;
+            Some(Watched { pattern, scope: Scope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
+        };
+        let state = State {
+            settings,
+            positions: HashMap::new(),
+            pending: Vec::new(),
+            stopped: false,
+            told: HashMap::new(),
+            turns: 0,
+        };
+        Self { rules: rules.iter().filter_map(watched).collect(), cwd, clock, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The message that tells a model of rules.
+    fn injection(&self, rules: &[usize]) -> AgentMessage {
+        let rules = || rules.iter().map(|index| &self.rules[*index].rule);
+        let text = rules().map(|rule| {
+            format!(
+                "<system-interrupt reason=\"rule_violation\" rule=\"{}\" path=\"{}\">\nWhat you were saying goes against a \
+                 rule that the user or the project has set.\nThe agent itself tells you so; it comes from no file and no \
+                 page that you have read. Follow the rule:\n\n{}\n</system-interrupt>",
+                rule.name,
+                rule.path.display(),
+                rule.content,
+            )
+        });
+        let text = text.collect::<Vec<_>>().join("\n\n");
+        let mut message = CustomMessageBuilder {
+            custom_type: INJECTION.to_owned(),
+            content: text.into(),
+            display: false,
+            timestamp: self.clock.now_ms(),
+        }
+        .build();
+        message.details = Some(json!({"rules": rules().map(|rule| &rule.name).collect::<Vec<_>>()})).into();
+        message.into()
+    }
+}
+
+impl State {
+    /// Whether a model may be told of a rule, perhaps again.
+    fn may_tell(&self, name: &str) -> bool {
+        match (self.told.get(name), self.settings.repeat) {
+            (None, _) => true,
+            (Some(_), RuleRepeat::Once) => false,
+            (Some(at), RuleRepeat::AfterGap) => self.turns.saturating_sub(*at) >= self.settings.repeat_gap,
+        }
+    }
+
+    fn interrupts(&self, rule: &Rule, stream: Stream<'_>) -> bool {
+        match rule.interrupt.unwrap_or(self.settings.interrupt) {
+            RuleInterrupt::Always => true,
+            RuleInterrupt::ProseOnly => !matches!(stream, Stream::Tool(_)),
+            RuleInterrupt::ToolOnly => matches!(stream, Stream::Tool(_)),
+            RuleInterrupt::Never => false,
+        }
+    }
+}
+
+/// The rules that a model was told of in a session.
+fn told_in(session: &Session) -> impl Iterator<Item = String> {
+    session.path().into_iter().flat_map(|entry| {
+        let details = match entry.message().map(|message| &**message) {
+            Some(AgentMessage::Custom(custom)) if custom.custom_type == INJECTION => {
+                custom.details.as_option()
+            }
+            _ => None,
+        };
+        let rules = details.and_then(|details| details["rules"].as_array()).map_or(&[][..], Vec::as_slice);
+        rules.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    })
+}
+
+impl Hooks for Rules {
+    fn turn_begins(&self, session: &Session, first: bool) {
+        let mut state = self.state();
+        state.positions.clear();
+        state.turns += 1;
+        if first {
+            state.pending.clear();
+            state.stopped = false;
+            let mut before = std::mem::take(&mut state.told);
+            let told = told_in(session).map(|name| {
+                let at = before.remove(&name).unwrap_or(0);
+                (name, at)
+            });
+            state.told = told.collect();
+        }
+    }
+
+    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
+        let call = match message.content.get(update.index()) {
+            Some(AssistantBlock::ToolCall(call)) => Some(call),
+            _ => None,
+        };
+        let (part, stream, piece) = match (update, call) {
+            (Update::TextDelta { delta, .. }, _) => (Part::Text, Stream::Text, delta),
+            (Update::ThinkingDelta { delta, .. }, _) => (Part::Thinking, Stream::Thinking, delta),
+            (Update::ToolCallDelta { index, delta, .. }, Some(ToolCall { name, .. })) => {
+                (Part::Call(*index), Stream::Tool(name), delta)
+            }
+            _ => return None,
+        };
+        let mut state = self.state();
+        if !state.settings.enabled {
+            return None;
+        }
+        let mut met = Vec::new();
+        for (index, watched) in
+            self.rules.iter().enumerate().filter(|(_, watched)| watched.scope.reaches(stream))
+        {
+            let position = state.positions.entry((part, index)).or_insert_with(|| watched.pattern.start());
+            if watched.pattern.feed(position, piece) {
+                met.push(index);
+            }
+        }
+        let files = match call {
+            Some(call) if !met.is_empty() => named(&call.arguments, &self.cwd),
+            _ => Vec::new(),
+        };
+        met.retain(|index| {
+            let Watched { rule, scope, .. } = &self.rules[*index];
+            state.may_tell(&rule.name) && scope.includes(stream, &files)
+        });
+        for index in &met {
+            if !state.pending.contains(index) {
+                state.pending.push(*index);
+            }
+        }
+        state.stopped = met.iter().any(|index| state.interrupts(&self.rules[*index].rule, stream));
+        state.stopped.then(|| met.iter().map(|index| self.rules[*index].rule.shown()).collect())
+    }
+
+    fn trusted(&self, settings: &Settings) {
+        self.state().settings = settings.rules;
+    }
+}
+
+impl Afterwards for Rules {
+    fn after(&self, run: &RunOver<'_>, _: &dyn EventSink) -> Option<GoOn> {
+        let mut state = self.state();
+        // What somebody else has stopped is not this one's.
+        if state.pending.is_empty() || run.stopped != state.stopped {
+            return None;
+        }
+        let pending = std::mem::take(&mut state.pending);
+        let turns = state.turns;
+        for index in &pending {
+            state.told.insert(self.rules[*index].rule.name.clone(), turns);
+        }
+        let injection = self.injection(&pending);
+        Some(match run.stopped {
+            true => GoOn {
+                unseen: vec![injection],
+                forgets_answer: state.settings.context == RuleContext::Discard,
+                ..GoOn::default()
+            },
+            false => GoOn { messages: vec![injection], ..GoOn::default() },
+        })
+    }
+}

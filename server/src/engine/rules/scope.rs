@@ -1,0 +1,216 @@
+//! Which streams a rule looks at.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde_json::{Map, Value};
+
+/// A part of an answer while it grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream<'a> {
+    Text,
+    Thinking,
+    /// The arguments of a call of that tool.
+    Tool(&'a str),
+}
+
+/// Calls of a tool that a rule looks at.
+#[derive(Debug)]
+struct Calls {
+    /// None: of every tool.
+    tool: Option<String>,
+    /// None: whatever files they are about.
+    files: Option<GlobSet>,
+}
+
+/// The streams that a rule looks at.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    text: bool,
+    thinking: bool,
+    calls: Vec<Calls>,
+    /// The files that it is about, whatever the stream; none: it does not matter.
+    files: Option<GlobSet>,
+}
+
+impl Scope {
+    /// Reads the tokens of a rule; empty ones mean text and all tools. What is no token is left out. None where nothing
+    /// is left that it could look at.
+    pub fn new(tokens: &[String], globs: &[String]) -> Option<Self> {
+        let mut scope = Self { files: files(globs), ..Self::default() };
+        if tokens.is_empty() {
+            scope.text = true;
+            scope.calls.push(Calls { tool: None, files: None });
+        }
+        for token in tokens {
+            match token.to_ascii_lowercase().as_str() {
+                "text" => scope.text = true,
+                "thinking" => scope.thinking = true,
+                "tool" | "toolcall" => scope.calls.push(Calls { tool: None, files: None }),
+                _ => scope.calls.extend(calls(token)),
+            }
+        }
+        (scope.text || scope.thinking || !scope.calls.is_empty()).then_some(scope)
+    }
+
+    /// Whether it may look at that stream, whatever files that is about.
+    pub fn reaches(&self, stream: Stream<'_>) -> bool {
+        match stream {
+            Stream::Text => self.text,
+            Stream::Thinking => self.thinking,
+            Stream::Tool(name) => self.calls.iter().any(|calls| calls.are_of(name)),
+        }
+    }
+
+    /// Whether it looks at that stream, which is about those files.
+    pub fn includes(&self, stream: Stream<'_>, files: &[String]) -> bool {
+        let of = |globs: &Option<GlobSet>| globs.as_ref().is_none_or(|globs| any(globs, files));
+        of(&self.files)
+            && match stream {
+                Stream::Text => self.text,
+                Stream::Thinking => self.thinking,
+                Stream::Tool(name) => self.calls.iter().any(|calls| calls.are_of(name) && of(&calls.files)),
+            }
+    }
+}
+
+impl Calls {
+    fn are_of(&self, name: &str) -> bool {
+        self.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(name))
+    }
+}
+
+/// `tool:edit(*.rs)`, `tool:edit`, `tool(*.rs)`, `edit(*.rs)`, `edit`.
+fn calls(token: &str) -> Option<Calls> {
+    let (name, glob) = match token.split_once('(') {
+        Some((name, rest)) => (name, Some(rest.strip_suffix(')')?.trim())),
+        None => (token, None),
+    };
+    let name = name.strip_prefix("tool:").or((name == "tool").then_some("")).unwrap_or(name);
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    if !name.chars().all(allowed) || (name.is_empty() && glob.is_none()) || glob == Some("") {
+        return None;
+    }
+    let tool = Some(name.to_owned()).filter(|name| !name.is_empty());
+    match glob {
+        Some(glob) => Some(Calls { tool, files: Some(files(&[glob.to_owned()])?) }),
+        None => Some(Calls { tool, files: None }),
+    }
+}
+
+/// None where there is no glob that can be used.
+fn files(globs: &[String]) -> Option<GlobSet> {
+    let globs = globs.iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok());
+    let globs: Vec<_> = globs.collect();
+    if globs.is_empty() {
+        return None;
+    }
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        set.add(glob);
+    }
+    set.build().ok()
+}
+
+/// Whether one of the files, or its name alone, is among them.
+fn any(globs: &GlobSet, files: &[String]) -> bool {
+    files.iter().any(|file| {
+        let name = Path::new(file).file_name();
+        globs.is_match(file) || name.is_some_and(|name| globs.is_match(name))
+    })
+}
+
+/// The files that arguments of a call name, each as it is given, in full, and as seen from the working directory.
+pub(super) fn named(arguments: &Map<String, Value>, cwd: &Path) -> Vec<String> {
+    let mut given = Vec::new();
+    for (key, value) in arguments {
+        let key = key.to_ascii_lowercase();
+        match value {
+            Value::String(path) if key.ends_with("path") => given.push(path.as_str()),
+            Value::Array(paths) if key.ends_with("paths") => {
+                given.extend(paths.iter().filter_map(Value::as_str))
+            }
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    for path in given.into_iter().map(str::trim).filter(|path| !path.is_empty()) {
+        let full = crate::config::resolve(cwd, Path::new(path));
+        let near = full.strip_prefix(cwd).map(Path::to_owned).ok();
+        let near = near.filter(|near| near.components().all(|part| matches!(part, Component::Normal(_))));
+        all.push(path.replace('\\', "/"));
+        all.extend(
+            [Some(full), near].into_iter().flatten().map(|path: PathBuf| path.to_string_lossy().into_owned()),
+        );
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn scope(tokens: &[&str], globs: &[&str]) -> Option<Scope> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        Scope::new(&owned(tokens), &owned(globs))
+    }
+
+    fn includes(tokens: &[&str], stream: Stream<'_>, files: &[&str]) -> bool {
+        let files: Vec<_> = files.iter().map(|file| (*file).to_owned()).collect();
+        scope(tokens, &[]).is_some_and(|scope| scope.includes(stream, &files))
+    }
+
+    #[test]
+    fn without_tokens_it_is_text_and_every_tool() {
+        assert!(includes(&[], Stream::Text, &[]) && includes(&[], Stream::Tool("x"), &[]));
+        assert!(!includes(&[], Stream::Thinking, &[]));
+    }
+
+    #[test]
+    fn tokens_name_streams_tools_and_files() {
+        assert!(
+            includes(&["thinking"], Stream::Thinking, &[]) && !includes(&["thinking"], Stream::Text, &[])
+        );
+        for token in ["tool", "toolcall", "tool:bash", "bash", "tool:BASH"] {
+            assert!(includes(&[token], Stream::Tool("bash"), &[]), "{token}");
+        }
+        assert!(!includes(&["tool:bash"], Stream::Tool("edit"), &[]));
+        for token in ["tool:edit(*.rs)", "edit(src/*.rs)", "tool(**/*.rs)"] {
+            assert!(includes(&[token], Stream::Tool("edit"), &["src/a.rs"]), "{token}");
+            assert!(!includes(&[token], Stream::Tool("edit"), &["src/a.ts"]), "{token}");
+            assert!(!includes(&[token], Stream::Tool("edit"), &[]), "{token}");
+        }
+        for token in ["two words", "edit(", "edit()", "a:b"] {
+            assert!(scope(&[token], &[]).is_none(), "{token}");
+        }
+    }
+
+    #[test]
+    fn globs_of_the_rule_hold_for_every_stream() {
+        let rule = scope(&["text", "tool"], &["*.rs"]).unwrap();
+        assert!(!rule.includes(Stream::Text, &[]) && rule.reaches(Stream::Text));
+        assert!(rule.includes(Stream::Tool("edit"), &["a/b.rs".to_owned()]));
+    }
+
+    #[test]
+    fn files_are_found_in_arguments() {
+        let arguments =
+            json!({"path": "./src/a.rs", "newPath": "/other/b.rs", "paths": ["c.rs", 7], "command": "d.rs"});
+        let named = named(arguments.as_object().unwrap(), Path::new("/home/me"));
+        assert_eq!(
+            named,
+            [
+                "./src/a.rs",
+                "/home/me/src/a.rs",
+                "src/a.rs",
+                "/other/b.rs",
+                "/other/b.rs",
+                "c.rs",
+                "/home/me/c.rs",
+                "c.rs"
+            ]
+        );
+    }
+}

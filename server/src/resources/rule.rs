@@ -1,0 +1,270 @@
+//! Rules that look at what a model says: Markdown files whose front matter says what to look for.
+
+use std::path::PathBuf;
+
+use agentese::types::StreamRule;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::complaint::Complaint;
+use super::front_matter::parse_as;
+use super::place::Location;
+use super::stream_pattern::StreamPattern;
+use crate::config::{RuleInterrupt, read_text};
+
+/// The longest file that counts, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// The tools that a condition which names files is about.
+const FILE_TOOLS: [&str; 2] = ["edit", "write"];
+
+/// A rule that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// What it is called: its file without the ending.
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Where that was found.
+    pub location: Location,
+    /// What the model is told.
+    pub content: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Globs of the files that it is about; empty: all.
+    pub globs: Vec<String>,
+    /// Whether models are to be told of it in any case.
+    pub always: bool,
+    /// Regular expressions, of which one has to match; never empty.
+    pub conditions: Vec<String>,
+    /// The streams that it looks at, as in `text` and `tool:edit(*.rs)`; empty: text and the arguments of all tools.
+    pub scope: Vec<String>,
+    /// When it stops an answer, where it says so.
+    pub interrupt: Option<RuleInterrupt>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+    #[default]
+    None,
+}
+
+impl Words {
+    fn all(self) -> Vec<String> {
+        let words = match self {
+            Self::One(word) => vec![word],
+            Self::Several(words) => words,
+            Self::None => Vec::new(),
+        };
+        unique(words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()))
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    description: Option<String>,
+    globs: Option<Words>,
+    always_apply: Option<bool>,
+    condition: Option<Words>,
+    /// As it was called before `condition`.
+    #[serde(rename = "ttsr_trigger")]
+    trigger: Option<Words>,
+    ttsr_trigger: Option<Words>,
+    scope: Option<Words>,
+    interrupt_mode: Option<String>,
+}
+
+impl Rule {
+    /// Reads a file; none where it cannot be used, or looks for nothing.
+    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+        let text = match read_text(&path, LIMIT) {
+            Ok(file) if !file.cut => file.text,
+            Ok(_) => {
+                let reason = std::io::Error::other(format!("it is longer than {LIMIT} bytes"));
+                complaints.push(Complaint::Unreadable { path, source: reason.into() });
+                return None;
+            }
+            Err(source) => {
+                complaints.push(Complaint::Unreadable { path, source });
+                return None;
+            }
+        };
+        let document = match parse_as::<Head>(&text) {
+            Ok(document) => document,
+            Err(source) => {
+                complaints.push(Complaint::FrontMatter { path, source });
+                return None;
+            }
+        };
+        let head = document.front_matter.unwrap_or_default();
+        let looked_for = head.condition.or(head.trigger).or(head.ttsr_trigger).unwrap_or_default().all();
+        let (files, mut conditions): (Vec<_>, Vec<_>) =
+            looked_for.into_iter().partition(|condition| names_files(condition));
+        conditions.retain(|condition| match StreamPattern::new(&[condition]) {
+            Ok(_) => true,
+            Err(reason) => {
+                let (path, condition) = (path.clone(), condition.clone());
+                complaints.push(Complaint::Condition { path, condition, reason });
+                false
+            }
+        });
+        let mut scope: Vec<_> =
+            head.scope.unwrap_or_default().all().iter().flat_map(|scope| split(scope)).collect();
+        let of_files = |glob: &String| FILE_TOOLS.map(|tool| format!("tool:{tool}({glob})"));
+        scope.extend(files.iter().flat_map(of_files));
+        if conditions.is_empty() && !files.is_empty() {
+            conditions.push(".*".to_owned());
+        }
+        let content = document.body.trim().to_owned();
+        if conditions.is_empty() || content.is_empty() {
+            return None;
+        }
+        let interrupt = head.interrupt_mode.and_then(|mode| {
+            let named = RuleInterrupt::named(&mode);
+            if named.is_none() {
+                complaints.push(Complaint::Interrupt { path: path.clone(), mode });
+            }
+            named
+        });
+        Some(Self {
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            location,
+            content,
+            description: head.description,
+            globs: head.globs.unwrap_or_default().all(),
+            always: head.always_apply.unwrap_or(false),
+            conditions,
+            scope: unique(scope.into_iter()),
+            interrupt,
+            path,
+        })
+    }
+
+    /// As clients are told of it. The document names no members; these are those that omp sends.
+    pub fn shown(&self) -> StreamRule {
+        let mut shown = StreamRule::new(&self.name);
+        shown.path = Some(self.path.to_string_lossy().into_owned());
+        shown.content = Some(self.content.clone());
+        let level = if self.location == Location::Project { "project" } else { "user" };
+        let source = json!({"provider": "native", "providerName": "OMP", "path": self.path, "level": level});
+        let some = |words: &Vec<String>| (!words.is_empty()).then(|| json!(words));
+        let members = [
+            ("globs", some(&self.globs)),
+            ("alwaysApply", Some(json!(self.always))),
+            ("description", self.description.as_ref().map(|description| json!(description))),
+            ("condition", some(&self.conditions)),
+            ("scope", some(&self.scope)),
+            ("interruptMode", self.interrupt.map(|mode| json!(mode.name()))),
+            ("_source", Some(source)),
+        ];
+        for (name, value) in members.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            shown.extra.insert(name.to_owned(), value);
+        }
+        shown
+    }
+}
+
+fn unique(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for word in words {
+        if !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    all
+}
+
+/// Whether a condition is a glob of files, as in `*.rs` or `src/**`, and no regular expression.
+fn names_files(condition: &str) -> bool {
+    let regular = condition.contains(['\\', '^', '$', '+', '|', '(', ')']);
+    let wild = condition.contains(['?', '*', '[', ']', '{', '}']);
+    let ending = |rest: &str| !rest.is_empty() && !rest.contains(char::is_whitespace);
+    !regular && wild && (condition.contains('/') || condition.strip_prefix("*.").is_some_and(ending))
+}
+
+/// The parts of a list with commas; those within brackets belong to a part.
+fn split(scope: &str) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0_usize);
+    for character in scope.chars() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut().into_iter().for_each(|part| part.push(character));
+    }
+    parts.iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Option<Rule>, Vec<String>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("no-print.md");
+        std::fs::write(&path, text).unwrap();
+        let mut complaints = Vec::new();
+        let rule = Rule::read(path, Location::Project, &mut complaints);
+        (rule, complaints.iter().map(ToString::to_string).collect())
+    }
+
+    fn rule(head: &str) -> Rule {
+        let (rule, complaints) = read(&format!("---\n{head}\n---\nDo not.\n"));
+        assert!(complaints.is_empty(), "{complaints:?}");
+        rule.unwrap()
+    }
+
+    #[test]
+    fn the_front_matter_says_what_to_look_for_and_where() {
+        let found = rule(
+            "description: d\ncondition: \"print!\"\nscope: text, tool:edit(*.{rs,toml})\nglobs: ['*.rs']",
+        );
+        assert_eq!(
+            (&*found.name, &*found.content, found.description.as_deref()),
+            ("no-print", "Do not.", Some("d"))
+        );
+        assert_eq!(found.conditions, ["print!"]);
+        assert_eq!(found.scope, ["text", "tool:edit(*.{rs,toml})"]);
+        assert_eq!(found.globs, ["*.rs"]);
+        assert_eq!(
+            rule("condition: [a, ' a ', b]\ninterruptMode: never").interrupt,
+            Some(RuleInterrupt::Never)
+        );
+        assert_eq!(rule("ttsr_trigger: a").conditions, ["a"]);
+        assert_eq!(rule("ttsrTrigger: a").conditions, ["a"]);
+        let shown = serde_json::to_value(rule("condition: a").shown()).unwrap();
+        assert_eq!((&shown["alwaysApply"], shown.get("scope")), (&false.into(), None));
+    }
+
+    #[test]
+    fn a_condition_that_names_files_is_about_tools_that_write_them() {
+        let found = rule("condition: '*.rs'");
+        assert_eq!(found.conditions, [".*"]);
+        assert_eq!(found.scope, ["tool:edit(*.rs)", "tool:write(*.rs)"]);
+        assert_eq!(rule("condition: ['src/**/*.rs', 'todo!']").conditions, ["todo!"]);
+        assert_eq!(rule("condition: 'a.*b'").scope, [""; 0]);
+    }
+
+    #[test]
+    fn what_looks_for_nothing_is_no_rule_and_what_is_wrong_is_told() {
+        assert_eq!(read("Always be kind."), (None, Vec::new()));
+        assert_eq!(read("---\nalwaysApply: true\n---\nText"), (None, Vec::new()));
+        assert_eq!(read("---\ncondition: a\n---\n"), (None, Vec::new()));
+        let (found, complaints) = read("---\ncondition: ['(', b]\ninterruptMode: often\n---\nText");
+        assert_eq!(found.unwrap().conditions, ["b"]);
+        assert!(
+            complaints[0].contains("the condition \"(\" is no regular expression")
+                && complaints[1].contains("often")
+        );
+        assert!(read("---\ncondition: {a: b}\n---\nText").1[0].contains("front matter"));
+    }
+}

@@ -1,0 +1,172 @@
+//! A regular expression over a text that comes in pieces. What came is looked at once, so that the work is linear in the
+//! length of the text, however small the pieces are.
+
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, NFA};
+use regex_automata::util::start;
+use regex_automata::{Anchored, MatchKind};
+use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
+
+/// How large a compiled pattern may become, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// How much memory looking for it may take, in bytes. Beyond that it takes longer, and not more.
+const CACHE: usize = 1 << 20;
+
+/// One or several regular expressions, of which one is enough. `\b` is a border of ASCII words, as in JavaScript; there
+/// are no references to groups and nothing that looks ahead.
+#[derive(Debug)]
+pub struct StreamPattern(DFA);
+
+/// How far a text was looked at.
+#[derive(Debug)]
+pub struct Position {
+    cache: Cache,
+    state: LazyStateID,
+    met: bool,
+    /// The search cannot go on.
+    lost: bool,
+}
+
+impl StreamPattern {
+    /// Fails for what is no regular expression, or a very large one.
+    pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, String> {
+        let parsed = patterns.iter().map(|pattern| {
+            regex_syntax::parse(pattern.as_ref()).map(ascii_words).map_err(|error| in_one_line(&error))
+        });
+        let parsed: Vec<Hir> = parsed.collect::<Result<_, _>>()?;
+        let nfa = NFA::compiler()
+            .configure(thompson::Config::new().nfa_size_limit(Some(LARGEST)))
+            .build_many_from_hir(&parsed)
+            .map_err(|error| in_one_line(&error))?;
+        let config = DFA::config()
+            .match_kind(MatchKind::All)
+            .cache_capacity(CACHE)
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(None);
+        DFA::builder().configure(config).build_from_nfa(nfa).map(Self).map_err(|error| in_one_line(&error))
+    }
+
+    /// Before the first piece of a text.
+    pub fn start(&self) -> Position {
+        let mut cache = self.0.create_cache();
+        let begun = self.0.start_state(&mut cache, &start::Config::new().anchored(Anchored::No));
+        let (state, lost) = begun.map_or((LazyStateID::default(), true), |state| (state, false));
+        Position { cache, state, met: false, lost }
+    }
+
+    /// Looks at the next piece; says whether what came so far has a match.
+    pub fn feed(&self, position: &mut Position, piece: &str) -> bool {
+        let Position { cache, state, met, lost } = position;
+        if *met || *lost {
+            return *met;
+        }
+        for byte in piece.bytes() {
+            match self.0.next_state(cache, *state, byte) {
+                Ok(next) => *state = next,
+                Err(_) => *lost = true,
+            }
+            // A match is told one byte late.
+            if *lost || state.is_match() {
+                *met |= state.is_match();
+                return *met;
+            }
+        }
+        // What would be a match if nothing more came. It is none for ever: `$` looks at the end.
+        self.0.next_eoi_state(cache, *state).is_ok_and(|end| end.is_match())
+    }
+}
+
+fn in_one_line(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Unicode borders of words need more than one look at a text.
+fn ascii_words(hir: Hir) -> Hir {
+    match hir.into_kind() {
+        HirKind::Look(look) => Hir::look(match look {
+            Look::WordUnicode => Look::WordAscii,
+            Look::WordUnicodeNegate => Look::WordAsciiNegate,
+            Look::WordStartUnicode => Look::WordStartAscii,
+            Look::WordEndUnicode => Look::WordEndAscii,
+            Look::WordStartHalfUnicode => Look::WordStartHalfAscii,
+            Look::WordEndHalfUnicode => Look::WordEndHalfAscii,
+            look => look,
+        }),
+        HirKind::Repetition(repetition) => {
+            let sub = Box::new(ascii_words(*repetition.sub));
+            Hir::repetition(Repetition { sub, ..repetition })
+        }
+        HirKind::Capture(capture) => {
+            let sub = Box::new(ascii_words(*capture.sub));
+            Hir::capture(Capture { sub, ..capture })
+        }
+        HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(ascii_words).collect()),
+        HirKind::Alternation(parts) => Hir::alternation(parts.into_iter().map(ascii_words).collect()),
+        HirKind::Literal(literal) => Hir::literal(literal.0),
+        HirKind::Class(class) => Hir::class(class),
+        HirKind::Empty => Hir::empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// After how many bytes a match is seen, piece by piece.
+    fn seen(patterns: &[&str], pieces: &[&str]) -> Option<usize> {
+        let pattern = StreamPattern::new(patterns).unwrap();
+        let mut position = pattern.start();
+        let mut length = 0;
+        pieces.iter().find_map(|piece| {
+            length += piece.len();
+            pattern.feed(&mut position, piece).then_some(length)
+        })
+    }
+
+    #[test]
+    fn a_match_is_seen_with_the_piece_that_completes_it() {
+        assert_eq!(seen(&["forbidden[a-z]*"], &["y forbid", "denword ", "more"]), Some(16));
+        assert_eq!(seen(&["forbidden"], &["y forbid", "den"]), Some(11));
+        assert_eq!(seen(&["forbidden"], &["forbid", " den"]), None);
+        assert_eq!(seen(&["a", "b"], &["x", "yb"]), Some(3));
+        assert_eq!(seen(&["(?i)ÜBER"], &["ü", "ber"]), Some(5));
+        assert_eq!(seen(&["^x"], &["ax", "x"]), None);
+        assert_eq!(seen(&["x$"], &["xa", "ax", "b"]), Some(4));
+        assert_eq!(seen(&["\\bcat\\b"], &["con", "cat", " c", "at", "s cat"]), Some(10));
+        assert_eq!(seen(&[".*"], &[""]), Some(0));
+        assert_eq!(seen(&["a\\/b"], &["a/b"]), Some(3));
+    }
+
+    #[test]
+    fn what_is_none_is_refused_in_one_line() {
+        for pattern in ["(", "a(?=b)", "(a)\\1", "[z-a]", "(?:a{1000}){1000}"] {
+            let reason = StreamPattern::new(&[pattern]).unwrap_err();
+            assert!(!reason.contains('\n'), "{reason}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(text in "[ab ü]{0,40}", cuts in prop::collection::vec(0..40_usize, 0..6)) {
+            for pattern in ["a+b", "b b", "\\bab\\b", "ü.*a", "(ab|ba){2}"] {
+                let regex = regex_automata::meta::Regex::new(&pattern.replace("\\b", "(?-u:\\b)")).unwrap();
+                let watched = StreamPattern::new(&[pattern]).unwrap();
+                let mut position = watched.start();
+                let mut met = false;
+                let mut borders: Vec<_> = cuts.iter().copied().filter(|cut| text.is_char_boundary(*cut)).collect();
+                borders.extend([0, text.len()]);
+                borders.sort_unstable();
+                for piece in borders.windows(2) {
+                    met |= watched.feed(&mut position, &text[piece[0]..piece[1]]);
+                }
+                let expected = (0..=text.len()).filter(|end| borders.contains(end)).any(|end| regex.is_match(&text[..end]));
+                prop_assert_eq!(met, expected, "{} in {:?}", pattern, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role, whose members
+//! stay as they are; here they are written and read.
+
+use agentese::types::{
+    AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile, TextContent,
+};
+use agentese::wire::{ConstantValue, Record, Unknown};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Words of the agent itself, which the model reads as instructions.
+pub fn instruction(text: impl Into<String>, now: i64) -> AgentMessage {
+    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text.into()))]);
+    message(&DeveloperMessage::new(content, now))
+}
+
+/// Files that a prompt mentioned.
+pub fn mentions(files: Vec<MentionedFile>, now: i64) -> AgentMessage {
+    message(&FileMentionMessage::new(files, now))
+}
+
+/// What a model gets to see of a message of an unknown role; none where nobody here knows it either.
+pub fn content_of(unknown: &Unknown) -> Option<(InputContent, i64)> {
+    if let Some(message) = read::<DeveloperMessage>(unknown) {
+        return Some((message.content, message.timestamp));
+    }
+    let message = read::<FileMentionMessage>(unknown)?;
+    let texts =
+        message.files.iter().map(|file| format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content));
+    let mut blocks: Vec<InputBlock> = vec![TextContent::new(texts.collect::<Vec<_>>().join("\n\n")).into()];
+    blocks.extend(message.files.into_iter().filter_map(|file| file.image).map(InputBlock::from));
+    Some((blocks.into(), message.timestamp))
+}
+
+fn message<T: Record + Serialize>(record: &T) -> AgentMessage {
+    let tag = role::<T>().unwrap_or_default().to_owned();
+    let members = match serde_json::to_value(record) {
+        Ok(Value::Object(members)) => members,
+        _ => serde_json::Map::new(),
+    };
+    AgentMessage::Unknown(Unknown { tag, members })
+}
+
+fn read<T: Record + DeserializeOwned>(unknown: &Unknown) -> Option<T> {
+    let known = role::<T>() == Some(&unknown.tag);
+    known.then(|| serde_json::from_value(Value::Object(unknown.members.clone())).ok()).flatten()
+}
+
+fn role<T: Record>() -> Option<&'static str> {
+    match T::CONSTANTS {
+        [(_, ConstantValue::String(role)), ..] => Some(role),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let said = instruction("Go on.", 7);
+        assert_eq!(
+            serde_json::to_string(&said).unwrap(),
+            r#"{"role":"developer","content":[{"type":"text","text":"Go on."}],"timestamp":7}"#
+        );
+        let AgentMessage::Unknown(unknown) = &said else { panic!("{said:?}") };
+        assert!(matches!(content_of(unknown), Some((InputContent::Blocks(blocks), 7)) if blocks.len() == 1));
+        let mentioned = mentions(vec![MentionedFile::new("a.txt", "alpha")], 8);
+        let AgentMessage::Unknown(unknown) = &mentioned else { panic!("{mentioned:?}") };
+        let Some((InputContent::Blocks(blocks), 8)) = content_of(unknown) else { panic!("{unknown:?}") };
+        assert!(
+            matches!(&blocks[0], InputBlock::Text(text) if text.text == "<file path=\"a.txt\">\nalpha\n</file>")
+        );
+        let other = Unknown { tag: "dreams".to_owned(), members: unknown.members.clone() };
+        assert_eq!(content_of(&other), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Commands of the user that find what the ones before them have left: the directory and the variables, and in bash the
+//! functions too. Each runs in a shell of its own, so that one that hangs or is stopped takes nothing with it.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_bash};
+
+/// More than this is not kept, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// What a command leaves. Keys may be among the variables: it is in a file only while a command runs, and that is
+/// nobody else's.
+#[derive(Debug, Default)]
+pub struct KeptShell(Mutex<Left>);
+
+#[derive(Debug, Clone, Default)]
+struct Left {
+    directory: Option<PathBuf>,
+    /// What a shell reads to have the variables again.
+    variables: Option<Vec<u8>>,
+}
+
+impl KeptShell {
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`run_rpc_bash`], where the command before this one has left off. What ends by itself leaves something, and
+    /// of commands side by side the last one does. Where nothing can be kept the command runs nevertheless.
+    pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
+        let left = self.left().clone();
+        let mut context = context.clone();
+        if let Some(directory) = left.directory.filter(|directory| directory.is_dir()) {
+            context.cwd = directory;
+        }
+        let place = match Place::new(&context.temp_dir, left.variables.as_deref()) {
+            Ok(place) => place,
+            Err(error) => {
+                tracing::warn!(%error, "what a command leaves is not kept");
+                return run_rpc_bash(&context, command).await;
+            }
+        };
+        let result = run_rpc_bash(&context, &place.script(command)).await;
+        if let (Some(directory), Some(variables)) = (place.read("directory"), place.read("after")) {
+            use std::os::unix::ffi::OsStringExt as _;
+            let mut directory = directory;
+            directory.pop_if(|last| *last == b'\n');
+            let directory = PathBuf::from(std::ffi::OsString::from_vec(directory));
+            *self.left() = Left { directory: Some(directory), variables: Some(variables) };
+        }
+        result
+    }
+}
+
+/// A directory of one command, which goes with it.
+struct Place {
+    directory: tempfile::TempDir,
+    begins_with: bool,
+}
+
+impl Place {
+    fn new(temp_dir: &Path, variables: Option<&[u8]>) -> std::io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("agentese-shell-").tempdir_in(temp_dir)?;
+        if let Some(variables) = variables {
+            let mut file = File::options()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(directory.path().join("before"))?;
+            file.write_all(variables)?;
+        }
+        Ok(Self { directory, begins_with: variables.is_some() })
+    }
+
+    /// The command, with what stands around it on its first line, so that lines count as they are.
+    fn script(&self, command: &str) -> String {
+        let file = |name: &str| quoted(&self.directory.path().join(name).to_string_lossy());
+        // What a shell sets itself cannot be set: it complains and goes on.
+        let begin =
+            if self.begins_with { format!(". {} 2>/dev/null; ", file("before")) } else { String::new() };
+        let end = format!(
+            "umask 077; if [ -n \"$BASH_VERSION\" ]; then {{ declare -p; declare -f; }} else export -p; fi >{} 2>/dev/null; \
+             pwd >{} 2>/dev/null",
+            file("after"),
+            file("directory"),
+        );
+        format!("{begin}trap {} 0; {command}", quoted(&end))
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let file = File::open(self.directory.path().join(name)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LIMIT + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= LIMIT && !bytes.is_empty()).then_some(bytes)
+    }
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::tools::{LocalSpawner, ShellSettings};
+
+    async fn run(kept: &KeptShell, context: &ToolContext, command: &str) -> (String, Option<i32>) {
+        let output = kept.run(context, command).await.unwrap();
+        (output.output, output.exit_code)
+    }
+
+    fn context(place: &tempfile::TempDir) -> ToolContext {
+        let mut context = ToolContext::new(place.path(), Arc::new(LocalSpawner::new(None)));
+        context.temp_dir = place.path().to_owned();
+        context
+    }
+
+    #[tokio::test]
+    async fn directory_variables_and_functions_stay() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("it's")).unwrap();
+        let (kept, context) = (KeptShell::default(), context(&place));
+        let first =
+            "cd \"it's\"; export FOO=\"a'b\nc\"; plain=1; list=(x 'y z'); f() { echo \"f$1\"; }; exit 3";
+        assert_eq!(run(&kept, &context, first).await, (String::new(), Some(3)));
+        let asked = "basename \"$PWD\"; echo \"$FOO|$plain|${list[1]}\"; f 2; env | grep -c ^FOO=";
+        assert_eq!(run(&kept, &context, asked).await, ("it's\na'b\nc|1|y z\nf2\n1\n".to_owned(), Some(0)));
+        assert_eq!(run(&kept, &context, "nosuchprogram").await.1, Some(127));
+        let (output, _) = run(&kept, &context, "nosuchprogram").await;
+        assert!(output.contains("line 1"), "{output}");
+        std::fs::remove_dir(place.path().join("it's")).unwrap();
+        assert_eq!(run(&kept, &context, "cd .; echo $plain").await.0, "1\n");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_stopped_leaves_nothing_and_takes_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (kept, context) = (KeptShell::default(), context(&place));
+        run(&kept, &context, "x=1").await;
+        let mut stopped = context.clone();
+        stopped.abort = tokio_util::sync::CancellationToken::new();
+        let abort = stopped.abort.clone();
+        let started = place.path().join("started");
+        let (output, ()) = tokio::join!(kept.run(&stopped, "x=2; : >started; exec sleep 60"), async {
+            while !started.exists() {
+                tokio::task::yield_now().await;
+            }
+            abort.cancel();
+        });
+        assert!(output.unwrap().cancelled);
+        assert_eq!(run(&kept, &context, "echo $x").await.0, "1\n");
+    }
+
+    #[tokio::test]
+    async fn another_shell_keeps_what_is_exported() {
+        let place = tempfile::tempdir().unwrap();
+        let (kept, mut context) = (KeptShell::default(), context(&place));
+        context.shell = ShellSettings { program: Some("/bin/sh".into()), ..ShellSettings::default() };
+        run(&kept, &context, "cd /; export FOO='a b'").await;
+        assert_eq!(run(&kept, &context, "pwd; echo \"$FOO\"").await.0, "/\na b\n");
+    }
+}

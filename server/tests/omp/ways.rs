@@ -1,0 +1,132 @@
+//! Where its agent goes other ways than pi's.
+
+use agentese::omp::Omp;
+use agentese_server::config::{CompactionSettings, RetrySettings};
+use serde_json::{Value, json};
+
+use crate::scripted;
+use crate::support::link::{Link, builder};
+
+fn texts(messages: &[Value]) -> Vec<&str> {
+    messages.iter().filter_map(|message| message["content"][0]["text"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn commands_of_the_client_keep_directory_and_variables() {
+    let (mut link, place) = scripted(json!({"responses": []}));
+    std::fs::create_dir(place.path().join("below")).unwrap();
+    link.data(json!({"type": "bash", "command": "cd below; export FOO=bar"})).await;
+    let said = link.data(json!({"type": "bash", "command": "basename $PWD; echo FOO=$FOO"})).await;
+    assert_eq!(said["output"], "below\nFOO=bar\n");
+}
+
+#[tokio::test]
+async fn files_that_a_prompt_mentions_go_with_it() {
+    let (mut link, place) = scripted(json!({"responses": [], "default": {"text": "ok"}}));
+    std::fs::write(place.path().join("a.txt"), "alpha\nbeta\n").unwrap();
+    std::fs::create_dir(place.path().join("src")).unwrap();
+    std::fs::write(place.path().join("src/b.rs"), "").unwrap();
+    link.send(json!({"type": "prompt", "message": "see @a.txt, @src and @nothing"})).await;
+    let frames = link.until_event("agent_end").await;
+    let told: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "fileMention").collect();
+    assert_eq!(told.len(), 2);
+    let files = &told[0]["message"]["files"];
+    assert_eq!((&files[0]["path"], &files[0]["lineCount"]), (&json!("a.txt"), &json!(3)));
+    assert!(files[0]["content"].as_str().unwrap().starts_with("alpha\nbeta"));
+    assert_eq!((&files[1]["path"], files.as_array().unwrap().len()), (&json!("src"), 2));
+    assert!(files[1]["content"].as_str().unwrap().contains("b.rs"));
+    // A prompt without mentions brings none.
+    assert!(link.run("mail me@home").await.iter().all(|frame| frame["message"]["role"] != "fileMention"));
+}
+
+#[tokio::test]
+async fn a_branch_takes_the_run_along_and_its_answer_stands_there() {
+    let (builder, place) = builder(json!({"responses": [
+        {"text": "one"}, {"blocks": [{"tool": {"id": "c", "name": "bash", "args":
+            {"command": "echo here; until [ -e go ]; do sleep 0.01; done"}}}]},
+    ], "default": {"text": "two"}}));
+    let mut link = Link::speaking::<Omp>(builder);
+    link.run("first").await;
+    link.send(json!({"type": "prompt", "message": "second"})).await;
+    link.until_event("tool_execution_update").await;
+    let points = link.data(json!({"type": "get_branch_messages"})).await["messages"].clone();
+    let branched = link.data(json!({"type": "branch", "entryId": points[1]["entryId"]})).await;
+    assert_eq!(branched, json!({"text": "second", "cancelled": false}));
+    assert_eq!(link.state().await["isStreaming"], true);
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let frames = link.until_event("agent_end").await;
+    assert!(frames.iter().all(|frame| frame["message"]["stopReason"] != "aborted"));
+    let messages = link.messages().await;
+    assert_eq!(texts(&messages)[..2], ["first", "one"]);
+    assert_eq!(messages[messages.len() - 1]["content"][0]["text"], "two");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_stopped_ends_where_it_is() {
+    let (mut link, _place) =
+        scripted(json!({"responses": [{"blocks": [{"text": ["one ", "two"]}], "hang_after": 1}]}));
+    link.send(json!({"type": "prompt", "message": "p"})).await;
+    link.until("some text", |frame| frame["assistantMessageEvent"]["type"] == "text_delta").await;
+    link.data(json!({"type": "abort"})).await;
+    let ends = |frame: &Value| frame["assistantMessageEvent"]["type"] == "text_end";
+    assert!(!link.seen.iter().any(ends));
+}
+
+#[tokio::test]
+async fn a_run_that_waits_to_try_again_counts_as_streaming() {
+    let (builder, _place) =
+        builder(json!({"responses": [{"error": {"message": "overloaded", "status": 529}}]}));
+    let retry = RetrySettings { base_delay_ms: 60_000, ..RetrySettings::default() };
+    let mut link = Link::speaking::<Omp>(builder.retry(retry));
+    link.send(json!({"type": "prompt", "message": "p"})).await;
+    link.until_event("auto_retry_start").await;
+    assert_eq!(link.state().await["isStreaming"], true);
+    link.data(json!({"type": "abort_retry"})).await;
+    assert_eq!(link.state().await["isStreaming"], false);
+}
+
+#[tokio::test]
+async fn after_a_compaction_on_its_own_the_model_goes_on() {
+    let goes_on = async |wanted: bool| {
+        let usage = json!({"input": 190_000, "output": 5});
+        let script = json!({"responses": [{"text": "one"}, {"text": "two", "usage": usage}], "default": {"text": "more"}});
+        let (builder, _place) = builder(script);
+        let settings = CompactionSettings {
+            keep_recent_tokens: 1,
+            auto_continue: wanted,
+            ..CompactionSettings::default()
+        };
+        let mut link = Link::speaking::<Omp>(builder.compaction(settings));
+        link.run("first").await;
+        link.run("second").await;
+        let compacted = link.until_event("auto_compaction_end").await;
+        assert_eq!(compacted[0]["reason"], "threshold");
+        if wanted {
+            let again = link.until_event("agent_end").await;
+            let started = again.iter().find(|frame| frame["message"]["role"] == "developer").unwrap();
+            assert_eq!(started["message"]["content"][0]["text"], "Continue if you have next steps.");
+        }
+        link.state().await["isStreaming"].clone()
+    };
+    assert_eq!(goes_on(true).await, false);
+    assert_eq!(goes_on(false).await, false);
+}
+
+#[tokio::test]
+async fn a_name_that_is_missing_fails_as_parse_and_an_empty_one_with_its_id() {
+    let (mut link, _place) = scripted(json!({"responses": []}));
+    link.send(json!({"type": "set_session_name", "id": "a"})).await;
+    let missing = link.next().await.unwrap();
+    assert_eq!((&missing["command"], missing.get("id")), (&json!("parse"), None));
+    let empty = link.ask(json!({"type": "set_session_name", "name": " "})).await;
+    assert_eq!(empty["error"], "Session name cannot be empty");
+    link.send(json!({"type": "prompt", "id": "p"})).await;
+    let refused = link.until("the refusal", |frame| frame["success"] == false).await;
+    assert_eq!(refused[refused.len() - 1]["id"], "p");
+}
+
+#[tokio::test]
+async fn a_model_that_can_think_thinks_hard_unless_told_otherwise() {
+    let (mut link, _place) = scripted(json!({"responses": []}));
+    assert_eq!(link.state().await["thinkingLevel"], "high");
+}
