@@ -99,6 +99,13 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
     })
 }
 
+/// How a socket is written: without waiting, and without a signal where the peer is gone. Apple's systems have no such
+/// flag; there, as in every Rust program, SIGPIPE is ignored.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
 /// A socket that others share, and that stays as it is for them.
 struct SharedSocket(AsyncFd<OwnedFd>);
 
@@ -142,9 +149,7 @@ impl AsyncRead for SharedSocket {
 
 impl AsyncWrite for SharedSocket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll(context, Interest::WRITABLE, |socket| {
-            rustix::net::send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
-        })
+        self.poll(context, Interest::WRITABLE, |socket| rustix::net::send(socket, bytes, SEND))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
