@@ -157,7 +157,7 @@ fn dialect(index: &Index) -> String {
     let mut out =
         banner(&format!("What comparisons know of {}, revision {}.", dialect.name, index.revision.name));
     out.push_str(
-        "#![allow(clippy::enum_glob_use, unused_imports)]\n\nuse super::words::Form::*;\nuse super::words::Holds::*;\n\
+        "#![allow(clippy::enum_glob_use, unused_imports)]\n\nuse super::words::Chosen::*;\nuse super::words::Form::*;\nuse super::words::Holds::*;\n\
          use super::words::Sameness::*;\nuse super::words::When::*;\nuse super::words::*;\n\
          use crate::matching::tables::{Command, Tables, Ty};\n\n/// The tables.\npub static TABLES: Tables = Tables {\n",
     );

@@ -209,6 +209,9 @@ fn matching_json(matching: &Matching) -> Value {
     let same = |same: Sameness| format!("{same:?}").to_lowercase();
     json!({
         "members": members.map(|row| json!({"record": row.record, "member": row.member, "same": same(row.same)})).collect::<Vec<_>>(),
+        "choices": matching.choices.iter().copied().flatten().map(|row| json!({
+            "record": row.record, "member": row.member, "state": row.state, "chosen": format!("{:?}", row.chosen).to_lowercase(),
+        })).collect::<Vec<_>>(),
         "tokens": matching.tokens.iter().map(|row| json!({"pattern": row.pattern, "same": same(row.same)})).collect::<Vec<_>>(),
         "marks": matching.marks,
         "dialogMarks": matching.dialog_marks,

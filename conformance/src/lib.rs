@@ -28,6 +28,7 @@ pub mod judge;
 pub mod leaks;
 pub mod matching;
 pub mod model;
+pub mod near;
 mod path;
 pub mod pattern;
 pub mod player;

@@ -39,7 +39,7 @@ fn errors_are_one_line_and_name_what_there_is() {
             &["list", "--dialect", "nope"],
             "unknown dialect `nope`; there are: omp, opal, operator, pi, pisces",
         ),
-        (&["play", "zzz", "--profile", "pi"], "unknown case `zzz`; `list --dialect pi` has all 117"),
+        (&["play", "zzz", "--profile", "pi"], "unknown case `zzz`; `list --dialect pi` has all 123"),
         (&["play", "bash-basi", "--profile", "pi"], "unknown case `bash-basi`; did you mean `bash-basic`"),
         (
             &["run", "--dialect", "pi", "--only", "bahs-basic"],

@@ -20,6 +20,7 @@ pub const FORMATS: &[&str] = &[
     "ExpectedFailures",
     "ModelRequest",
     "SuiteReport",
+    "SuiteSummary",
     "HostFrame",
     "ExtensionFrame",
     "HostAnswers",

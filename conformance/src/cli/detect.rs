@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentese::types::{Profile, ProfileBuilder};
 use agentese_conformance::detect::{DetectError, Guess, Stranger, detect, detect_case, detect_live};
 use agentese_conformance::player::{PlayOptions, play, relative_argument};
+use agentese_conformance::run::{Probe, RunOptions, probe};
 use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
@@ -32,7 +34,11 @@ pub(super) struct Detect {
     /// Gives one JSON object.
     #[arg(long)]
     json: bool,
-    /// The agent. It runs in an empty directory, with this environment.
+    /// Writes a profile for `run` with what a fresh agent says of itself: the dialect, its model and what else it chose.
+    /// With --profile it is that profile, completed.
+    #[arg(long, value_name = "FILE", conflicts_with = "transcript")]
+    write_profile: Option<PathBuf>,
+    /// The agent. It runs in an empty directory, which is its home too, with this environment otherwise.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -43,7 +49,7 @@ impl Detect {
             (Some(path), _) => detect(&Transcript::load(path)?),
             (None, Some(profile)) => {
                 let profile = suite.profile(profile)?;
-                let command = (!self.command.is_empty()).then_some(self.command);
+                let command = (!self.command.is_empty()).then(|| self.command.clone());
                 let options = PlayOptions { command, ..PlayOptions::default() };
                 let played = play(&detect_case(&profile.dialect), &profile, &options).await?;
                 detect(&played.recording.transcript()?)
@@ -80,7 +86,54 @@ impl Detect {
             best.confidence >= SURE && best.is_shown && sum > 0.0
         });
         super::print(&if self.json { as_json(&guesses, is_sure) } else { as_text(&guesses, is_sure) })?;
+        if let (Some(file), Some(best)) = (&self.write_profile, guesses.first().filter(|_| is_sure)) {
+            self.write(file, &best.spec.id(), suite).await?;
+        }
         Ok(if is_sure { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+impl Detect {
+    /// Writes a profile: the given one, or one that says no more than how the agent is started.
+    async fn write(&self, file: &Path, dialect: &str, suite: &Suite) -> anyhow::Result<()> {
+        let mut profile = match &self.profile {
+            Some(name) => suite.profile(name)?,
+            None => self.profile_of_command(file, dialect)?,
+        };
+        if profile.dialect == dialect {
+            profile.choices = ask_choices(&profile).await?;
+        }
+        let text = serde_json::to_string_pretty(&profile)? + "\n";
+        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        eprintln!(
+            "{} is written; say in `environment` how the agent finds its model, ${{MODEL}}",
+            file.display()
+        );
+        Ok(())
+    }
+
+    fn profile_of_command(&self, file: &Path, dialect: &str) -> anyhow::Result<Profile> {
+        let mut words = self.command.iter();
+        let program = absolute(words.next().context("give a command")?)?;
+        let agent = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().replace(".profile", "");
+        let mut profile = ProfileBuilder { profile: 1, name, dialect: dialect.to_owned(), agent }.build();
+        profile.command = Some(std::iter::once(program).chain(words.cloned()).collect());
+        let environment =
+            [("PATH", "${env:PATH}"), ("HOME", "${HOME}"), ("TMPDIR", "${TMP}"), ("MODEL_URL", "${MODEL}")];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        profile.environment = Some(environment.into_iter().collect());
+        Ok(profile)
+    }
+}
+
+/// What a fresh agent of a profile chose for itself.
+async fn ask_choices(
+    profile: &Profile,
+) -> anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>> {
+    match probe(profile, &RunOptions::default()).await {
+        Probe::Speaks { choices, .. } => Ok(choices),
+        Probe::No(reason) => anyhow::bail!("the profile is not written: {reason}"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, html::html, junit::junit, text::text};
+use agentese_conformance::report::{Facts, Report, html::html, junit::junit, summary, text::text};
 use agentese_conformance::run::{
     Expected, Probe, Ran, RunOptions, default_jobs, none_played, probe, profile_for, run, select,
 };
@@ -72,6 +72,13 @@ pub(super) struct Run {
     /// Writes the report as one page with each case's frames.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Fails with exit code 2 where fewer percent of the cases are judged than that: the others are not applicable, or
+    /// inconclusive.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    min_coverage: f64,
+    /// Prints one line on what the run came to, and writes it as JSON, for a README or a registry.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
     /// Writes the transcript of each case into this folder.
     #[arg(long, value_name = "FOLDER")]
     transcripts: Option<PathBuf>,
@@ -84,6 +91,11 @@ fn level(text: &str) -> Result<CheckLevel, String> {
     text.parse()
 }
 
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("it is not between 0 and 100".to_owned()) }
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("it is not above zero".to_owned()) }
@@ -94,7 +106,7 @@ impl Run {
         if self.client {
             return self.run_client(suite).await;
         }
-        let profile = self.find_profile(suite)?;
+        let mut profile = self.find_profile(suite)?;
         let all = suite.cases(&profile.dialect)?;
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = select(&self.only, all)?;
@@ -103,7 +115,7 @@ impl Run {
         let stop = interrupted()?;
         let options = self.options(&stop);
         let begin = Instant::now();
-        let ran = self.play(suite, &profile, &cases, options).await;
+        let ran = self.play(suite, &mut profile, &cases, options).await;
         let facts = Facts {
             profile: &profile,
             command: command(&profile, &self.command),
@@ -111,9 +123,13 @@ impl Run {
             took: begin.elapsed(),
             interrupted: stop.is_cancelled(),
             known: &known,
+            min_coverage: self.min_coverage,
         };
         let report = Report::new(&facts, ran, expected.as_ref());
         super::print(&text(&report.data))?;
+        if self.summary.is_some() {
+            super::print(&format!("{}\n", summary::line(&summary::summary(&report.data))))?;
+        }
         self.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }
@@ -132,13 +148,16 @@ impl Run {
     async fn play(
         &self,
         suite: &Suite,
-        profile: &Profile,
+        profile: &mut Profile,
         cases: &[agentese::types::Scenario],
         mut options: RunOptions,
     ) -> Vec<Ran> {
         match probe(profile, &options).await {
             Probe::No(reason) => return none_played(cases, &reason),
-            Probe::Speaks { remark, slowness } => {
+            Probe::Speaks { remark, choices, slowness } => {
+                if profile.choices.is_none() {
+                    profile.choices = choices;
+                }
                 if let Some(remark) = remark {
                     eprintln!("note: {remark}");
                 }
@@ -184,7 +203,7 @@ impl Run {
     /// Opens what will be written, before anything is played: a run is not to be lost for a misspelt folder.
     /// What is there stays as it is until the run is over.
     fn check_outputs(&self) -> anyhow::Result<()> {
-        for path in [&self.json, &self.junit, &self.html].into_iter().flatten() {
+        for path in [&self.json, &self.junit, &self.html, &self.summary].into_iter().flatten() {
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
             opened.with_context(|| format!("cannot write {}", path.display()))?;
         }
@@ -205,6 +224,10 @@ impl Run {
         write(&self.json, &|| report.json())?;
         write(&self.junit, &|| junit(&report.data).unwrap_or_default())?;
         write(&self.html, &|| html(report))?;
+        write(&self.summary, &|| {
+            let summary = summary::summary(&report.data);
+            serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
+        })?;
         let Some(folder) = &self.transcripts else { return Ok(()) };
         for (case, recording) in report.data.cases.iter().zip(&report.recordings) {
             if let Some(recording) = recording {

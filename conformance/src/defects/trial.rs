@@ -72,8 +72,14 @@ impl Base {
         profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
         let records = golden.records.iter().map(written).collect();
         let recording = Recording { header: golden.header, records };
-        let played =
-            Played { recording, requests: Vec::new(), broke_off: None, unsent: false, directory: None };
+        let played = Played {
+            recording,
+            requests: Vec::new(),
+            broke_off: None,
+            unsent: false,
+            patience: 1.0,
+            directory: None,
+        };
         Self::played(suite, case, &profile, played)
     }
 

@@ -91,8 +91,12 @@ pub fn detect_case(dialect: &str) -> Scenario {
     case
 }
 
-/// Starts a program, asks it two or three harmless things, and ends it. It runs with this process's
-/// environment, in a directory of the caller's choice.
+/// Where programs keep what is a user's own.
+const OWN_FOLDERS: [&str; 6] =
+    ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
+
+/// Starts a program, asks it two or three harmless things, and ends it. It runs in a directory of the caller's choice,
+/// which is its home too: with this process's environment, but for the variables that lead to the user's own files.
 ///
 /// # Errors
 /// Where the program does not start, or says nothing within the limit.
@@ -102,7 +106,10 @@ pub async fn detect_live(
     directory: &Path,
     limit: Duration,
 ) -> Result<Vec<Guess>, DetectError> {
-    let options = ChildOptions::new(program).args(arguments).cwd(directory);
+    let mut options = ChildOptions::new(program).args(arguments).cwd(directory);
+    for name in OWN_FOLDERS {
+        options = options.env(name, directory);
+    }
     let (stdout, mut stdin, child) = Transport::from_child(options)?.into_parts();
     let recorder = std::sync::Arc::new(Recorder::default());
     let reader = tokio::spawn(read_lines(stdout, recorder.clone()));

@@ -3,6 +3,7 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
+use super::words::Chosen::*;
 use super::words::Form::*;
 use super::words::Holds::*;
 use super::words::Sameness::*;
@@ -312,6 +313,114 @@ pub static TABLES: Tables = Tables {
                     record: "*",
                     member: "abortReason",
                     same: Words,
+                },
+            ],
+        ],
+        choices: &[
+            &[
+                Choice {
+                    record: "AssistantMessage",
+                    member: "api",
+                    state: "model.api",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "AssistantMessage",
+                    member: "provider",
+                    state: "model.provider",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "AssistantMessage",
+                    member: "model",
+                    state: "model.id",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "input",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "output",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "cacheRead",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "cacheWrite",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "total",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "SessionStats",
+                    member: "cost",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "SessionStats",
+                    member: "sessionFile",
+                    state: "sessionFile",
+                    chosen: Presence,
+                },
+            ],
+            &[
+                Choice {
+                    record: "OmpSessionState",
+                    member: "model",
+                    state: "model",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "thinkingLevel",
+                    state: "thinkingLevel",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "steeringMode",
+                    state: "steeringMode",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "followUpMode",
+                    state: "followUpMode",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "interruptMode",
+                    state: "interruptMode",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "autoCompactionEnabled",
+                    state: "autoCompactionEnabled",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "OmpSessionState",
+                    member: "sessionFile",
+                    state: "sessionFile",
+                    chosen: Presence,
                 },
             ],
         ],

@@ -3,6 +3,7 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
+use super::words::Chosen::*;
 use super::words::Form::*;
 use super::words::Holds::*;
 use super::words::Sameness::*;
@@ -68,6 +69,7 @@ pub static TABLES: Tables = Tables {
                 },
             ],
         ],
+        choices: &[],
         wording: &[
             &[
                 Wording {

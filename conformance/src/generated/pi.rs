@@ -3,6 +3,7 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
+use super::words::Chosen::*;
 use super::words::Form::*;
 use super::words::Holds::*;
 use super::words::Sameness::*;
@@ -206,6 +207,108 @@ pub static TABLES: Tables = Tables {
                     record: "*",
                     member: "durationMs",
                     same: Duration,
+                },
+            ],
+        ],
+        choices: &[
+            &[
+                Choice {
+                    record: "AssistantMessage",
+                    member: "api",
+                    state: "model.api",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "AssistantMessage",
+                    member: "provider",
+                    state: "model.provider",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "AssistantMessage",
+                    member: "model",
+                    state: "model.id",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "input",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "output",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "cacheRead",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "cacheWrite",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "Cost",
+                    member: "total",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "SessionStats",
+                    member: "cost",
+                    state: "model.cost",
+                    chosen: Amount,
+                },
+                Choice {
+                    record: "SessionStats",
+                    member: "sessionFile",
+                    state: "sessionFile",
+                    chosen: Presence,
+                },
+            ],
+            &[
+                Choice {
+                    record: "SessionState",
+                    member: "model",
+                    state: "model",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "SessionState",
+                    member: "thinkingLevel",
+                    state: "thinkingLevel",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "SessionState",
+                    member: "steeringMode",
+                    state: "steeringMode",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "SessionState",
+                    member: "followUpMode",
+                    state: "followUpMode",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "SessionState",
+                    member: "autoCompactionEnabled",
+                    state: "autoCompactionEnabled",
+                    chosen: Value,
+                },
+                Choice {
+                    record: "SessionState",
+                    member: "sessionFile",
+                    state: "sessionFile",
+                    chosen: Presence,
                 },
             ],
         ],
@@ -607,6 +710,13 @@ pub static TABLES: Tables = Tables {
                 },
             ],
             &[
+                Allowance {
+                    name: "skips-blank-lines",
+                    holds: Everywhere,
+                    says: "a line with nothing in it is passed over instead of answered",
+                    reason: "commands are JSON objects, one a line; nothing is said of lines with nothing in them",
+                    form: BlankUnanswered,
+                },
                 Allowance {
                     name: "own-name-and-id",
                     holds: Everywhere,

@@ -34,6 +34,30 @@ pub struct MemberRule {
     pub same: Sameness,
 }
 
+/// How a choice of the agent's shows in a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// The member is what was chosen.
+    Value,
+    /// The member is there, or not.
+    Presence,
+    /// The member is an amount that follows from what was chosen: any number from zero where that is another.
+    Amount,
+}
+
+/// A member that shows what every agent chooses for itself: its model, say.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// The record that the member belongs to.
+    pub record: &'static str,
+    /// The member.
+    pub member: &'static str,
+    /// Where the answer to the first question of a fresh agent says what was chosen.
+    pub state: &'static str,
+    /// How it shows.
+    pub chosen: Chosen,
+}
+
 /// When a [`Wording`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
@@ -225,6 +249,8 @@ pub enum Form {
     OneAnswer,
     /// A success with the same id comes before the failure instead of behind it.
     AcknowledgedFirst,
+    /// A blank line is passed over instead of answered.
+    BlankUnanswered,
     /// An integer id that no double holds comes back exactly.
     ExactId,
     /// A JSON-RPC error with the second code in place of the first.
@@ -263,6 +289,8 @@ pub const OWN_WORDS: &[&str] = &["reason", "remedy"];
 pub struct Matching {
     /// Members whose values are not compared for equality.
     pub members: &'static [&'static [MemberRule]],
+    /// Members that show what every agent chooses for itself.
+    pub choices: &'static [&'static [Choice]],
     /// Members whose words are free.
     pub wording: &'static [&'static [Wording]],
     /// Parts of texts that differ from run to run.

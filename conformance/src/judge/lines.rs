@@ -7,7 +7,7 @@ use super::{failed, wrong_line};
 use crate::Transcript;
 use crate::leaks::leaks as leaks_in;
 use crate::recording::{NOT_UTF8, Recording};
-use crate::transcript::Record;
+use crate::transcript::{Record, whole_line};
 use crate::verdict::{Finding, Outcome};
 use crate::words::counted;
 
@@ -16,9 +16,11 @@ pub(super) fn lines(recording: &Recording) -> Finding {
     let mut unended = false;
     let mut invalid = 0;
     let mut by_signal = false;
+    let mut carriage_returns = 0;
     for record in &recording.records {
         match record {
             TranscriptRecord::Line(line) if line.dir == Direction::S2c => {
+                carriage_returns += usize::from(whole_line(line).is_some_and(|text| text.ends_with('\r')));
                 unended |= line.eol.as_option().is_some_and(String::is_empty);
             }
             TranscriptRecord::Control(control) => {
@@ -32,6 +34,12 @@ pub(super) fn lines(recording: &Recording) -> Finding {
         failed(counted(invalid, "line of the agent is not UTF-8", "lines of the agent are not UTF-8"))
     } else if unended && !by_signal {
         failed("the agent's last line has no line feed at its end")
+    } else if carriage_returns > 0 {
+        let (one, many) = (
+            "line ends with CR LF; a line feed alone ends a line",
+            "lines end with CR LF; a line feed alone ends a line",
+        );
+        failed(counted(carriage_returns, one, many))
     } else {
         Outcome::Held
     };

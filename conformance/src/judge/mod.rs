@@ -7,6 +7,7 @@
 mod broken;
 mod exit;
 mod frames;
+mod latency;
 mod lines;
 mod played;
 mod scenario;
@@ -16,7 +17,7 @@ use agentese::types::{CheckLevel, Profile, Scenario};
 use crate::Transcript;
 use crate::expectations;
 use crate::matching::checks::EXIT;
-use crate::matching::{Comparison, Rules, compare};
+use crate::matching::{Choices, Comparison, Rules, compare};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};
@@ -91,8 +92,17 @@ pub fn judge(
         (Some(golden), Some(rules)) => {
             let alternatives: Vec<_> = suite.alternative(&case.dialect, &case.name)?.into_iter().collect();
             let same_agent = golden.header.agent == profile.agent;
-            let comparison =
-                Comparison { golden, alternatives: &alternatives, observed: &observed, case, same_agent };
+            let family = case.dialect.split('@').next().unwrap_or_default();
+            let recorded = suite.profile(family).ok().and_then(|profile| profile.choices);
+            let choices = Choices::new(recorded.as_ref(), profile.choices.as_ref());
+            let comparison = Comparison {
+                golden,
+                alternatives: &alternatives,
+                observed: &observed,
+                case,
+                same_agent,
+                choices: &choices,
+            };
             let compared = match played.unsent {
                 true => broken::compare(rules, &comparison),
                 false => compare(rules, &comparison),
@@ -113,6 +123,7 @@ pub fn judge(
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
     findings.push(lines::lines(&played.recording));
     findings.push(lines::leaks(&observed));
+    findings.extend(latency::latency(&case.dialect, played.patience, &played.recording));
     findings.extend(requests(case, profile, played));
     if level == CheckLevel::Info {
         findings.iter_mut().for_each(|finding| finding.level = CheckLevel::Info);

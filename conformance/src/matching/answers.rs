@@ -222,6 +222,12 @@ impl Answers<'_, '_, '_> {
         };
         let difference = words(self.state, &was.name, &came.name, golden, observed, "error");
         let sent = sent(self.golden, was).filter(|_| !observed.is_empty());
+        // A command whose type is no text has no name that a text could have.
+        let is_nameless = sent.is_some_and(|sent| sent.value.is_some() && sent.command.is_none());
+        let difference = difference.map(|difference| match difference.weight {
+            Weight::Must if is_nameless => Difference { weight: Weight::Info, ..difference },
+            _ => difference,
+        });
         let allowance = difference.as_ref().and_then(|_| self.misfit(sent?));
         found.extend(difference.map(|difference| match allowance {
             Some(allowance) if difference.counts() => difference.allowed(allowance),

@@ -10,8 +10,8 @@ use super::align::Aligned;
 use super::difference::{Difference, Weight};
 use super::events::Item;
 use super::findings::{Seen, checks};
-use super::pairing::Paired;
-use super::reading::Frame;
+use super::pairing::{self, Paired};
+use super::reading::{Frame, Sent};
 use super::stream::Streams;
 use super::tables::Form;
 use super::{snapshots, tools};
@@ -29,7 +29,16 @@ impl Streams<'_> {
             let answer = &self.golden.answers[*at];
             let says = format!("the answer to `{}` never came", answer.name);
             let seen = Seen { golden: Some(answer.record), observed: None };
-            self.findings.frame(checks::ANSWERS, seen, vec![Difference::new(Weight::Must, "", says)]);
+            let difference = Difference::new(Weight::Must, "", says);
+            let is_blank = |sent: &Sent| self.golden.is_blank(sent);
+            let blank = pairing::sent(self.golden, answer).filter(|sent| is_blank(sent));
+            let allowance =
+                blank.and_then(|_| pairing::form(self.rules, |row| matches!(row, Form::BlankUnanswered)));
+            let difference = match allowance {
+                Some(allowance) => difference.allowed(allowance),
+                None => difference,
+            };
+            self.findings.frame(checks::ANSWERS, seen, vec![difference]);
         }
         for at in &paired.extra {
             let answer = &self.observed.answers[*at];

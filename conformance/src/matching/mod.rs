@@ -9,6 +9,7 @@
 mod align;
 mod answers;
 mod bindings;
+pub mod choices;
 mod declared;
 mod difference;
 mod events;
@@ -35,6 +36,7 @@ use agentese::types::Scenario;
 use crate::transcript::Transcript;
 use crate::verdict::{Finding, Outcome};
 
+pub use choices::Choices;
 pub use findings::checks;
 pub use rules::Rules;
 
@@ -51,6 +53,8 @@ pub struct Comparison<'a> {
     pub case: &'a Scenario,
     /// Whether the agent is the one that the golden transcript was recorded from: then its own words count.
     pub same_agent: bool,
+    /// What the recorded agent and this one chose for themselves.
+    pub choices: &'a Choices,
 }
 
 /// What came of a comparison.

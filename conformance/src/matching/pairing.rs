@@ -80,6 +80,16 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
             in_order(&golden.answers, &observed.answers, was, came, &mut paired);
         }
     }
+    // Where all lines with nothing in them are passed over, it is their answers that are missing.
+    if form(rules, |row| matches!(row, Form::BlankUnanswered)).is_some() {
+        let is_blank =
+            |at: &usize| sent(golden, &golden.answers[*at]).is_some_and(|sent| golden.is_blank(sent));
+        let (blank, others): (Vec<usize>, Vec<usize>) = nameless.iter().partition(|at| is_blank(at));
+        if others.len() == came_nameless.len() {
+            paired.missing.extend(blank);
+            nameless = others;
+        }
+    }
     in_order(&golden.answers, &observed.answers, &nameless, &came_nameless, &mut paired);
     paired.pairs.sort_unstable();
     paired

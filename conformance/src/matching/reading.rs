@@ -160,6 +160,11 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Whether a line of the client has nothing in it.
+    pub(super) fn is_blank(&self, sent: &Sent) -> bool {
+        matches!(&self.transcript.records[sent.record], Record::Sent(line) if line.as_str().trim().is_empty())
+    }
+
     /// The command that was sent with an id.
     pub(super) fn by_id(&self, id: &str) -> Option<&Sent> {
         self.by_id.get(id).map(|at| &self.sent[*at])

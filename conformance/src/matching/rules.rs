@@ -9,7 +9,8 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::tables::{
-    Allowance, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty, TypeDef, Wording,
+    Allowance, Choice, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty, TypeDef,
+    Wording,
 };
 use super::text::Tokens;
 use crate::generated;
@@ -91,6 +92,11 @@ impl Rules {
         RULES.iter().find(|rules| rules.spec.name == spec.name)
     }
 
+    /// What a stranger may ask first: a command without parameters that changes nothing.
+    pub fn probe_command(&self) -> &'static str {
+        self.tables.probe_command
+    }
+
     /// Whether values of a member are compared otherwise than for equality, in some record: names and moments that
     /// agents make up, estimates, free words.
     pub fn is_bound(&self, member: &str) -> bool {
@@ -101,6 +107,18 @@ impl Rules {
     /// The members of a record whose values are compared otherwise than for equality.
     pub(super) fn bound(&self, record: &str) -> Vec<&'static str> {
         self.members.keys().filter(|(of, _)| *of == record).map(|(_, member)| *member).collect()
+    }
+
+    /// The members of a record that show what an agent chose.
+    pub(super) fn chosen(&self, record: &str) -> impl Iterator<Item = &'static str> {
+        let rows = self.tables.matching.choices.iter().copied().flatten();
+        rows.filter(move |row| row.record == record).map(|row| row.member)
+    }
+
+    /// What a member shows of what an agent chose.
+    pub(super) fn choice(&self, record: &str, member: &str) -> Option<&'static Choice> {
+        let mut rows = self.tables.matching.choices.iter().copied().flatten();
+        rows.find(|row| row.record == record && row.member == member)
     }
 
     /// The allowances of the dialect: names, what they allow and why.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::align::{Aligned, align};
 use super::answers::Answers;
 use super::bindings::Bindings;
+use super::choices::InCase;
 use super::difference::{Difference, Weight};
 use super::events::{self, Item};
 use super::excuse::Excuses;
@@ -39,6 +40,7 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Trans
         overlapping,
         same_agent: comparison.same_agent,
         is_written: golden.is_written(),
+        choices: InCase::new(comparison.choices, comparison.case),
     };
     let findings = Findings::new(rules, comparison.case, &golden, &observed);
     let mut streams = Streams { rules, golden: &golden, observed: &observed, state, findings };
@@ -237,7 +239,8 @@ impl<'r> Streams<'r> {
             Some(later) => snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong),
             None => {
                 // It never is complete. Of another run, what agents make up says nothing.
-                let made_up = self.rules.bound(row.record);
+                let mut made_up = self.rules.bound(row.record);
+                made_up.extend(self.rules.chosen(row.record));
                 let (early, late) = (path::without(observed, &made_up), path::without(golden, &made_up));
                 snapshots::earlier(row, &early, &late, &mut String::new(), &mut wrong);
             }

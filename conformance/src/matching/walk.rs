@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::choices::{InCase, Wanted};
 use super::difference::{Both, Difference, Kind, Place, Weight, brief};
 use super::excuse::Excuses;
 use super::rules::Rules;
@@ -24,6 +25,7 @@ pub(super) struct State<'a> {
     ///
     /// [`Reading::is_written`]: super::reading::Reading::is_written
     pub(super) is_written: bool,
+    pub(super) choices: InCase<'a>,
 }
 
 /// Words that are free here: the allowance for it, and whether other values are free too.
@@ -110,9 +112,11 @@ impl<'s, 'a> Walk<'s, 'a> {
             self.path.push(format!(".{name}"));
             self.free =
                 free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
-            match observed.get(name) {
-                Some(found) => self.member(field, value, found, place),
-                None => self.missing(def, field, value, place),
+            if !self.choice(field, Some(value), observed.get(name), place) {
+                match observed.get(name) {
+                    Some(found) => self.member(field, value, found, place),
+                    None => self.missing(def, field, value, place),
+                }
             }
             self.path.pop();
         }
@@ -125,10 +129,40 @@ impl<'s, 'a> Walk<'s, 'a> {
             self.path.push(format!(".{name}"));
             self.free =
                 free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
-            self.extra(def, field, value, place);
+            if !self.choice(field, None, Some(value), place) {
+                self.extra(def, field, value, place);
+            }
             self.path.pop();
         }
         self.free = free;
+    }
+
+    /// Compares a member in which the recorded agent shows its own choice with that of this one. False where it shows none.
+    fn choice(
+        &mut self,
+        field: Option<&'static Field>,
+        golden: Option<&Value>,
+        observed: Option<&Value>,
+        place: Place<'_>,
+    ) -> bool {
+        let row = self.state.rules.choice(place.record, place.member);
+        let Some(wanted) = row.and_then(|row| self.state.choices.wanted(row, golden)) else { return false };
+        let found = observed.filter(|value| !value.is_null());
+        match (wanted, found) {
+            (Wanted::Any, _) | (Wanted::Nothing, None) => {}
+            (Wanted::Value(wanted), Some(found)) => self.member(field, wanted, found, place),
+            (Wanted::Amount, Some(Value::Number(number))) if number.as_f64().is_some_and(|it| it >= 0.0) => {}
+            (Wanted::Value(_), None) => {
+                let says = format!("`{}` is missing, which the agent had chosen", place.member);
+                self.push(Weight::Case, says, None);
+            }
+            (Wanted::Nothing, Some(found)) => {
+                let says = format!("it is {}, where the agent had chosen none", brief(found));
+                self.push(Weight::Case, says, None);
+            }
+            (Wanted::Amount, _) => return false,
+        }
+        true
     }
 
     fn of_entry(&self, member: &str) -> Option<Free> {
@@ -235,6 +269,10 @@ impl<'s, 'a> Walk<'s, 'a> {
             let says =
                 format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
             return self.differ(place, true, Weight::Must, Kind::Changed(golden, observed), says);
+        }
+        if observed.is_null() && !golden.is_null() && field.is_some() {
+            let says = format!("it is null instead of {}", brief(golden));
+            return self.differ(place, true, Weight::Case, Kind::Changed(golden, observed), says);
         }
         self.value(field.map(|field| &field.ty), golden, observed, place);
     }

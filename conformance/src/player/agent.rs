@@ -185,7 +185,7 @@ pub fn relative_argument(command: &[String]) -> Option<String> {
 
 /// The folder of the package that an agent is installed as: the nearest one above a file of its command that
 /// has a `package.json`. None where there is none.
-pub(super) fn package(command: &[String]) -> Option<PathBuf> {
+pub(crate) fn package(command: &[String]) -> Option<PathBuf> {
     let files = command.iter().enumerate().rev().filter_map(|(at, word)| {
         let path = if at == 0 { find_program(word) } else { PathBuf::from(word) };
         let is_path = at == 0 || word.contains('/');

@@ -27,6 +27,7 @@ use crate::model::{ModelOptions, ScriptedModel};
 use crate::recording::{Recorder, Recording};
 use crate::variables::Variables;
 
+pub(crate) use agent::package;
 pub(crate) use agent::{child_options, read_lines};
 pub use agent::{find_program, relative_argument};
 pub use applies::not_applicable;
@@ -87,6 +88,8 @@ pub struct Played {
     pub broke_off: Option<String>,
     /// Whether it broke off before the client had said everything: what it did not say, nobody can answer.
     pub unsent: bool,
+    /// How many times as long as usual everything may take.
+    pub patience: f64,
     /// The directory of the run, where it was kept.
     pub directory: Option<PathBuf>,
 }
@@ -135,6 +138,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         requests,
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
         unsent,
+        patience: options.patience,
         directory: kept,
     })
 }
@@ -175,8 +179,8 @@ pub(crate) async fn lay_out(
         variables.set("SCRIPT", directory.write_script(script)?.to_string_lossy());
     }
     let command = options.command.as_deref().or(profile.command.as_deref()).unwrap_or_default();
-    let package = agent::package(command).map(|folder| folder.to_string_lossy().into_owned());
-    variables.set("PACKAGE", package.unwrap_or_default());
+    let found = package(command).map(|folder| folder.to_string_lossy().into_owned());
+    variables.set("PACKAGE", found.unwrap_or_default());
     let redactions = Redactions::of_run(profile, &variables, &directory, &host);
     directory.lay_out(case, profile, &variables)?;
 

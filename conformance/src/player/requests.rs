@@ -1,6 +1,8 @@
 //! What the model had to receive, and what it received.
 
-use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
+use agentese::types::{CaseNeed, CheckLevel, ModelRequest, Profile, Scenario};
+
+use serde_json::Value;
 
 use crate::model::history_faults;
 use crate::pattern::Pattern;
@@ -54,12 +56,13 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             check.request
         };
         let request = usize::try_from(place).ok().and_then(|place| requests.get(place));
-        let failure = match (request, Pattern::new(&check.expect)) {
+        let expect = without_tools(&check.expect, profile);
+        let failure = match (request, Pattern::new(&expect)) {
             (_, Err(error)) => Some(error.to_string()),
             (None, _) => Some(format!("there is no request {}", check.request)),
             (Some(request), Ok(pattern)) => {
                 let value = serde_json::to_value(request).unwrap_or_default();
-                let wanted = &check.expect;
+                let wanted = &expect;
                 (!pattern.fits(&value)).then(|| format!("request {} is not like {wanted}", check.request))
             }
         };
@@ -69,6 +72,19 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
         findings.push(RequestFinding { says: check.says.clone(), level, failure, missing });
     }
     findings
+}
+
+/// What a request has to look like: an agent that has no tools sends none, nor a prompt that tells of them.
+fn without_tools(expect: &Value, profile: &Profile) -> Value {
+    let mut expect = expect.clone();
+    let has_none = profile
+        .claims
+        .as_ref()
+        .is_some_and(|claims| claims.without.iter().flatten().any(|lack| *lack == CaseNeed::Tools));
+    if let Some(members) = expect.as_object_mut().filter(|_| has_none) {
+        members.retain(|name, _| name != "tools" && name != "system");
+    }
+    expect
 }
 
 fn times(count: u64) -> String {

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentese::types::{Profile, Scenario, ScenarioStep, WaitFrom, WaitStep};
+use agentese::types::{Direction, Profile, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
 use base64::Engine as _;
 use serde_json::Value;
 
 use super::agent::Agent;
 use super::{PlayError, shell};
 use crate::expectations;
+use crate::near::near_miss;
 use crate::path;
 use crate::pattern::Pattern;
 use crate::recording::Recorder;
@@ -229,7 +230,12 @@ impl Stage {
             let left = deadline.saturating_duration_since(Instant::now());
             let (at, frame) =
                 await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
-                    format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis())
+                    let waited =
+                        format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis());
+                    match self.near(&self.variables.value(&wait.wait), position) {
+                        Some(near) => format!("{near}: {waited}"),
+                        None => waited,
+                    }
                 })?;
             (position, found) = (at + 1, frame);
         }
@@ -237,6 +243,28 @@ impl Stage {
             self.cursor = position;
         }
         self.capture(wait.capture.as_ref(), &found)
+    }
+
+    /// What the frame that comes nearest to a pattern has otherwise.
+    fn near(&self, pattern: &Value, from: usize) -> Option<String> {
+        // What answers another line is no answer to this one.
+        let sent = self.recorder.records().into_iter().filter_map(|record| match record {
+            TranscriptRecord::Line(line) if line.dir == Direction::C2s => {
+                serde_json::from_str::<Value>(line.line.as_deref()?).ok()?.get("id").cloned()
+            }
+            _ => None,
+        });
+        let sent: Vec<Value> = sent.collect();
+        let near = std::cell::RefCell::new(None);
+        self.recorder.find(from, |frame| {
+            let is_other = frame.get("id").is_some_and(|id| sent.contains(id));
+            let found =
+                near_miss(pattern, frame).filter(|_| !is_other || pattern.get("id") == frame.get("id"));
+            let is_found = found.is_some();
+            *near.borrow_mut() = found;
+            is_found
+        });
+        near.into_inner()
     }
 
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {

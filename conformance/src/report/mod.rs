@@ -3,8 +3,11 @@
 //! A [`Report`] is the declared format `suite-report` and the recordings that belong to it. The other
 //! forms are made from it: [`text`], [`junit`], [`html`].
 
+pub mod causes;
 pub mod html;
 pub mod junit;
+mod place;
+pub mod summary;
 pub mod text;
 
 use std::time::Duration;
@@ -34,6 +37,8 @@ pub struct Facts<'a> {
     pub interrupted: bool,
     /// The names of all cases of the dialect, played or not.
     pub known: &'a [String],
+    /// How many percent of the cases have to be judged.
+    pub min_coverage: f64,
 }
 
 /// What came of a run.
@@ -55,7 +60,24 @@ impl Report {
             None => Vec::new(),
         };
         let totals = totals(&cases);
-        let exit_code = exit_code(&totals, &problems, facts.interrupted);
+        let mut notes = Vec::new();
+        let covered = covered(&cases);
+        let is_little = covered < facts.min_coverage;
+        if is_little {
+            let least = facts.min_coverage;
+            notes.push(format!(
+                "too little was judged: {covered:.0} % of the cases, and {least:.0} % are demanded"
+            ));
+        } else if covered < LITTLE && !cases.is_empty() {
+            notes.push(format!(
+                "little was judged: {covered:.0} % of the cases; the rest is not applicable or inconclusive"
+            ));
+        }
+        notes.extend(not_exercised(facts, &cases));
+        let exit_code = match exit_code(&totals, &problems, facts.interrupted) {
+            0 if is_little => 2,
+            code => code,
+        };
         let mut data = SuiteReportBuilder {
             report: 1,
             suite: env!("CARGO_PKG_VERSION").into(),
@@ -72,6 +94,7 @@ impl Report {
         }
         .build();
         data.interrupted = facts.interrupted.then_some(true);
+        data.notes = (!notes.is_empty()).then_some(notes);
         Report { data, recordings: ran.into_iter().map(|ran| ran.judged.recording).collect() }
     }
 
@@ -81,6 +104,35 @@ impl Report {
         text.push('\n');
         text
     }
+}
+
+/// Below this, a run that fails nowhere says little of an agent: in percent of the cases.
+const LITTLE: f64 = 50.0;
+
+/// How many percent of the cases were judged.
+fn covered(cases: &[ReportCase]) -> f64 {
+    let is_judged =
+        |case: &&ReportCase| !matches!(case.verdict, CaseVerdict::NotApplicable | CaseVerdict::Inconclusive);
+    let judged = cases.iter().filter(is_judged).count();
+    if cases.is_empty() { 0.0 } else { judged as f64 * 100.0 / cases.len() as f64 }
+}
+
+/// Commands that the agent claims to have and no case that was judged exercised, where all cases were to be played.
+fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
+    let claims = facts.profile.claims.as_ref()?;
+    let spec =
+        agentese::dynamic::spec(&facts.profile.dialect).ok().filter(|_| cases.len() == facts.known.len())?;
+    let is_claimed = |name: &&str| {
+        let named =
+            |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().any(|one| one == name));
+        named(&claims.commands).unwrap_or(true) && named(&claims.without_commands) != Some(true)
+    };
+    let judged = || cases.iter().filter(|case| case.ms.is_some());
+    let is_shown = |name: &&str| judged().any(|case| case.covers.contains(&format!("command {name}")));
+    let names: Vec<&str> = spec.commands.iter().map(|row| row.wire).filter(is_claimed).collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !is_shown(name)).collect();
+    let list = names.join(", ");
+    (!names.is_empty()).then(|| format!("claimed, and exercised by no case that is applicable: {list}"))
 }
 
 /// 1 where a case fails that is not known to, or the file of expected failures is wrong; else 2 where

@@ -7,35 +7,83 @@ use agentese::types::{
     CaseVerdict, CheckLevel, CheckOutcome, Direction, ReportCase, ReportCheck, ReportFrame, SuiteReport,
 };
 
+use super::causes::{Cause, causes};
+use super::place::place;
 use crate::judge::{counts, shows};
 use crate::words::counted;
 
 /// How much of a line is shown, in characters.
 const LINE: usize = 400;
-/// How many checks of a case are shown in full.
-const CHECKS: usize = 4;
+/// How many causes are shown with their frames; of the others there is a line each.
+const CAUSES: usize = 12;
+/// How many cases of a cause are named.
+const NAMED: usize = 8;
 
-/// Cases that fail with what differs, cases that are not plain passes in one line each, and a summary.
+/// What is wrong, each cause once with the cases that show it; cases that are not plain passes in one line each; a summary.
 pub fn text(report: &SuiteReport) -> String {
     let mut out = String::new();
-    for case in &report.cases {
-        match case.verdict {
-            CaseVerdict::Fail if case.expected.is_none() => failure(&mut out, case, report.level),
-            CaseVerdict::Inconclusive => {
-                let reason = case.reason.as_deref().unwrap_or_default();
-                let _ = writeln!(out, "inconclusive  {}: {}", case.name, clip(reason));
-            }
-            _ => {}
-        }
-    }
+    failures(&mut out, report);
     if report.cases.iter().all(|case| case.verdict == CaseVerdict::Inconclusive) {
         out = none_judged(report);
+    } else {
+        inconclusive(&mut out, report);
     }
     known(&mut out, report);
     lenient(&mut out, report);
     not_applicable(&mut out, report);
     summary(&mut out, report);
     out
+}
+
+fn failures(out: &mut String, report: &SuiteReport) {
+    for (at, cause) in causes(report).iter().enumerate() {
+        let Some(case) = cause.cases.first() else { continue };
+        if at < CAUSES {
+            let _ = writeln!(out, "FAIL  {}", head(cause.check));
+            let _ = writeln!(out, "      {}", shown_by(cause));
+            out.push_str(&evidence(cause.check));
+            if cause.cases.len() > 1 {
+                let _ = writeln!(out, "      (from {}: {})", case.name, clip(&case.title));
+            }
+            out.push('\n');
+        } else {
+            let _ = writeln!(out, "FAIL  {} [{}]", head(cause.check), shown_by(cause));
+        }
+    }
+    let is_failed = |case: &&ReportCase| case.verdict == CaseVerdict::Fail && case.expected.is_none();
+    let failed: Vec<&str> = report.cases.iter().filter(is_failed).map(|case| case.name.as_str()).collect();
+    if !failed.is_empty() {
+        let _ = writeln!(out, "cases that fail  {}", failed.join(", "));
+    }
+}
+
+/// Which cases show a cause.
+fn shown_by(cause: &Cause<'_>) -> String {
+    let names: Vec<&str> = cause.cases.iter().take(NAMED).map(|case| case.name.as_str()).collect();
+    let more = cause.cases.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let count = counted(cause.cases.len(), "case", "cases");
+    format!("in {count}: {}{more}", names.join(", "))
+}
+
+fn inconclusive(out: &mut String, report: &SuiteReport) {
+    let unsure = report.cases.iter().filter(|case| case.verdict == CaseVerdict::Inconclusive);
+    for (reason, names) in by_reason(unsure) {
+        let _ = writeln!(out, "inconclusive  {}: {}", names.join(", "), clip(reason));
+    }
+}
+
+/// Cases by what is the reason of their verdict.
+fn by_reason<'r>(cases: impl Iterator<Item = &'r ReportCase>) -> Vec<(&'r str, Vec<&'r str>)> {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for case in cases {
+        let reason = case.reason.as_deref().unwrap_or_default();
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(&case.name),
+            None => by_reason.push((reason, vec![&case.name])),
+        }
+    }
+    by_reason
 }
 
 /// One line where all cases are inconclusive for one reason.
@@ -46,47 +94,57 @@ fn none_judged(report: &SuiteReport) -> String {
     format!("inconclusive  no case could be judged: {}\n", shown.join("; "))
 }
 
-fn failure(out: &mut String, case: &ReportCase, level: CheckLevel) {
-    let _ = writeln!(out, "FAIL  {} ({}): {}", case.name, case.level, clip(&case.title));
-    let failed = case.checks.iter().filter(|check| {
-        check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
-    });
-    let failed: Vec<&ReportCheck> = failed.collect();
-    for check in failed.iter().take(CHECKS) {
-        out.push_str(&told(check));
-    }
-    if failed.len() > CHECKS {
-        let more = counted(failed.len() - CHECKS, "more check that fails", "more checks that fail");
-        let _ = writeln!(out, "    … and {more}");
-    }
-    out.push('\n');
+/// What differs, and where.
+fn head(check: &ReportCheck) -> String {
+    let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
+    let says = check.says.as_deref().unwrap_or_default();
+    format!("{} ({}){path}: {}", check.check, check.level, clip(says))
 }
 
 /// A check that does not hold: what differs, the frames before, the frame that was expected, and the one
 /// that came.
 pub(super) fn told(check: &ReportCheck) -> String {
+    format!("    {}\n{}", head(check), evidence(check))
+}
+
+/// The frames before, the frame that was expected and the one that came, with what differs marked.
+fn evidence(check: &ReportCheck) -> String {
     let mut out = String::new();
-    let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
-    let says = check.says.as_deref().unwrap_or_default();
-    let _ = writeln!(out, "    {} ({}){path}: {}", check.check, check.level, clip(says));
     for frame in check.before.iter().flatten() {
-        self::frame(&mut out, "        ", frame);
+        self::frame(&mut out, "        ", frame, None);
     }
+    let path = check.path.as_deref();
     if let Some(frame) = &check.expected {
-        self::frame(&mut out, "expected", frame);
+        self::frame(&mut out, "expected", frame, path);
     }
     if let Some(frame) = &check.found {
-        self::frame(&mut out, "   found", frame);
+        self::frame(&mut out, "   found", frame, path);
     }
     out
 }
 
-fn frame(out: &mut String, label: &str, frame: &ReportFrame) {
+fn frame(out: &mut String, label: &str, frame: &ReportFrame, path: Option<&str>) {
     let arrow = match frame.dir {
         Direction::C2s => "->",
         Direction::S2c => "<-",
     };
-    let _ = writeln!(out, "      {label} {arrow} {}", clip(&frame.line));
+    let line = path.and_then(|path| marked(&frame.line, path)).unwrap_or_else(|| clip(&frame.line));
+    let _ = writeln!(out, "      {label} {arrow} {line}");
+}
+
+/// How much is shown on either side of what is marked, in characters.
+const AROUND: usize = 160;
+
+/// A line with `»` before the member that differs and `«` behind it, and what stands around it.
+fn marked(line: &str, path: &str) -> Option<String> {
+    let (from, to) = place(line, path)?;
+    let before: Vec<char> = line[..from].chars().rev().take(AROUND).collect();
+    let before: String = before.into_iter().rev().collect();
+    let after: String = line[to..].chars().take(AROUND).collect();
+    let (start, end) =
+        (if before.len() < from { "… " } else { "" }, if after.len() < line.len() - to { " …" } else { "" });
+    let value = clip(&line[from..to]);
+    Some(format!("{start}{}»{value}«{}{end}", clip(&before), clip(&after)))
 }
 
 /// A text as one line of limited length, without what would move the cursor.
@@ -122,15 +180,8 @@ fn lenient(out: &mut String, report: &SuiteReport) {
 
 /// Cases that are none for the agent, by their reason.
 fn not_applicable(out: &mut String, report: &SuiteReport) {
-    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-    for case in report.cases.iter().filter(|case| case.verdict == CaseVerdict::NotApplicable) {
-        let reason = case.reason.as_deref().unwrap_or_default();
-        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(&case.name),
-            None => by_reason.push((reason, vec![&case.name])),
-        }
-    }
-    for (reason, names) in by_reason {
+    let others = report.cases.iter().filter(|case| case.verdict == CaseVerdict::NotApplicable);
+    for (reason, names) in by_reason(others) {
         let _ = writeln!(out, "not applicable  {}: {reason}", names.join(", "));
     }
 }
@@ -169,6 +220,9 @@ fn summary(out: &mut String, report: &SuiteReport) {
         levels(out, report);
         let _ = writeln!(out, "shown by cases that pass: {}", covered(report));
     }
+    for note in report.notes.iter().flatten() {
+        let _ = writeln!(out, "NOTE  {}", clip(note));
+    }
     if report.interrupted == Some(true) {
         out.push_str("The run was interrupted.\n");
     }
@@ -194,7 +248,17 @@ fn levels(out: &mut String, report: &SuiteReport) {
 
 /// How much of the dialect stands in cases that passed.
 pub(super) fn covered(report: &SuiteReport) -> String {
-    let Ok(spec) = dynamic::spec(&report.dialect) else { return String::new() };
+    let told: Vec<String> = shares(report)
+        .into_iter()
+        .filter(|(_, _, of)| *of > 0)
+        .map(|(plural, shown, of)| format!("{shown} of {of} {plural}"))
+        .collect();
+    told.join(", ")
+}
+
+/// Of commands, events and dialogs: how many stand in cases that passed, and how many there are.
+pub(super) fn shares(report: &SuiteReport) -> Vec<(&'static str, usize, usize)> {
+    let Ok(spec) = dynamic::spec(&report.dialect) else { return Vec::new() };
     let good = |case: &&ReportCase| matches!(case.verdict, CaseVerdict::Pass | CaseVerdict::Lenient);
     let shown: Vec<&str> =
         report.cases.iter().filter(good).flat_map(|case| case.covers.iter().map(String::as_str)).collect();
@@ -203,14 +267,9 @@ pub(super) fn covered(report: &SuiteReport) -> String {
         ("event", "events", spec.events.iter().map(|row| row.name).collect()),
         ("dialog", "dialogs", spec.dialogs.iter().map(|row| row.wire).collect()),
     ];
-    let told: Vec<String> = kinds
-        .iter()
-        .filter(|(_, _, names)| !names.is_empty())
-        .map(|(kind, plural, names)| {
-            let count =
-                names.iter().filter(|name| shown.contains(&format!("{kind} {name}").as_str())).count();
-            format!("{count} of {} {plural}", names.len())
-        })
-        .collect();
-    told.join(", ")
+    let share = |(kind, plural, names): (&str, &'static str, Vec<&str>)| {
+        let is_shown = |name: &&&str| shown.contains(&format!("{kind} {name}").as_str());
+        (plural, names.iter().filter(is_shown).count(), names.len())
+    };
+    kinds.into_iter().map(share).collect()
 }

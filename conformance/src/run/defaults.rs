@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use agentese::types::Profile;
+use serde_json::Value;
 
+use crate::player::package;
 use crate::suite::{Suite, SuiteError};
 
 /// How many cases are played side by side: as many as there are cores.
@@ -22,9 +24,11 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     let family = dialect.split('@').next().unwrap_or_default();
     let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
     let program = program.map(|name| name.to_string_lossy().into_owned());
+    // A program that an interpreter runs is called what its package calls it.
+    let names: Vec<String> = program.iter().cloned().chain(package_names(command)).collect();
     let known = suite.profiles();
     let is_of_dialect = |profile: &Profile| profile.dialect.split('@').next() == Some(family);
-    for name in program.iter().flat_map(|program| [format!("{program}-{family}"), program.clone()]) {
+    for name in names.iter().flat_map(|program| [format!("{program}-{family}"), program.clone()]) {
         if known.contains(&name) {
             let profile = suite.profile(&name)?;
             if is_of_dialect(&profile) {
@@ -38,7 +42,51 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
         profile.agent = program;
         profile.version = None;
         profile.claims = None;
+        profile.choices = None;
         profile.expected_failures = None;
     }
     Ok(profile)
+}
+
+/// The names of the programs of the package that a script of the command line belongs to, as its `package.json` has them.
+fn package_names(command: &[String]) -> Vec<String> {
+    let names = || {
+        let text = std::fs::read_to_string(package(command)?.join("package.json")).ok()?;
+        let package: Value = serde_json::from_str(&text).ok()?;
+        match package.get("bin")? {
+            Value::Object(programs) => Some(programs.keys().cloned().collect()),
+            Value::String(_) => Some(vec![package.get("name")?.as_str()?.rsplit('/').next()?.to_owned()]),
+            _ => None,
+        }
+    };
+    names().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_of_a_package_is_known_by_the_name_of_its_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("dist/cli.js");
+        std::fs::create_dir(folder.path().join("dist")).unwrap();
+        std::fs::write(&script, "").unwrap();
+        let profile = |bin: &str| {
+            std::fs::write(
+                folder.path().join("package.json"),
+                format!(r#"{{"name": "@x/y", "bin": {bin}}}"#),
+            )
+            .unwrap();
+            let command = ["node".to_owned(), script.to_str().unwrap().to_owned(), "--mode".to_owned()];
+            profile_for(&Suite::embedded(), "pi", &command).unwrap()
+        };
+        let found = profile(r#"{"pi": "dist/cli.js"}"#);
+        assert_eq!((found.name.as_str(), found.expected_failures.as_deref()), ("pi", Some("pi")));
+        // A package of another name is an agent that nobody knows.
+        for other in [r#"{"other": "dist/cli.js"}"#, r#""dist/cli.js""#] {
+            let found = profile(other);
+            assert_eq!((found.agent.as_str(), found.expected_failures, found.choices), ("node", None, None));
+        }
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentese::types::{
-    CaseVerdict, CheckLevel, CheckOutcome, ExpectedFailures, Profile, ReportCase, ReportCheck,
+    CaseVerdict, CheckLevel, CheckOutcome, ExpectedFailure, ExpectedFailures, Profile, ReportCase,
+    ReportCheck,
 };
 
 use crate::file::{self, FileError};
@@ -67,7 +68,7 @@ pub fn apply(
     let mut seen = BTreeSet::new();
     for line in &expected.file.failures {
         let (name, check) = (&line.case, &line.check);
-        if !seen.insert((name, check)) {
+        if !seen.insert((name, check, &line.path)) {
             problems.push(format!("{source}: `{check}` of {name} stands there twice"));
             continue;
         }
@@ -75,7 +76,7 @@ pub fn apply(
             problems.push(format!("{source}: `{check}` of {name} has no reason"));
         }
         match cases.iter_mut().find(|case| case.name == *name) {
-            Some(case) => problems.extend(mark(case, check, &line.reason, source)),
+            Some(case) => problems.extend(mark(case, line, source)),
             None if known.contains(name) => {}
             None => problems.push(format!("{source}: there is no case {name}")),
         }
@@ -89,9 +90,23 @@ pub fn apply(
     problems
 }
 
-/// Marks a check of a case as known to fail. What is wrong with the line, where it does not fail.
-fn mark(case: &mut ReportCase, check: &str, reason: &str, source: &str) -> Option<String> {
+/// A path without the places of elements: `messages[3].usage` is `messages[].usage`.
+pub(crate) fn without_places(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut within = false;
+    for character in path.chars() {
+        within = (within || character == '[') && character != ']';
+        if !within || character == '[' {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Marks a failure of a case as known. What is wrong with the line, where there is no such failure.
+fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<String> {
     let name = case.name.clone();
+    let check = line.check.as_str();
     match case.verdict {
         // Nothing is known of it this time.
         CaseVerdict::Inconclusive => return None,
@@ -100,22 +115,32 @@ fn mark(case: &mut ReportCase, check: &str, reason: &str, source: &str) -> Optio
         }
         CaseVerdict::Pass | CaseVerdict::Lenient | CaseVerdict::Fail => {}
     }
-    let mut names = BTreeSet::new();
+    let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
     let mut marked = false;
     for found in &mut case.checks {
         names.insert(found.check.clone());
-        if found.check == check && found.outcome == CheckOutcome::Failed {
-            found.known = Some(reason.to_owned());
+        if found.check != check || found.outcome != CheckOutcome::Failed {
+            continue;
+        }
+        let path = found.path.as_deref().map(without_places);
+        if path == line.path.as_deref().map(without_places) {
+            found.known = Some(line.reason.clone());
             marked = true;
+        } else {
+            paths.insert(path.unwrap_or_else(|| "the frame as a whole".to_owned()));
         }
     }
     if marked {
         return None;
     }
-    Some(if names.contains(check) {
-        format!("{source}: `{check}` of {name} does not fail any more, take its line out")
-    } else {
+    let at = line.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
+    Some(if !names.contains(check) {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         format!("{source}: {name} has no check `{check}`; it has {names}")
+    } else if paths.is_empty() {
+        format!("{source}: `{check}`{at} of {name} does not fail any more, take its line out")
+    } else {
+        let paths = paths.into_iter().collect::<Vec<_>>().join(", ");
+        format!("{source}: `{check}`{at} of {name} does not fail there; it fails at {paths}")
     })
 }

@@ -9,6 +9,7 @@ mod probe;
 mod select;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile, Scenario};
@@ -22,6 +23,7 @@ use crate::suite::Suite;
 use crate::verdict::Verdict;
 
 pub use defaults::{default_jobs, profile_for};
+pub(crate) use expected::without_places;
 pub use expected::{Expected, apply};
 pub use probe::{Probe, probe};
 pub use select::{Selection, SelectionError, select};
@@ -86,7 +88,7 @@ pub async fn run(
     for ran in outcome.iter().flatten() {
         tell(Progress::Judged(ran));
     }
-    let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
+    let shared = Arc::new((suite.clone(), profile.clone(), options.clone(), InVain::default()));
     let play = |case: Scenario| {
         let shared = shared.clone();
         async move { run_case(&case, &shared).await }
@@ -153,20 +155,59 @@ fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
     Some(Ran { judged: not_for(case, reason), took: None })
 }
 
-async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions)) -> Ran {
-    let (suite, profile, options) = shared;
+/// What became of the first cases: where every one of them waits in vain, the rest is not played.
+#[derive(Debug, Default)]
+struct InVain {
+    /// Cases that broke off because the client waited in vain.
+    cases: AtomicUsize,
+    /// Whether a case was played to its end.
+    is_good: AtomicBool,
+}
+
+impl InVain {
+    /// So many cases have to wait in vain, and none be played to its end, before the rest is not played.
+    const MOST: usize = 4;
+    /// From then on waits are shorter.
+    const SOME: usize = 2;
+    const SHORTER: f64 = 0.2;
+
+    fn count(&self) -> usize {
+        if self.is_good.load(Ordering::Relaxed) { 0 } else { self.cases.load(Ordering::Relaxed) }
+    }
+
+    fn note(&self, broke_off: Option<&str>) {
+        match broke_off {
+            None => self.is_good.store(true, Ordering::Relaxed),
+            Some(_) => {
+                self.cases.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions, InVain)) -> Ran {
+    let (suite, profile, options, in_vain) = shared;
+    if in_vain.count() >= InVain::MOST {
+        let reason = format!("not played: in the first {} cases the client waited in vain", InVain::MOST);
+        return Ran { judged: could_not_play(case, reason), took: None };
+    }
+    let shorter = if in_vain.count() >= InVain::SOME { InVain::SHORTER } else { 1.0 };
     if options.stop.is_cancelled() {
         return Ran { judged: could_not_play(case, "the run was interrupted before"), took: None };
     }
     let begin = Instant::now();
     let play_options = PlayOptions {
         command: options.command.clone(),
-        patience: options.patience,
+        patience: options.patience * shorter,
         limit: Some(options.limit),
         stop: options.stop.clone(),
         ..PlayOptions::default()
     };
-    let judged = match play(case, profile, &play_options).await {
+    let played = play(case, profile, &play_options).await;
+    if let Ok(played) = &played {
+        in_vain.note(played.broke_off.as_deref());
+    }
+    let judged = match played {
         Err(error) => could_not_play(case, error.to_string()),
         Ok(played) if played.broke_off.as_deref() == Some(STOPPED) => could_not_play(case, STOPPED),
         Ok(played) => judge(case, profile, &played, suite)

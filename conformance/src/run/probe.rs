@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use agentese::types::{Direction, Profile, TranscriptRecord};
+use serde_json::{Map, Value};
 
 use super::RunOptions;
 use crate::detect::{Guess, detect, detect_case};
+use crate::matching::Rules;
 use crate::player::{PlayOptions, play, relative_argument};
+use crate::transcript::Transcript;
 
 /// How long agents take to say something at most, where nothing holds them up, in milliseconds.
 const USUAL: f64 = 1500.0;
@@ -27,6 +30,8 @@ pub enum Probe {
     Speaks {
         /// Where it seems to speak another dialect of the same make, what is to be said of that.
         remark: Option<String>,
+        /// What it chose for itself, as its first answer says.
+        choices: Option<Map<String, Value>>,
         /// How much longer than usual it takes to say something: 1 where it is as fast as agents are.
         slowness: f64,
     },
@@ -60,7 +65,7 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     }
     let slowness = (first(&played.recording.records) / USUAL).clamp(1.0, SLOWEST);
     match detect(&transcript) {
-        Ok(guesses) => judge(&guesses, &profile.dialect, slowness),
+        Ok(guesses) => judge(&guesses, &profile.dialect, slowness, choices(&transcript, &profile.dialect)),
         Err(stranger) => Probe::No(stranger.to_string()),
     }
 }
@@ -74,7 +79,21 @@ fn first(records: &[TranscriptRecord]) -> f64 {
     times.next().unwrap_or_default()
 }
 
-fn judge(guesses: &[Guess], dialect: &str, slowness: f64) -> Probe {
+/// What a fresh agent answers to the first question of its dialect.
+pub(crate) fn choices(transcript: &Transcript, dialect: &str) -> Option<Map<String, Value>> {
+    let question = Rules::of(dialect)?.probe_command();
+    let mut answers =
+        transcript.received().filter_map(|line| serde_json::from_str::<Value>(line.as_str()).ok());
+    answers.find_map(|mut answer| {
+        let is_it = answer["command"] == question && answer["success"] == true;
+        match answer.get_mut("data").filter(|_| is_it)?.take() {
+            Value::Object(data) => Some(data),
+            _ => None,
+        }
+    })
+}
+
+fn judge(guesses: &[Guess], dialect: &str, slowness: f64, choices: Option<Map<String, Value>>) -> Probe {
     let of_profile = guesses.iter().find(|guess| guess.spec.id() == dialect);
     match (guesses.first(), of_profile) {
         (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= SURE => {
@@ -84,9 +103,9 @@ fn judge(guesses: &[Guess], dialect: &str, slowness: f64) -> Probe {
             if !is_of_a_kind {
                 return Probe::No(says);
             }
-            Probe::Speaks { remark: Some(format!("it seems that {says}")), slowness }
+            Probe::Speaks { remark: Some(format!("it seems that {says}")), choices, slowness }
         }
-        _ => Probe::Speaks { remark: None, slowness },
+        _ => Probe::Speaks { remark: None, choices, slowness },
     }
 }
 

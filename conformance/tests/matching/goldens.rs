@@ -2,7 +2,7 @@
 
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
-use agentese_conformance::matching::{Comparison, checks, compare};
+use agentese_conformance::matching::{Choices, Comparison, checks, compare};
 use agentese_conformance::verdict::Outcome;
 
 use crate::support::{DIALECTS, failures, rules, said};
@@ -21,6 +21,7 @@ fn each_golden_transcript_agrees_with_itself_without_any_allowance() {
                     observed: &golden,
                     case: &case,
                     same_agent,
+                    choices: &Choices::default(),
                 };
                 let compared = compare(rules(dialect), &comparison);
                 assert_eq!(compared.agreed, compared.frames, "{dialect}/{}", case.name);
@@ -52,6 +53,7 @@ fn the_golden_transcript_that_fits_best_counts() {
                 observed: &others[0],
                 case: &case,
                 same_agent: true,
+                choices: &Choices::default(),
             };
             compare(rules("pi"), &comparison)
         };
@@ -76,7 +78,14 @@ fn another_case_s_transcript_fails() {
             let mut case = (*case).clone();
             case.allow = None;
             let case = &case;
-            let comparison = Comparison { golden, alternatives: &[], observed, case, same_agent: false };
+            let comparison = Comparison {
+                golden,
+                alternatives: &[],
+                observed,
+                case,
+                same_agent: false,
+                choices: &Choices::default(),
+            };
             let compared = compare(rules(dialect), &comparison);
             let weighty = failures(&compared).iter().any(|finding| finding.level != CheckLevel::Info);
             // Two cases of a start that fails say nothing at all.

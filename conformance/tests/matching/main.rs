@@ -1,6 +1,7 @@
 //! Transcripts are compared as docs/conformance-matching.md says.
 
 mod allowances;
+mod choices;
 mod document;
 mod goldens;
 mod neutral;

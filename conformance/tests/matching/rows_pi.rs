@@ -124,6 +124,13 @@ pub fn pi() -> Vec<Row> {
             written("3 bytes", "read"),
         ),
         row("delta-only", snapshot(true, "a"), snapshot(false, ""), snapshot(true, "")),
+        row(
+            "skips-blank-lines",
+            [asked(json!(""), failure(None, "parse", "no")), asked(json!("x"), failure(None, "parse", "no"))]
+                .concat(),
+            [vec![('>', json!(""))], asked(json!("x"), failure(None, "parse", "no"))].concat(),
+            vec![('>', json!("")), ('>', json!("x"))],
+        ),
         row("start-code", exit(false, 1), exit(false, 2), exit(false, 0)),
         row("signal-exit", exit(true, -15), exit(true, 0), exit(true, 1)),
         row(

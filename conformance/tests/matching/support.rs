@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentese::types::{CaseAllowance, CheckLevel, Scenario};
-use agentese_conformance::matching::{Compared, Comparison, Rules, compare};
+use agentese_conformance::matching::{Choices, Compared, Comparison, Rules, compare};
 use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::{Finding, Mismatch, Outcome};
 use serde_json::{Value, json};
@@ -27,7 +27,11 @@ pub fn transcript(lines: &[(char, Value)]) -> Transcript {
     let mut text = json!({"transcript": 1, "agent": "made"}).to_string();
     for (dir, value) in lines {
         let record = match dir {
-            '>' => json!({"t": 1, "dir": "c2s", "line": value.to_string()}),
+            '>' => {
+                // A text is a line as it is.
+                let line = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                json!({"t": 1, "dir": "c2s", "line": line})
+            }
             '<' => json!({"t": 1, "dir": "s2c", "line": value.to_string()}),
             _ => value.clone(),
         };
@@ -37,7 +41,14 @@ pub fn transcript(lines: &[(char, Value)]) -> Transcript {
 }
 
 pub fn compared_in(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Compared {
-    let comparison = Comparison { golden, alternatives: &[], observed, case, same_agent: false };
+    let comparison = Comparison {
+        golden,
+        alternatives: &[],
+        observed,
+        case,
+        same_agent: false,
+        choices: &Choices::default(),
+    };
     compare(rules(dialect), &comparison)
 }
 

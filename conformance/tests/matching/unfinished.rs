@@ -93,7 +93,7 @@ fn the_file_of_a_failed_request_is_named_by_its_moment() {
         event(json!({"type": "message_end", "message": message}))
     };
     let of = |dialect: &str, file: &str| {
-        use agentese_conformance::matching::{Comparison, compare};
+        use agentese_conformance::matching::{Choices, Comparison, compare};
         let transcript = crate::support::transcript;
         let (golden, observed) =
             (transcript(&ended("1795293174038-2v3rx8sr41njj.json")), transcript(&ended(file)));
@@ -105,6 +105,7 @@ fn the_file_of_a_failed_request_is_named_by_its_moment() {
             observed: &observed,
             case: &case,
             same_agent: true,
+            choices: &Choices::default(),
         };
         said(&compare(crate::support::rules(dialect), &comparison))
     };

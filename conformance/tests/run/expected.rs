@@ -14,7 +14,10 @@ fn suite() -> Suite {
 }
 
 fn lines(lines: &[(&str, &str)]) -> Value {
-    let lines = lines.iter().map(|(case, check)| json!({"case": case, "check": check, "reason": "a reason"}));
+    let lines = lines.iter().map(|(case, check)| {
+        // What fails in these cases is the member `success` of an answer.
+        json!({"case": case, "check": check, "path": "success", "reason": "a reason"})
+    });
     json!({"expected_failures": 1, "failures": lines.collect::<Vec<_>>()})
 }
 
@@ -55,13 +58,13 @@ fn a_line_that_is_not_true_any_more_fails_the_run() {
     let table: [(&[(&str, &str)], &str); 6] = [
         (
             &[known, ("good", "expect answers")],
-            "`expect answers` of good does not fail any more, take its line out",
+            "`expect answers` at success of good does not fail any more, take its line out",
         ),
         (&[known, ("good", "nope")], "good has no check `nope`; it has end, expect answers, frames,"),
         (&[known, ("nope", "expect answers")], "there is no case nope"),
         (&[known, known], "`expect answers` of bad stands there twice"),
         (&[known, ("other", "expect answers")], "other is not applicable, take its lines out"),
-        (&[known, ("bad", "leaks")], "`leaks` of bad does not fail any more, take its line out"),
+        (&[known, ("bad", "leaks")], "`leaks` at success of bad does not fail any more, take its line out"),
     ];
     for (file, wanted) in table {
         let (report, code) = run(&lines(file), &[]);
@@ -70,9 +73,28 @@ fn a_line_that_is_not_true_any_more_fails_the_run() {
         assert!(problems[0].as_str().unwrap().contains(wanted), "{problems:?}");
     }
     let without_reason = json!({"expected_failures": 1, "failures": [
-        {"case": "bad", "check": "expect answers", "reason": " "}
+        {"case": "bad", "check": "expect answers", "path": "success", "reason": " "}
     ]});
     assert_eq!(run(&without_reason, &[]).1, 1);
+}
+
+/// A line is about one place: what fails elsewhere in the same check still counts.
+#[test]
+fn a_line_is_bound_to_the_place_where_the_check_fails() {
+    for (path, wanted) in [(Some("id"), " at id of bad"), (None, "`expect answers` of bad")] {
+        let mut line = json!({"case": "bad", "check": "expect answers", "reason": "a reason"});
+        line["path"] = path.into();
+        if path.is_none() {
+            line.as_object_mut().unwrap().remove("path");
+        }
+        let (report, code) = run(&json!({"expected_failures": 1, "failures": [line]}), &[]);
+        let problem = report["problems"][0].as_str().unwrap();
+        assert!(
+            problem.contains(wanted) && problem.ends_with("does not fail there; it fails at success"),
+            "{problem}"
+        );
+        assert_eq!((verdicts(&report)[0].as_str(), code), ("bad fail", 1));
+    }
 }
 
 /// What was not played may be stale or not; what fails below the level of the run is not stale.

@@ -30,6 +30,7 @@ fn played(dialect: &str, name: &str) -> Played {
         requests: Vec::new(),
         broke_off: None,
         unsent: false,
+        patience: 1.0,
         directory: None,
     }
 }

@@ -15,10 +15,16 @@ pub fn hostile() -> Suite {
     suite.case("known", &json!({"expect": answers(false, "must"), "title": HOSTILE}));
     suite.case("none", &json!({"needs": ["extensions"], "title": HOSTILE}));
     suite.case("unsure", &json!({"setup": ["printf '<b>]]>\\033' >&2; exit 1"], "title": HOSTILE}));
-    let line = |check: &str| json!({"case": "known", "check": check, "reason": HOSTILE});
+    let line = |check: &str, path: Option<&str>| {
+        let mut line = json!({"case": "known", "check": check, "reason": HOSTILE});
+        if let Some(path) = path {
+            line["path"] = path.into();
+        }
+        line
+    };
     suite.write(
         "expected.json",
-        &json!({"expected_failures": 1, "failures": [line("expect answers"), line("noise")]}),
+        &json!({"expected_failures": 1, "failures": [line("expect answers", Some("success")), line("noise", None)]}),
     );
     suite
 }
@@ -80,7 +86,7 @@ fn junit_is_well_formed_whatever_an_agent_says() {
             && child("unsure", "error")
     );
     let failure = of("bad").descendants().find(|node| node.has_tag_name("failure")).unwrap();
-    assert!(failure.text().unwrap().contains("expected <- {\"success\":false}"), "{junit}");
+    assert!(failure.text().unwrap().contains("expected <- {\"success\":»false«}"), "{junit}");
 }
 
 #[test]
@@ -95,7 +101,7 @@ fn the_page_escapes_what_it_shows() {
 #[test]
 fn the_text_does_not_move_the_cursor() {
     let [_, _, _, said] = written(&hostile());
-    assert!(!said.contains('\u{1b}') && said.contains("FAIL  bad (must)"), "{said}");
+    assert!(!said.contains('\u{1b}') && said.contains("cases that fail  bad"), "{said}");
     assert!(said.contains("known failure  known: ") && said.contains("inconclusive  unsure: "), "{said}");
 }
 

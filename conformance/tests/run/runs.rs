@@ -33,11 +33,11 @@ fn a_failure_shows_what_was_expected_and_what_came() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1));
     for line in [
-        "FAIL  bad (must): the title of bad\n",
-        "    expect answers (must) at success: it is answered: frame 1 of 1 is another one\n",
+        "FAIL  expect answers (must) at success: it is answered: frame 1 of 1 is another one\n",
+        "      in 1 case: bad\n",
         "               -> {\"id\":\"a\",\"type\":\"abort\"}\n",
-        "      expected <- {\"success\":false}\n",
-        "         found <- {\"id\":\"a\",\"type\":\"response\",\"command\":\"abort\",\"success\":true}\n",
+        "      expected <- {\"success\":»false«}\n",
+        "         found <- {\"id\":\"a\",\"type\":\"response\",\"command\":\"abort\",\"success\":»true«}\n",
         "checks that fail: 1 of ",
     ] {
         assert!(said.contains(line), "{line}{said}");
@@ -293,4 +293,61 @@ fn what_was_never_sent_is_not_missed() {
     assert_eq!(checks[0]["check"], "scenario");
     assert_eq!(of("failed"), [("scenario".to_owned(), Value::Null), ("answers".to_owned(), "b".into())]);
     assert_eq!(of("unclear"), [("expect all".to_owned(), Value::Null)]);
+}
+
+/// An exit code of 0 says something only where something was judged.
+#[test]
+fn little_that_is_judged_is_told_and_may_be_refused() {
+    let suite = Suite::new(AGENT);
+    suite.case("one", &json!({}));
+    for name in ["two", "three", "four"] {
+        suite.case(name, &json!({"needs": ["extensions"]}));
+    }
+    let (report, code) = suite.report(&[]);
+    let note = "little was judged: 25 % of the cases; the rest is not applicable or inconclusive";
+    assert_eq!((report["notes"][0].as_str(), code), (Some(note), 0));
+    let (report, code) = suite.report(&["--min-coverage", "26"]);
+    let note = "too little was judged: 25 % of the cases, and 26 % are demanded";
+    assert_eq!((report["notes"][0].as_str(), code, &report["exit_code"]), (Some(note), 2, &json!(2)));
+    assert_eq!(suite.report(&["--min-coverage", "25"]).1, 0);
+    assert!(text(&suite.run(&["--min-coverage", "26"]).stdout).contains("NOTE  too little was judged"));
+}
+
+#[test]
+fn a_summary_is_one_line_and_of_its_schema() {
+    let suite = Suite::new(AGENT);
+    suite.case("bad", &json!({"expect": answers(false, "must")}));
+    suite.case("good", &json!({}));
+    let file = suite.file("summary.json");
+    let output = suite.run(&["--summary", file.to_str().unwrap()]);
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let schema = serde_json::from_str(agentese::schema::format("suite-summary").unwrap()).unwrap();
+    jsonschema::validate(&schema, &summary).unwrap();
+    assert_eq!((&summary["passed"], &summary["cases"]), (&json!(false), &json!({"shown": 1, "of": 2})));
+    let said = text(&output.stdout);
+    let line = said.lines().last().unwrap();
+    assert!(
+        line.contains("does not pass pi@0.55 at level should") && line.contains("1 of 2 cases"),
+        "{line}"
+    );
+}
+
+/// Nobody waits for an agent that answers nothing that was asked.
+#[test]
+fn where_all_waits_are_in_vain_the_rest_is_not_played() {
+    let suite = Suite::new(
+        "while read -r line; do echo '{\"id\":\"A\",\"type\":\"response\",\"command\":\"abort\",\"success\":true}'; done",
+    );
+    for at in 0..12 {
+        let wait = json!({"wait": {"type": "response", "command": "abort", "id": "a"}, "timeout_ms": 300});
+        suite.case(
+            &format!("case-{at:02}"),
+            &json!({"steps": [{"send": {"id": "a", "type": "abort"}}, wait]}),
+        );
+    }
+    let (report, code) = suite.report(&["--jobs", "1"]);
+    let counts = (report["totals"]["fail"].as_u64(), report["totals"]["inconclusive"].as_u64());
+    assert_eq!((counts, code), ((Some(4), Some(8)), 1));
+    let says = report["cases"][0]["checks"][0]["says"].as_str().unwrap();
+    assert!(says.contains("`id` is \"A\", expected \"a\""), "{says}");
 }

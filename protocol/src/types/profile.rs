@@ -79,6 +79,9 @@ protocol! {
         exit_grace_ms: Opt<Count>,
         /// What of the dialect it has.
         claims: Opt<ProfileClaims>,
+        /// What it chose for itself, as a fresh agent answers the first question: model, thinking level, whether there is
+        /// a session file. Missing: it is asked before the first case.
+        choices: Opt<Object>,
         /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
         /// ends in .json, from the folder of the profile.
         expected_failures: Opt<Str>,
@@ -96,6 +99,9 @@ protocol! {
         case: Str,
         /// The check, as reports call it.
         check: Str,
+        /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
+        /// of a frame as a whole.
+        path: Opt<Str>,
         /// Why it fails.
         reason: Str,
         ;

@@ -146,6 +146,8 @@ protocol! {
         totals: ReportTotals,
         /// What is wrong with the run as a whole, lines of the file of expected failures among it.
         problems: List<Str>,
+        /// What is worth knowing of the run as a whole: that little was judged, which commands no case exercised.
+        notes: Opt<List<Str>>,
         /// The cases, in order of their names.
         cases: List<ReportCase>,
         ;
@@ -161,6 +163,48 @@ protocol! {
                 "frames": 6, "agreed": 6, "covers": ["command bash"],
                 "checks": [{"check": "exit", "level": "should", "outcome": "held"}]
             }]
+        }
+    }
+
+    /// How many of something cases that pass have shown.
+    record SummaryShare {
+        /// So many.
+        shown: Count,
+        /// Of so many.
+        of: Count,
+        ;
+        example {"shown": 27, "of": 29}
+    }
+
+    /// What a run came to, for a README or a registry.
+    record SuiteSummary {
+        /// The format's version, 1.
+        summary: Count,
+        /// The suite's version.
+        suite: Str,
+        /// The dialect, with its revision.
+        dialect: Str,
+        /// The agent.
+        agent: Str,
+        /// The least level of the checks that counted.
+        level: CheckLevel,
+        /// Whether the run ended with exit code 0.
+        passed: Bool,
+        /// How many cases passed, known failures not among them.
+        cases: SummaryShare,
+        /// Commands of the dialect.
+        commands: SummaryShare,
+        /// Events of the dialect.
+        events: SummaryShare,
+        /// Dialogs of the dialect.
+        dialogs: SummaryShare,
+        /// How many cases fail in ways that are known and explained.
+        known_failures: Count,
+        ;
+        example {
+            "summary": 1, "suite": "0.1.0", "dialect": "pi@0.55", "agent": "agentese", "level": "should", "passed": true,
+            "cases": {"shown": 115, "of": 117}, "commands": {"shown": 29, "of": 29}, "events": {"shown": 16, "of": 16},
+            "dialogs": {"shown": 9, "of": 9}, "known_failures": 2
         }
     }
 }

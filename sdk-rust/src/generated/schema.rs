@@ -40,6 +40,7 @@ pub const FORMATS: &[(&str, &str)] = &[
     ("expected-failures", include_str!("../../schema/formats/expected-failures.json")),
     ("model-request", include_str!("../../schema/formats/model-request.json")),
     ("suite-report", include_str!("../../schema/formats/suite-report.json")),
+    ("suite-summary", include_str!("../../schema/formats/suite-summary.json")),
     ("host-frame", include_str!("../../schema/formats/host-frame.json")),
     ("extension-frame", include_str!("../../schema/formats/extension-frame.json")),
     ("host-answers", include_str!("../../schema/formats/host-answers.json")),

@@ -54,6 +54,7 @@ impl Run {
             took: begin.elapsed(),
             interrupted: stop.is_cancelled(),
             known: &known,
+            min_coverage: self.min_coverage,
         };
         let report = Report::new(&facts, run.ran, expected.as_ref());
         crate::cli::print(&text(&report.data))?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use agentese::types::{CheckOutcome, ReportCase, ReportCheck, ReportFrame};
 use maud::{Markup, html};
 
+use super::super::place::place;
 use super::frames::{anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
@@ -32,7 +33,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) 
                 @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
                 @if let Some(recording) = recording {
                     h2 { "What was said" }
-                    (frames(at, recording, &blamed(&told)))
+                    (frames(at, recording, &blamed(&told), matches!(class, "fail" | "known" | "unsure")))
                 }
             }
         }
@@ -61,8 +62,8 @@ fn check(at: usize, check: &ReportCheck) -> Markup {
     let body = html! {
         @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
         div.pair {
-            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame)) }
-            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame)) }
+            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame, check.path.as_deref())) }
+            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame, check.path.as_deref())) }
         }
     };
     html! {
@@ -74,7 +75,10 @@ fn check(at: usize, check: &ReportCheck) -> Markup {
     }
 }
 
-fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame) -> Markup {
+/// Lines that are shorter have the member that differs marked.
+const MARKED: usize = 20_000;
+
+fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame, path: Option<&str>) -> Markup {
     html! {
         span {
             @match of {
@@ -82,6 +86,11 @@ fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame) -> Ma
                 None => { (label) }
             }
         }
-        pre.(class) { (clip(&frame.line)) }
+        pre.(class) {
+            @match path.and_then(|path| place(&frame.line, path)).filter(|_| frame.line.len() < MARKED) {
+                Some((from, to)) => { (frame.line[..from]) mark { (frame.line[from..to]) } (frame.line[to..]) }
+                None => { (clip(&frame.line)) }
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::recording::Recording;
 const LONGEST: usize = 20_000;
 /// How much of a line is shown before it is opened.
 const PREVIEW: usize = 300;
+/// How much of a line there is in cases with nothing to look at. `--transcripts` has the whole lines.
+const GLIMPSE: usize = 100;
 /// Members that say what a frame is, as far as it has them.
 const HEAD: [&str; 4] = ["type", "method", "command", "id"];
 
@@ -29,8 +31,8 @@ pub(super) fn clip(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines, and what happened beside them.
-pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>) -> Markup {
+/// The lines, and what happened beside them; whole ones where somebody will want to read them.
+pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>, whole: bool) -> Markup {
     // Notes have no number: transcripts that are compared do not have them.
     let mut next = 0;
     let mut number = || {
@@ -42,7 +44,8 @@ pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>)
             @for record in &recording.records {
                 @match record {
                     TranscriptRecord::Header(_) => {}
-                    TranscriptRecord::Line(line) => { (self::line(case, number(), line, blamed)) }
+                    TranscriptRecord::Line(line) if whole => { (self::line(case, number(), line, blamed)) }
+                    TranscriptRecord::Line(line) => { ({ number(); glimpse(line) }) }
                     TranscriptRecord::Control(control) => { ({ number(); self::control(control) }) }
                     TranscriptRecord::Note(note) => { (beside(note.t.as_ref(), &note.line)) }
                 }
@@ -72,6 +75,14 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
             pre { (clip(text)) }
         }
     }
+}
+
+/// The beginning of a line.
+fn glimpse(line: &TranscriptLine) -> Markup {
+    let text = line.line.as_deref().unwrap_or_default();
+    let way = if line.dir == Direction::C2s { "→" } else { "←" };
+    let beginning: String = text.chars().take(GLIMPSE).collect();
+    html! { div.beside { (time(line.t.as_ref())) span { (way) } span { (beginning) @if beginning.len() < text.len() { "…" } } } }
 }
 
 /// What a frame is, in a few words.

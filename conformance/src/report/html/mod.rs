@@ -12,7 +12,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::Report;
+use super::causes::causes;
 use super::text::covered;
+use crate::recording::Recording;
 use crate::words::counted;
 
 const STYLE: &str = include_str!("assets/page.css");
@@ -70,8 +72,9 @@ pub fn html(report: &Report) -> String {
                     (heading(data))
                     main {
                         (bar(data))
+                        (causes_of(data))
                         div.cases {
-                            @for (at, (case, recording)) in data.cases.iter().zip(&report.recordings).enumerate() {
+                            @for (at, (case, recording)) in in_order(report) {
                                 (case::case(at, case, recording.as_ref()))
                             }
                             p.nothing #nothing hidden { "No case is like that." }
@@ -84,6 +87,45 @@ pub fn html(report: &Report) -> String {
         }
     };
     page.into_string()
+}
+
+/// The cases with their places, those that fail first.
+fn in_order(report: &Report) -> Vec<(usize, (&ReportCase, &Option<Recording>))> {
+    let mut cases: Vec<_> = report.data.cases.iter().zip(&report.recordings).enumerate().collect();
+    cases.sort_by_key(|(_, (case, _))| match kind(case).0 {
+        "fail" => 0,
+        "unsure" => 1,
+        "known" => 2,
+        _ => 3,
+    });
+    cases
+}
+
+/// What is wrong, each cause once, with links to the cases that show it.
+fn causes_of(data: &SuiteReport) -> Markup {
+    let causes = causes(data);
+    let place = |name: &str| data.cases.iter().position(|case| case.name == name).unwrap_or_default();
+    html! {
+        @if !causes.is_empty() {
+            section.causes {
+                h2 { (counted(causes.len(), "cause", "causes")) }
+                ol {
+                    @for cause in &causes {
+                        li {
+                            (cause.check.check) " (" (cause.check.level) ")"
+                            @if let Some(path) = cause.path() { " at " code { (path) } }
+                            ": " (cause.check.says.as_deref().unwrap_or_default()) " In "
+                            @for (at, case) in cause.cases.iter().enumerate() {
+                                @if at > 0 { ", " }
+                                a href={ "#case-" (place(&case.name)) } { (case.name) }
+                            }
+                            "."
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What can be looked at: the class, the word, how many cases.
@@ -115,6 +157,7 @@ fn heading(data: &SuiteReport) -> Markup {
                 " on. " code { (data.command.join(" ")) }
                 @if data.interrupted == Some(true) { " The run was interrupted." }
             }
+            @for note in data.notes.iter().flatten() { p.note { (note) } }
             p.covers { "Shown by cases that pass: " (covered(data)) "." }
             @if !data.problems.is_empty() {
                 div.problems { @for problem in &data.problems { p { (problem) } } }

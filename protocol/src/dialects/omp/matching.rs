@@ -2,7 +2,24 @@
 
 use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
-use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording};
+use crate::matching::{
+    Allowance, Choice, Chosen, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+};
+
+const fn choice(member: &'static str, chosen: Chosen) -> Choice {
+    Choice { record: "OmpSessionState", member, state: member, chosen }
+}
+
+/// What every agent of omp's kind chooses for itself, beside pi's.
+pub const CHOICES: &[Choice] = &[
+    choice("model", Chosen::Value),
+    choice("thinkingLevel", Chosen::Value),
+    choice("steeringMode", Chosen::Value),
+    choice("followUpMode", Chosen::Value),
+    choice("interruptMode", Chosen::Value),
+    choice("autoCompactionEnabled", Chosen::Value),
+    choice("sessionFile", Chosen::Presence),
+];
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
     MemberRule { record, member, same }
@@ -136,6 +153,7 @@ pub const TOOLS: Tools = pi::TOOLS;
 /// How transcripts of omp are compared.
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, MEMBERS],
+    choices: &[pi::CHOICES, CHOICES],
     wording: &[pi::WORDING, WORDING],
     tokens: TOKENS,
     marks: pi::MARKS,

@@ -25,6 +25,7 @@ pub const MATCHING: Matching = Matching {
         rule("OpalRunError", "reason", Words),
         rule("OpalError", "data", Words),
     ]],
+    choices: &[],
     wording: &[&[
         Wording { record: "OpalToolFailure", when: When::Always, members: &["error"], allowance: None },
         Wording {

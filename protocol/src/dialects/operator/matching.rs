@@ -18,6 +18,7 @@ pub const MATCHING: Matching = Matching {
         rule("OperatorState", "session_id", Id),
         rule("OperatorState", "session_file", File),
     ]],
+    choices: &[],
     wording: &[&[Wording {
         record: "OperatorToolResult",
         when: When::True("is_error"),

@@ -153,6 +153,13 @@ pub const FAMILY: &[Allowance] = &[
 /// Allowances of pi alone.
 pub const OWN: &[Allowance] = &[
     Allowance {
+        name: "skips-blank-lines",
+        holds: Holds::Everywhere,
+        says: "a line with nothing in it is passed over instead of answered",
+        reason: "commands are JSON objects, one a line; nothing is said of lines with nothing in them",
+        form: Form::BlankUnanswered,
+    },
+    Allowance {
         name: "own-name-and-id",
         holds: Holds::Everywhere,
         says: "a failure has its command's name and id, where the recorded one is `parse` or has no id",

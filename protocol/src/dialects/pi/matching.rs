@@ -1,9 +1,10 @@
 //! How transcripts of pi are compared.
 
 use super::allowances;
+use crate::matching::Chosen::{Amount, Presence, Value};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{
-    Delta, Matching, MemberRule, Sameness, Snapshots, Token, ToolUpdate, Tools, When, Wording,
+    Choice, Chosen, Delta, Matching, MemberRule, Sameness, Snapshots, Token, ToolUpdate, Tools, When, Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -38,6 +39,33 @@ pub const MEMBERS: &[MemberRule] = &[
     rule("*", "fullOutputPath", File),
     rule("*", "timestamp", Moment),
     rule("*", "durationMs", Duration),
+];
+
+const fn choice(record: &'static str, member: &'static str, state: &'static str, chosen: Chosen) -> Choice {
+    Choice { record, member, state, chosen }
+}
+
+/// What every agent of pi's family chooses for itself, beside its state.
+pub const CHOICES: &[Choice] = &[
+    choice("AssistantMessage", "api", "model.api", Value),
+    choice("AssistantMessage", "provider", "model.provider", Value),
+    choice("AssistantMessage", "model", "model.id", Value),
+    choice("Cost", "input", "model.cost", Amount),
+    choice("Cost", "output", "model.cost", Amount),
+    choice("Cost", "cacheRead", "model.cost", Amount),
+    choice("Cost", "cacheWrite", "model.cost", Amount),
+    choice("Cost", "total", "model.cost", Amount),
+    choice("SessionStats", "cost", "model.cost", Amount),
+    choice("SessionStats", "sessionFile", "sessionFile", Presence),
+];
+
+const OWN_CHOICES: &[Choice] = &[
+    choice("SessionState", "model", "model", Value),
+    choice("SessionState", "thinkingLevel", "thinkingLevel", Value),
+    choice("SessionState", "steeringMode", "steeringMode", Value),
+    choice("SessionState", "followUpMode", "followUpMode", Value),
+    choice("SessionState", "autoCompactionEnabled", "autoCompactionEnabled", Value),
+    choice("SessionState", "sessionFile", "sessionFile", Presence),
 ];
 
 const FILE_TOOLS: &[&str] = &["write", "edit"];
@@ -132,6 +160,7 @@ pub const SLIPS: &[&str] = &["index", "partialJson", "partialArgs"];
 /// How transcripts of pi are compared.
 pub const MATCHING: Matching = Matching {
     members: &[MEMBERS],
+    choices: &[CHOICES, OWN_CHOICES],
     wording: &[WORDING],
     tokens: TOKENS,
     marks: MARKS,

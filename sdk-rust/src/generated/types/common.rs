@@ -1992,6 +1992,9 @@ record! {
         required case: String = "case",
         /// The check, as reports call it.
         required check: String = "check",
+        /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
+        /// of a frame as a whole.
+        optional path: String = "path",
         /// Why it fails.
         required reason: String = "reason",
     }
@@ -2003,6 +2006,7 @@ impl ExpectedFailure {
         Self {
             case: case.into(),
             check: check.into(),
+            path: None,
             reason: reason.into(),
             extra: crate::wire::Extra::default(),
         }
@@ -3719,6 +3723,9 @@ record! {
         optional exit_grace_ms: u64 = "exit_grace_ms",
         /// What of the dialect it has.
         optional claims: ProfileClaims = "claims",
+        /// What it chose for itself, as a fresh agent answers the first question: model, thinking level, whether there is
+        /// a session file. Missing: it is asked before the first case.
+        optional choices: serde_json::Map<String, serde_json::Value> = "choices",
         /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
         /// ends in .json, from the folder of the profile.
         optional expected_failures: String = "expected_failures",
@@ -3759,6 +3766,7 @@ impl ProfileBuilder {
             ready: None,
             exit_grace_ms: None,
             claims: None,
+            choices: None,
             expected_failures: None,
             extra: crate::wire::Extra::default(),
         }
@@ -5398,6 +5406,8 @@ record! {
         required totals: ReportTotals = "totals",
         /// What is wrong with the run as a whole, lines of the file of expected failures among it.
         required problems: Vec<String> = "problems",
+        /// What is worth knowing of the run as a whole: that little was judged, which commands no case exercised.
+        optional notes: Vec<String> = "notes",
         /// The cases, in order of their names.
         required cases: Vec<ReportCase> = "cases",
     }
@@ -5448,7 +5458,114 @@ impl SuiteReportBuilder {
             interrupted: None,
             totals: self.totals,
             problems: self.problems,
+            notes: None,
             cases: self.cases,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What a run came to, for a README or a registry.
+    pub struct SuiteSummary() {
+        /// The format's version, 1.
+        required summary: u64 = "summary",
+        /// The suite's version.
+        required suite: String = "suite",
+        /// The dialect, with its revision.
+        required dialect: String = "dialect",
+        /// The agent.
+        required agent: String = "agent",
+        /// The least level of the checks that counted.
+        required level: CheckLevel = "level",
+        /// Whether the run ended with exit code 0.
+        required passed: bool = "passed",
+        /// How many cases passed, known failures not among them.
+        required cases: SummaryShare = "cases",
+        /// Commands of the dialect.
+        required commands: SummaryShare = "commands",
+        /// Events of the dialect.
+        required events: SummaryShare = "events",
+        /// Dialogs of the dialect.
+        required dialogs: SummaryShare = "dialogs",
+        /// How many cases fail in ways that are known and explained.
+        required known_failures: u64 = "known_failures",
+    }
+}
+
+/// Builds a [`SuiteSummary`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SuiteSummaryBuilder {
+    /// The format's version, 1.
+    pub summary: u64,
+    /// The suite's version.
+    pub suite: String,
+    /// The dialect, with its revision.
+    pub dialect: String,
+    /// The agent.
+    pub agent: String,
+    /// The least level of the checks that counted.
+    pub level: CheckLevel,
+    /// Whether the run ended with exit code 0.
+    pub passed: bool,
+    /// How many cases passed, known failures not among them.
+    pub cases: SummaryShare,
+    /// Commands of the dialect.
+    pub commands: SummaryShare,
+    /// Events of the dialect.
+    pub events: SummaryShare,
+    /// Dialogs of the dialect.
+    pub dialogs: SummaryShare,
+    /// How many cases fail in ways that are known and explained.
+    pub known_failures: u64,
+}
+
+impl SuiteSummaryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SuiteSummary {
+        SuiteSummary {
+            summary: self.summary,
+            suite: self.suite,
+            dialect: self.dialect,
+            agent: self.agent,
+            level: self.level,
+            passed: self.passed,
+            cases: self.cases,
+            commands: self.commands,
+            events: self.events,
+            dialogs: self.dialogs,
+            known_failures: self.known_failures,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How many of something cases that pass have shown.
+    pub struct SummaryShare() {
+        /// So many.
+        required shown: u64 = "shown",
+        /// Of so many.
+        required of: u64 = "of",
+    }
+}
+
+impl SummaryShare {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(shown: u64, of: u64) -> Self {
+        Self {
+            shown,
+            of,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SummaryShare {
+    fn default() -> Self {
+        Self {
+            shown: 0,
+            of: 0,
             extra: crate::wire::Extra::default(),
         }
     }

@@ -1,0 +1,68 @@
+//! How long answers take that nothing holds up.
+
+use std::collections::HashMap;
+
+use agentese::dynamic;
+use agentese::types::{CheckLevel, Direction, TranscriptRecord};
+use serde_json::Value;
+
+use super::failed;
+use crate::recording::Recording;
+use crate::verdict::{Finding, Outcome};
+
+/// A command that only reads is answered within that many milliseconds.
+const LONGEST: f64 = 5000.0;
+
+/// From that many bytes on a line of the client takes time to read.
+const LONG: usize = 1 << 20;
+
+/// Commands that only read are answered soon: a client shows what they say to a person who waits. A line of megabytes and
+/// a client that does not read take their time.
+pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
+    let spec = dynamic::spec(dialect).ok()?;
+    let mut open: HashMap<String, (String, f64)> = HashMap::new();
+    let mut slowest: Option<(String, f64)> = None;
+    let mut is_held = false;
+    let mut has_begun = false;
+    for record in &recording.records {
+        if let TranscriptRecord::Control(control) = record {
+            is_held |= control.event == "reading_held";
+        }
+        let TranscriptRecord::Line(line) = record else { continue };
+        if line.dir == Direction::C2s && line.line.is_none() {
+            return None;
+        }
+        let (Some(t), Some(text)) = (line.t.as_ref().and_then(serde_json::Number::as_f64), &line.line) else {
+            continue;
+        };
+        let Ok(frame) = serde_json::from_str::<Value>(text) else { continue };
+        let Some(id) = frame.get("id").map(Value::to_string) else { continue };
+        match line.dir {
+            // Whoever reads megabytes first takes that time.
+            Direction::C2s if text.len() > LONG => return None,
+            Direction::C2s => {
+                let name = frame.get("type").or_else(|| frame.get("method")).and_then(Value::as_str);
+                let row = name.and_then(|name| spec.command(name)).filter(|row| row.reads && has_begun);
+                open.extend(row.map(|row| (id, (row.wire.to_owned(), t))));
+            }
+            Direction::S2c => {
+                // What it is asked before that waits until it has started.
+                has_begun = true;
+                let Some((name, since)) = open.remove(&id) else { continue };
+                if slowest.as_ref().is_none_or(|(_, longest)| t - since > *longest) {
+                    slowest = Some((name, t - since));
+                }
+            }
+        }
+    }
+    let (name, took) = slowest.filter(|_| !is_held)?;
+    let limit = LONGEST * patience.max(1.0);
+    let outcome = match took > limit {
+        true => failed(format!(
+            "the answer to `{name}` took {:.1} s; it only reads, and is answered soon",
+            took / 1000.0
+        )),
+        false => Outcome::Held,
+    };
+    Some(Finding { check: "latency".to_owned(), level: CheckLevel::Should, outcome })
+}

@@ -1,0 +1,84 @@
+//! Near misses: a frame that has almost what was expected.
+
+use serde_json::Value;
+
+use crate::pattern::Pattern;
+
+/// What a frame has otherwise than a pattern: one member, where all others are as expected and some tell that the frame
+/// is the one that was meant. In words, as in "`id` is `R1`, expected `r1`".
+pub fn near_miss(pattern: &Value, frame: &Value) -> Option<String> {
+    let mut leaves = Vec::new();
+    gather(pattern, Some(frame), &mut String::new(), &mut leaves);
+    let (wrong, right): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leaf| !leaf.fits);
+    match wrong.as_slice() {
+        [one] if !right.is_empty() => Some(match one.found {
+            None => format!("`{}` is missing, expected {}", one.path, one.wanted),
+            Some(found) => format!("`{}` is {}, expected {}", one.path, brief(found), one.wanted),
+        }),
+        _ => None,
+    }
+}
+
+struct Leaf<'v> {
+    path: String,
+    wanted: &'v Value,
+    found: Option<&'v Value>,
+    fits: bool,
+}
+
+fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, leaves: &mut Vec<Leaf<'v>>) {
+    match pattern {
+        Value::Object(members) if !members.keys().any(|name| name.starts_with('$')) => {
+            for (name, inner) in members {
+                let length = path.len();
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+                gather(inner, found.and_then(|found| found.get(name)), path, leaves);
+                path.truncate(length);
+            }
+        }
+        wanted => {
+            let fits = |value| Pattern::new(wanted).is_ok_and(|pattern| pattern.fits(value));
+            let absent = || wanted.get("$has") == Some(&Value::Bool(false));
+            let fits = found.map_or_else(absent, fits);
+            leaves.push(Leaf { path: path.clone(), wanted, found, fits });
+        }
+    }
+}
+
+fn brief(value: &Value) -> String {
+    const LENGTH: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LENGTH) {
+        None => text,
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_member_that_differs_is_named() {
+        let wanted = json!({"type": "response", "id": "r1"});
+        let table = [
+            (json!({"type": "response", "id": "R1"}), Some("`id` is \"R1\", expected \"r1\"")),
+            (json!({"type": "response"}), Some("`id` is missing, expected \"r1\"")),
+            (json!({"type": "response", "id": "r1"}), None),
+            (json!({"type": "event", "id": "R1"}), None),
+        ];
+        for (frame, expected) in table {
+            assert_eq!(near_miss(&wanted, &frame).as_deref(), expected, "{frame}");
+        }
+        let nested =
+            near_miss(&json!({"type": "u", "e": {"kind": "d"}}), &json!({"type": "u", "e": {"kind": 1}}));
+        assert_eq!(nested.as_deref(), Some("`e.kind` is 1, expected \"d\""));
+        // Nothing else tells that it is the frame that was meant.
+        assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);
+    }
+}

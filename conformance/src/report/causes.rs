@@ -1,0 +1,107 @@
+//! What is wrong with an agent, each cause once.
+//!
+//! A cause is a check, a place in the frame and what differs there; values are left out. What many cases show is one
+//! cause with many cases.
+
+use std::collections::HashMap;
+
+use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
+
+use crate::judge::shows;
+use crate::run::without_places;
+
+/// What differs, and which cases show it.
+#[derive(Debug)]
+pub struct Cause<'r> {
+    /// The first failure that shows it.
+    pub check: &'r ReportCheck,
+    /// How often it is seen.
+    pub times: usize,
+    /// The cases that show it, in order; that of the first failure is the first.
+    pub cases: Vec<&'r ReportCase>,
+}
+
+impl Cause<'_> {
+    /// Its place in the frame, without the places of elements.
+    pub fn path(&self) -> Option<String> {
+        self.check.path.as_deref().map(without_places)
+    }
+}
+
+/// The causes of all failures that are not known: what the document demands first, then what most cases show.
+pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
+    let mut causes: Vec<Cause<'_>> = Vec::new();
+    let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
+    for case in report.cases.iter().filter(|case| case.verdict == CaseVerdict::Fail) {
+        for check in &case.checks {
+            let counts = check.outcome == CheckOutcome::Failed && check.known.is_none();
+            if !counts || !shows(check.level, report.level) || check.level == CheckLevel::Info {
+                continue;
+            }
+            let path = check.path.as_deref().map(without_places).unwrap_or_default();
+            let key = (check.check.as_str(), path, without_values(check.says.as_deref().unwrap_or_default()));
+            let place = *places.entry(key).or_insert_with(|| {
+                causes.push(Cause { check, times: 0, cases: Vec::new() });
+                causes.len() - 1
+            });
+            let cause = &mut causes[place];
+            cause.times += 1;
+            if cause.cases.last().is_none_or(|last| last.name != case.name) {
+                cause.cases.push(case);
+            }
+            if weight(check.level) < weight(cause.check.level) {
+                cause.check = check;
+                cause.cases.retain(|known| known.name != case.name);
+                cause.cases.insert(0, case);
+            }
+        }
+    }
+    // A wait in vain says first what is missing; the rest of such a case often follows from it.
+    let first = |cause: &Cause<'_>| usize::from(cause.check.check != "scenario");
+    causes.sort_by_key(|cause| (weight(cause.check.level), first(cause), usize::MAX - cause.cases.len()));
+    causes
+}
+
+fn weight(level: CheckLevel) -> usize {
+    CheckLevel::ALL.iter().position(|known| *known == level).unwrap_or_default()
+}
+
+/// A text without numbers and without what stands in quotes, but for names of members.
+fn without_values(says: &str) -> String {
+    let mut out = String::new();
+    let mut parts = says.split('`');
+    out.push_str(parts.next().unwrap_or_default());
+    for (at, part) in parts.enumerate() {
+        let is_quoted = at % 2 == 0;
+        let is_name = part.chars().all(|character| character.is_alphanumeric() || "_./".contains(character))
+            && part.parse::<f64>().is_err();
+        out.push_str(if is_quoted && !is_name { "…" } else { part });
+    }
+    let mut plain = String::new();
+    let mut in_text = false;
+    for character in out.chars() {
+        match character {
+            '"' => in_text = !in_text,
+            _ if in_text || character.is_ascii_digit() => {}
+            _ => plain.push(character),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_make_no_cause_of_their_own() {
+        let same = [
+            ("it is `120` instead of `0`", "it is `7` instead of `9`"),
+            ("the text is \"a\" instead of \"b\"", "the text is \"c\" instead of \"d\""),
+        ];
+        for (one, other) in same {
+            assert_eq!(without_values(one), without_values(other));
+        }
+        assert_ne!(without_values("`usage` is missing"), without_values("`model` is missing"));
+    }
+}

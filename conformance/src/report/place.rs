@@ -1,0 +1,118 @@
+//! Where in a line of JSON a member stands.
+
+/// From where to where the value at a path stands in a line, in bytes. The path is as reports have it, as in
+/// `message.content[0].text`; where the member is missing, it is the innermost object or array that is there. None where
+/// the line is no JSON.
+pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
+    serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
+    let mut at = (0, line.len());
+    for part in parts(path) {
+        match inside(line, at.0, &part) {
+            Some(found) => at = found,
+            None => break,
+        }
+    }
+    (at != (0, line.len())).then_some(at)
+}
+
+fn parts(path: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let mut pieces = part.split('[');
+        parts.extend(pieces.next().filter(|name| !name.is_empty()).map(str::to_owned));
+        parts.extend(pieces.map(|place| format!("[{}", place.trim_end_matches(']'))));
+    }
+    // What stands in an envelope is named without it.
+    parts
+}
+
+/// The value of a member, or an element of an array, of the value that begins at a place.
+fn inside(line: &str, from: usize, part: &str) -> Option<(usize, usize)> {
+    let bytes = line.as_bytes();
+    let mut at = skip(bytes, from);
+    let (is_list, wanted) = match part.strip_prefix('[') {
+        Some(place) => (true, place.parse::<usize>().ok()?),
+        None => (false, 0),
+    };
+    if *bytes.get(at)? != if is_list { b'[' } else { b'{' } {
+        return None;
+    }
+    at = skip(bytes, at + 1);
+    let mut element = 0;
+    while !matches!(bytes.get(at)?, b']' | b'}') {
+        let mut is_it = is_list && element == wanted;
+        if !is_list {
+            let end = end(bytes, at)?;
+            is_it = serde_json::from_str::<String>(&line[at..end]).is_ok_and(|name| name == part);
+            at = skip(bytes, skip(bytes, end) + 1);
+        }
+        let end = end(bytes, at)?;
+        if is_it {
+            return Some((at, end));
+        }
+        at = skip(bytes, end);
+        if bytes.get(at) == Some(&b',') {
+            at = skip(bytes, at + 1);
+        }
+        element += 1;
+    }
+    None
+}
+
+fn skip(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+        at += 1;
+    }
+    at
+}
+
+/// Where the value ends that begins at a place of a valid text.
+fn end(bytes: &[u8], from: usize) -> Option<usize> {
+    let (mut at, mut depth, mut in_text) = (from, 0_usize, false);
+    loop {
+        match bytes.get(at)? {
+            b'\\' if in_text => at += 1,
+            b'"' => {
+                in_text = !in_text;
+                if !in_text && depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                if depth <= 1 {
+                    return Some(if depth == 0 { at } else { at + 1 });
+                }
+                depth -= 1;
+            }
+            b',' if depth == 0 => return Some(at),
+            byte if byte.is_ascii_whitespace() && depth == 0 => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_elements_are_found() {
+        let line = r#"{"a": {"b\"": [1, "x]", {"c": null}]}, "d":true}"#;
+        let table = [
+            ("a", r#"{"b\"": [1, "x]", {"c": null}]}"#),
+            ("a.b\"[1]", r#""x]""#),
+            ("a.b\"[2].c", "null"),
+            ("d", "true"),
+            ("a.none", r#"{"b\"": [1, "x]", {"c": null}]}"#),
+        ];
+        for (path, wanted) in table {
+            let found = place(line, path).map(|(from, to)| &line[from..to]);
+            assert_eq!(found, Some(wanted), "{path}");
+        }
+        assert_eq!(place(line, "none"), None);
+        assert_eq!(place("no json", "a"), None);
+    }
+}
