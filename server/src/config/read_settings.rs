@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::complaint::{Complaint, LIMIT};
+use super::jsonc::from_jsonc;
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
 use super::yaml::{from_yaml, is_yaml};
@@ -100,12 +101,9 @@ fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     if is_yaml(path) {
         from_yaml(text)
     } else {
-        let options = jsonc_parser::ParseOptions::default();
-        match (comments, serde_json::from_str(text)) {
-            (true, Err(_)) => {
-                jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| error.to_string())
-            }
-            (_, read) => read.map_err(|error: serde_json::Error| error.to_string()),
+        match (serde_json::from_str(text), comments) {
+            (Err(strict), true) => from_jsonc(text).map_err(|_| strict.to_string()),
+            (read, _) => read.map_err(|error| error.to_string()),
         }
     }
 }

@@ -299,6 +299,9 @@ fn keys_that_nobody_knows_are_told_with_the_one_that_was_meant() {
 fn json_may_have_comments_where_its_users_write_them() {
     let (loaded, said) = omp("{\n  // Often.\n  \"retry\": {\"maxRetries\": 9,},\n}");
     assert_eq!((loaded.settings.retry.max_retries, &*said), (9, ""));
-    assert!(omp("{\"retry\": ").1.contains("it is no JSON"));
-    assert!(complaints("{} // comment").contains("it is no JSON"));
+    for broken in ["{\"retry\": 7", "{\"retry\" 7}", "{retry: {}}"] {
+        let said = omp(broken).1;
+        assert!(said.contains("it is not JSON"), "{broken}: {said}");
+    }
+    assert!(complaints("{} // comment").contains("it is not JSON"));
 }
