@@ -180,6 +180,9 @@ fn command(row: &Command) -> Value {
         "errors": errors(row.errors),
         "example": parse(row.example),
     });
+    if !row.tolerates.is_empty() {
+        json["tolerates"] = json!(row.tolerates);
+    }
     if let Some(result) = row.example_result {
         json["exampleResult"] = parse(result);
     }
@@ -276,6 +279,7 @@ fn dialect_json(index: &Index) -> Value {
             "parsePrefix": edges.parse_prefix,
             "parseCommand": edges.parse_command,
             "blankLineIsError": edges.blank_line_is_error,
+            "unfinishedLineCounts": edges.unfinished_line_counts,
             "emptyData": edges.empty_data,
             "responseOrder": match edges.response_order {
                 dialect::ResponseOrder::IdFirst => "id-first",

@@ -76,6 +76,8 @@ pub struct Edges {
     pub parse_command: &'static str,
     /// Whether a blank line (and a byte order mark) is answered as a parse failure or ignored.
     pub blank_line_is_error: bool,
+    /// Whether a last line counts that has no LF at its end.
+    pub unfinished_line_counts: bool,
     /// Whether a success without data carries `data: {}`.
     pub empty_data: bool,
     /// Order of a response's members.

@@ -238,6 +238,7 @@ macro_rules! row {
         lane: $lane:ident;
         $(timeout: $timeout:expr;)?
         $(reads: $reads:literal;)?
+        $(tolerates: [$($tolerated:literal),*];)?
         $(errors { $(
             $(($code:literal))? $failure:ident $text:literal => $when:literal $( [ $($espan:tt)* ] )?;
         )* })?
@@ -267,6 +268,7 @@ macro_rules! row {
                 timeout: $crate::dsl::or_default!(
                     [$($timeout)?] $crate::model::Timeout::Milliseconds(30_000)),
                 reads: $crate::dsl::or_default!([$($reads)?] false),
+                tolerates: &[$($($tolerated),*)?],
                 errors: &[ $( $( $crate::model::ErrorText {
                     code: $crate::dsl::optional!($($code)?),
                     kind: stringify!($failure), text: $text, when: $when,

@@ -270,6 +270,9 @@ pub struct Command {
     pub timeout: Timeout,
     /// True where it changes nothing: a client whose call timed out may make it again.
     pub reads: bool,
+    /// Parameters that count as left out where their value is of another type: the agents of the dialect do not look at
+    /// it then.
+    pub tolerates: &'static [&'static str],
     /// Documented failures.
     pub errors: &'static [ErrorText],
     /// The revisions that have it.

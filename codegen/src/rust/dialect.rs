@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder};
-use agentese_protocol::model::{Answer, Command, Lane, RunEffect, RunRole, Timeout};
+use agentese_protocol::model::{Answer, Command, Lane, Presence, RunEffect, RunRole, Shape, Timeout};
 
 use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving};
@@ -108,7 +108,7 @@ fn spec(out: &mut String, index: &Index) {
          agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    \
          session_member: {:?},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
-         parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        empty_data: {},\n        \
+         parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
          run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    commands: &[",
         dialect.name,
@@ -121,12 +121,13 @@ fn spec(out: &mut String, index: &Index) {
         edges.parse_prefix,
         edges.parse_command,
         edges.blank_line_is_error,
+        edges.unfinished_line_counts,
         edges.empty_data,
         index.revision.run_end.gap_ms,
         index.revision.run_end.answer_ends,
     );
     for command in &index.commands {
-        let _ = writeln!(out, "        {},", command_spec(command));
+        let _ = writeln!(out, "        {},", command_spec(index, command));
     }
     out.push_str("    ],\n    failures: &[\n");
     for error in index.failures() {
@@ -177,7 +178,7 @@ fn compact(text: &str) -> String {
         .map_or_else(|_| text.to_owned(), |value| value.to_string())
 }
 
-fn command_spec(command: &Command) -> String {
+fn command_spec(index: &Index, command: &Command) -> String {
     let answer = match command.answer {
         Answer::Done => "Done",
         Answer::Accepted => "Accepted",
@@ -201,9 +202,24 @@ fn command_spec(command: &Command) -> String {
     };
     format!(
         "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
-         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {} }}",
-        command.name, command.wire, command.reads
+         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?} }}",
+        command.name,
+        command.wire,
+        command.reads,
+        required(index, command),
+        command.tolerates
     )
+}
+
+/// The parameters that a command needs, in the order of its row.
+fn required(index: &Index, command: &Command) -> Vec<&'static str> {
+    let Some(Shape::Record { fields, .. }) =
+        command.params.and_then(|params| index.type_def(params)).map(|params| params.shape)
+    else {
+        return Vec::new();
+    };
+    let needed = fields.iter().filter(|field| field.presence == Presence::Required);
+    needed.map(|field| field.name).collect()
 }
 
 /// The Rust type of a command's parameters.

@@ -28,7 +28,15 @@ pub fn kinds(out: &mut String, index: &Index) {
     for kind in kinds.keys() {
         let _ = writeln!(out, "            {:?} => Some(Failure::{kind}),", snake(kind));
     }
-    out.push_str("            _ => None,\n        }\n    }\n}\n\n");
+    out.push_str("            _ => None,\n        }\n    }\n\n    /// Its name in the tables of the dialect.\n    pub fn kind(self) -> &'static str {\n        match self {\n");
+    for kind in kinds.keys() {
+        let _ = writeln!(out, "            Failure::{kind} => {:?},", snake(kind));
+    }
+    out.push_str(
+        "        }\n    }\n\n    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in\n    \
+         /// the text.\n    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {\n        \
+         crate::serve::Refusal::declared(&SPEC, self.kind(), values)\n    }\n}\n\n",
+    );
 }
 
 /// The text as the beginning of a sentence.

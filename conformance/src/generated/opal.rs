@@ -17,17 +17,17 @@ pub static TABLES: Tables = Tables {
     revision: "0.1",
     probe_command: "opal/version",
     commands: &[
-        Command { wire: "session/start", params: Some("SessionStartParams"), result: Some(Ty::Named("SessionStarted")), errors: &[(Some(-32602), "model must be {provider, id} with non-empty strings"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32603), "Failed to start session")] },
+        Command { wire: "session/start", params: Some("SessionStartParams"), result: Some(Ty::Named("SessionStarted")), errors: &[(Some(-32602), "model must be {provider, id} with non-empty strings"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown provider"), (Some(-32603), "Failed to start session")] },
         Command { wire: "agent/prompt", params: Some("AgentPromptParams"), result: Some(Ty::Named("PromptQueued")), errors: &[(Some(-32602), "Missing required params: session_id, text"), (Some(-32602), "Session not found")] },
         Command { wire: "agent/abort", params: Some("AgentAbortParams"), result: None, errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "agent/state", params: Some("AgentStateParams"), result: Some(Ty::Named("AgentState")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "session/list", params: None, result: Some(Ty::Named("SessionList")), errors: &[] },
         Command { wire: "session/branch", params: Some("SessionBranchParams"), result: None, errors: &[(Some(-32603), "Branch failed"), (Some(-32602), "Session not found")] },
-        Command { wire: "session/compact", params: Some("SessionCompactParams"), result: None, errors: &[(Some(-32602), "Session not found")] },
+        Command { wire: "session/compact", params: Some("SessionCompactParams"), result: None, errors: &[(Some(-32603), "Session persistence not enabled — cannot compact"), (Some(-32603), "Compaction failed"), (Some(-32602), "Session not found")] },
         Command { wire: "session/history", params: Some("SessionHistoryParams"), result: Some(Ty::Named("SessionHistory")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "session/delete", params: Some("SessionDeleteParams"), result: Some(Ty::Named("OpalDone")), errors: &[(Some(-32602), "Session not found"), (Some(-32603), "Delete failed")] },
         Command { wire: "models/list", params: Some("ModelsListParams"), result: Some(Ty::Named("OpalModels")), errors: &[(Some(-32602), "Unknown provider in providers list")] },
-        Command { wire: "model/set", params: Some("ModelSetParams"), result: Some(Ty::Named("ModelSet")), errors: &[(Some(-32602), "Session not found")] },
+        Command { wire: "model/set", params: Some("ModelSetParams"), result: Some(Ty::Named("ModelSet")), errors: &[(Some(-32602), "Unknown provider"), (Some(-32602), "Session not found")] },
         Command { wire: "thinking/set", params: Some("ThinkingSetParams"), result: Some(Ty::Named("ThinkingSet")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "auth/status", params: None, result: Some(Ty::Named("AuthStatusResult")), errors: &[] },
         Command { wire: "auth/login", params: None, result: Some(Ty::Named("DeviceCode")), errors: &[(Some(-32603), "Login flow failed")] },
@@ -37,7 +37,7 @@ pub static TABLES: Tables = Tables {
         Command { wire: "settings/get", params: None, result: Some(Ty::Named("OpalSettings")), errors: &[] },
         Command { wire: "settings/save", params: Some("SettingsSaveParams"), result: Some(Ty::Named("OpalSettings")), errors: &[(Some(-32602), "Missing required param: settings")] },
         Command { wire: "opal/config/get", params: Some("OpalConfigGetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Session not found")] },
-        Command { wire: "opal/config/set", params: Some("OpalConfigSetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Session not found")] },
+        Command { wire: "opal/config/set", params: Some("OpalConfigSetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Session not found")] },
         Command { wire: "opal/ping", params: None, result: None, errors: &[] },
         Command { wire: "opal/version", params: None, result: Some(Ty::Named("OpalVersion")), errors: &[] },
     ],
@@ -68,7 +68,7 @@ pub static TABLES: Tables = Tables {
         ("client/input", "OpalInput"),
         ("client/ask_user", "OpalAskUser"),
     ],
-    errors: &[(Some(-32700), "Parse error"), (Some(-32600), "Invalid request"), (Some(-32601), "Method not found: {method}"), (Some(-32602), "Missing required params: {params}"), (Some(-32602), "Session not found"), (Some(-32603), "Internal error")],
+    errors: &[(Some(-32700), "Parse error"), (Some(-32600), "Invalid request"), (Some(-32601), "Method not found: {method}"), (Some(-32602), "Missing required params: {params}"), (Some(-32602), "Missing required param: {param}"), (Some(-32602), "Invalid params of {method}: {reason}"), (Some(-32602), "Session not found"), (Some(-32603), "Internal error")],
     matching: Matching {
         members: &[
             &[

@@ -50,6 +50,7 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
         parse_prefix: _,
         parse_command: _,
         blank_line_is_error: _,
+        unfinished_line_counts: _,
         // Members of answers: every case with an answer shows them.
         empty_data: _,
         response_order: _,

@@ -267,6 +267,7 @@ pub(super) const EDGES: Edges = Edges {
     parse_prefix: "Failed to parse command: ",
     parse_command: "parse",
     blank_line_is_error: false,
+    unfinished_line_counts: true,
     empty_data: false,
     response_order: ResponseOrder::IdFirst,
     end_of_input: EndOfInput::Abort,

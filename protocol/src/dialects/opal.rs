@@ -25,6 +25,7 @@ const REVISIONS: &[Revision] = &[Revision {
         parse_prefix: "",
         parse_command: "",
         blank_line_is_error: false,
+        unfinished_line_counts: false,
         empty_data: true,
         response_order: ResponseOrder::IdFirst,
         end_of_input: EndOfInput::Abort,
@@ -80,6 +81,20 @@ pub const OPAL: Dialect = Dialect {
             kind: "MissingParameters",
             text: "Missing required params: {params}",
             when: "a parameter is missing",
+            span: Span::ALWAYS,
+        },
+        ErrorText {
+            code: Some(-32602),
+            kind: "MissingParameters",
+            text: "Missing required param: {param}",
+            when: "the one parameter that is needed is missing",
+            span: Span::ALWAYS,
+        },
+        ErrorText {
+            code: Some(-32602),
+            kind: "InvalidParameters",
+            text: "Invalid params of {method}: {reason}",
+            when: "a parameter has another type, or a value that it cannot have",
             span: Span::ALWAYS,
         },
         ErrorText {

@@ -327,6 +327,7 @@ const REVISIONS: &[Revision] = &[Revision {
         parse_prefix: "",
         parse_command: "parse",
         blank_line_is_error: false,
+        unfinished_line_counts: true,
         empty_data: true,
         response_order: ResponseOrder::TypeFirst,
         end_of_input: EndOfInput::Abort,

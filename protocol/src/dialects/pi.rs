@@ -40,6 +40,7 @@ const REVISIONS: &[Revision] = &[Revision {
         parse_prefix: "Failed to parse command: ",
         parse_command: "parse",
         blank_line_is_error: true,
+        unfinished_line_counts: true,
         empty_data: false,
         response_order: ResponseOrder::IdFirst,
         end_of_input: EndOfInput::Finish,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::framing::FrameText;
 use crate::route::{Routed, route};
-use crate::scan::{self, Wanted, inner, member};
+use crate::scan::{self, Wanted, member};
 use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
 use crate::wire::{Answered, Envelope, Named};
 
@@ -282,6 +282,8 @@ pub(crate) struct ClientLine<'a> {
     pub empty: EmptyParams,
     /// True where the line answers a dialog.
     pub is_answer: bool,
+    /// Whether it says which protocol it is of, where frames have to.
+    pub is_of_protocol: bool,
 }
 
 static FLAT: Wanted<2> = Wanted::new([member("id"), member("type")]);
@@ -291,7 +293,7 @@ static JSON_RPC: Wanted<6> = Wanted::new([
     member("params"),
     member("result"),
     member("error"),
-    inner("params", "type"),
+    member("jsonrpc"),
 ]);
 
 /// Looks at a line from a client.
@@ -307,6 +309,7 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
             params: line,
             empty: EmptyParams::Object,
             is_answer,
+            is_of_protocol: true,
         });
     }
     let found = scan::scan(line, &JSON_RPC)?;
@@ -317,7 +320,14 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
         _ => EmptyParams::Object,
     };
     let is_answer = found.get(1).is_none() && (found.get(3).is_some() || found.get(4).is_some());
-    Ok(ClientLine { id: found.get(0), name: found.get(1), params: params.unwrap_or("{}"), empty, is_answer })
+    Ok(ClientLine {
+        id: found.get(0),
+        name: found.get(1),
+        params: params.unwrap_or("{}"),
+        empty,
+        is_answer,
+        is_of_protocol: found.string(5).is_some_and(|version| version == "2.0"),
+    })
 }
 
 /// What stands around a command's parameters.

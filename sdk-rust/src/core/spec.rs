@@ -121,6 +121,8 @@ pub struct Edges {
     pub parse_command: &'static str,
     /// Whether a blank line or a byte order mark is answered as a failure.
     pub blank_line_is_error: bool,
+    /// Whether a last line counts that has no LF at its end.
+    pub unfinished_line_counts: bool,
     /// Whether a success without data carries `{}`.
     pub empty_data: bool,
     /// Order of a response's members.
@@ -169,6 +171,10 @@ pub struct CommandSpec {
     pub timeout: Option<Duration>,
     /// Whether it changes nothing: a call that timed out may be made again.
     pub reads: bool,
+    /// The parameters that it needs.
+    pub required: &'static [&'static str],
+    /// Parameters that count as left out where their value is of another type.
+    pub tolerates: &'static [&'static str],
 }
 
 /// What the runtime knows of an event.

@@ -67,41 +67,42 @@ pub static SPEC: spec::Spec = spec::Spec {
         parse_prefix: "Failed to parse command: ",
         parse_command: "parse",
         blank_line_is_error: false,
+        unfinished_line_counts: true,
         empty_data: false,
         response_order: spec::ResponseOrder::IdFirst,
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[] },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[] },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[] },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[] },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[] },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[] },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[] },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[] },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[] },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[] },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[] },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[] },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[] },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[] },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[] },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -511,6 +512,28 @@ impl Failure {
             "unknown_command" => Some(Failure::UnknownCommand),
             _ => None,
         }
+    }
+
+    /// Its name in the tables of the dialect.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Failure::AgentBusy => "agent_busy",
+            Failure::AlreadyCompacted => "already_compacted",
+            Failure::CommandFailed => "command_failed",
+            Failure::EmptySessionName => "empty_session_name",
+            Failure::EntryNotFound => "entry_not_found",
+            Failure::ExtensionCommand => "extension_command",
+            Failure::ModelNotFound => "model_not_found",
+            Failure::NothingToCompact => "nothing_to_compact",
+            Failure::SessionNotInFile => "session_not_in_file",
+            Failure::UnknownCommand => "unknown_command",
+        }
+    }
+
+    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// the text.
+    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
+        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
     }
 }
 

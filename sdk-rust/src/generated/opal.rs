@@ -61,35 +61,36 @@ pub static SPEC: spec::Spec = spec::Spec {
         parse_prefix: "",
         parse_command: "",
         blank_line_is_error: false,
+        unfinished_line_counts: false,
         empty_data: true,
         response_order: spec::ResponseOrder::IdFirst,
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
     commands: &[
-        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false },
-        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false },
-        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
-        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true },
-        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
+        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &["system_prompt", "working_dir", "session", "session_id"] },
+        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "text"], tolerates: &[] },
+        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "entry_id"], tolerates: &[] },
+        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["session_id"], tolerates: &["keep_recent"] },
+        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "model_id"], tolerates: &[] },
+        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "level"], tolerates: &[] },
+        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["device_code", "interval"], tolerates: &[] },
+        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "api_key"], tolerates: &[] },
+        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["settings"], tolerates: &[] },
+        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
+        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
     ],
     failures: &[
         spec::FailureSpec { kind: "invalid_model", code: Some(-32602), text: "model must be {provider, id} with non-empty strings" },
@@ -97,10 +98,14 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::FailureSpec { kind: "invalid_feature_value", code: Some(-32602), text: "Invalid feature value" },
         spec::FailureSpec { kind: "invalid_features", code: Some(-32602), text: "features must be an object" },
         spec::FailureSpec { kind: "invalid_tools", code: Some(-32602), text: "tools must be an array of strings" },
+        spec::FailureSpec { kind: "unknown_tool", code: Some(-32602), text: "Unknown tools in tools list" },
+        spec::FailureSpec { kind: "unknown_provider", code: Some(-32602), text: "Unknown provider" },
         spec::FailureSpec { kind: "session_start_failed", code: Some(-32603), text: "Failed to start session" },
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: session_id, text" },
         spec::FailureSpec { kind: "session_not_found", code: Some(-32602), text: "Session not found" },
         spec::FailureSpec { kind: "branch_failed", code: Some(-32603), text: "Branch failed" },
+        spec::FailureSpec { kind: "not_kept", code: Some(-32603), text: "Session persistence not enabled — cannot compact" },
+        spec::FailureSpec { kind: "compaction_failed", code: Some(-32603), text: "Compaction failed" },
         spec::FailureSpec { kind: "delete_failed", code: Some(-32603), text: "Delete failed" },
         spec::FailureSpec { kind: "unknown_provider", code: Some(-32602), text: "Unknown provider in providers list" },
         spec::FailureSpec { kind: "login_failed", code: Some(-32603), text: "Login flow failed" },
@@ -108,11 +113,12 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: device_code, interval" },
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: provider, api_key" },
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required param: settings" },
-        spec::FailureSpec { kind: "unknown_tool", code: Some(-32602), text: "Unknown tools in tools list" },
         spec::FailureSpec { kind: "invalid_line", code: Some(-32700), text: "Parse error" },
         spec::FailureSpec { kind: "invalid_request", code: Some(-32600), text: "Invalid request" },
         spec::FailureSpec { kind: "unknown_command", code: Some(-32601), text: "Method not found: {method}" },
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: {params}" },
+        spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required param: {param}" },
+        spec::FailureSpec { kind: "invalid_parameters", code: Some(-32602), text: "Invalid params of {method}: {reason}" },
         spec::FailureSpec { kind: "internal_error", code: Some(-32603), text: "Internal error" },
     ],
     events: &[
@@ -410,6 +416,8 @@ named! {
 pub enum Failure {
     /// There is no such message.
     BranchFailed,
+    /// The model gave no summary.
+    CompactionFailed,
     /// Its file could not be removed.
     DeleteFailed,
     /// The method failed.
@@ -422,6 +430,8 @@ pub enum Failure {
     InvalidLine,
     /// `model` is wrong.
     InvalidModel,
+    /// A parameter has another type, or a value that it cannot have.
+    InvalidParameters,
     /// The line is JSON but not a request; the id is null.
     InvalidRequest,
     /// `tools` is wrong.
@@ -430,8 +440,10 @@ pub enum Failure {
     LoginFailed,
     /// The code expired or the user refused.
     LoginPollingFailed,
-    /// A parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object.
+    /// A parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing.
     MissingParameters,
+    /// The session is not kept.
+    NotKept,
     /// No session has that id.
     SessionNotFound,
     /// Anything else.
@@ -440,7 +452,7 @@ pub enum Failure {
     UnknownCommand,
     /// `features` has a key that is not known.
     UnknownFeature,
-    /// A provider is not known.
+    /// No provider has that name; or a provider is not known.
     UnknownProvider,
     /// A tool is not known.
     UnknownTool,
@@ -451,17 +463,20 @@ impl Failure {
     pub fn of(error: &crate::Error) -> Option<Self> {
         match error.refused()?.failure? {
             "branch_failed" => Some(Failure::BranchFailed),
+            "compaction_failed" => Some(Failure::CompactionFailed),
             "delete_failed" => Some(Failure::DeleteFailed),
             "internal_error" => Some(Failure::InternalError),
             "invalid_feature_value" => Some(Failure::InvalidFeatureValue),
             "invalid_features" => Some(Failure::InvalidFeatures),
             "invalid_line" => Some(Failure::InvalidLine),
             "invalid_model" => Some(Failure::InvalidModel),
+            "invalid_parameters" => Some(Failure::InvalidParameters),
             "invalid_request" => Some(Failure::InvalidRequest),
             "invalid_tools" => Some(Failure::InvalidTools),
             "login_failed" => Some(Failure::LoginFailed),
             "login_polling_failed" => Some(Failure::LoginPollingFailed),
             "missing_parameters" => Some(Failure::MissingParameters),
+            "not_kept" => Some(Failure::NotKept),
             "session_not_found" => Some(Failure::SessionNotFound),
             "session_start_failed" => Some(Failure::SessionStartFailed),
             "unknown_command" => Some(Failure::UnknownCommand),
@@ -470,6 +485,39 @@ impl Failure {
             "unknown_tool" => Some(Failure::UnknownTool),
             _ => None,
         }
+    }
+
+    /// Its name in the tables of the dialect.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Failure::BranchFailed => "branch_failed",
+            Failure::CompactionFailed => "compaction_failed",
+            Failure::DeleteFailed => "delete_failed",
+            Failure::InternalError => "internal_error",
+            Failure::InvalidFeatureValue => "invalid_feature_value",
+            Failure::InvalidFeatures => "invalid_features",
+            Failure::InvalidLine => "invalid_line",
+            Failure::InvalidModel => "invalid_model",
+            Failure::InvalidParameters => "invalid_parameters",
+            Failure::InvalidRequest => "invalid_request",
+            Failure::InvalidTools => "invalid_tools",
+            Failure::LoginFailed => "login_failed",
+            Failure::LoginPollingFailed => "login_polling_failed",
+            Failure::MissingParameters => "missing_parameters",
+            Failure::NotKept => "not_kept",
+            Failure::SessionNotFound => "session_not_found",
+            Failure::SessionStartFailed => "session_start_failed",
+            Failure::UnknownCommand => "unknown_command",
+            Failure::UnknownFeature => "unknown_feature",
+            Failure::UnknownProvider => "unknown_provider",
+            Failure::UnknownTool => "unknown_tool",
+        }
+    }
+
+    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// the text.
+    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
+        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -483,6 +531,8 @@ impl crate::RpcClient<Opal> {
     /// `Invalid feature value` (-32602): a feature is not a boolean.
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
+    /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `Unknown provider` (-32602): no provider has that name.
     /// `Failed to start session` (-32603): anything else.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start(&self) -> Result<SessionStarted, crate::Error> {
@@ -497,6 +547,8 @@ impl crate::RpcClient<Opal> {
     /// `Invalid feature value` (-32602): a feature is not a boolean.
     /// `features must be an object` (-32602): `features` is no object.
     /// `tools must be an array of strings` (-32602): `tools` is wrong.
+    /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `Unknown provider` (-32602): no provider has that name.
     /// `Failed to start session` (-32603): anything else.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStarted, crate::Error> {
@@ -554,6 +606,8 @@ impl crate::RpcClient<Opal> {
     /// Compacts a session now: a summary takes the place of its older messages.
     ///
     /// # Errors
+    /// `Session persistence not enabled — cannot compact` (-32603): the session is not kept.
+    /// `Compaction failed` (-32603): the model gave no summary.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact(&self, session_id: impl Into<String>) -> Result<(), crate::Error> {
@@ -563,6 +617,8 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::session_compact`], with all parameters.
     ///
     /// # Errors
+    /// `Session persistence not enabled — cannot compact` (-32603): the session is not kept.
+    /// `Compaction failed` (-32603): the model gave no summary.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn session_compact_with(&self, params: SessionCompactParams) -> Result<(), crate::Error> {
@@ -609,6 +665,7 @@ impl crate::RpcClient<Opal> {
     /// Switches the model of a session, from its next request on.
     ///
     /// # Errors
+    /// `Unknown provider` (-32602): no provider has that name.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn model_set(&self, session_id: impl Into<String>, model_id: impl Into<String>) -> Result<ModelSet, crate::Error> {
@@ -618,6 +675,7 @@ impl crate::RpcClient<Opal> {
     /// As [`Self::model_set`], with all parameters.
     ///
     /// # Errors
+    /// `Unknown provider` (-32602): no provider has that name.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn model_set_with(&self, params: ModelSetParams) -> Result<ModelSet, crate::Error> {
@@ -708,6 +766,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
@@ -718,6 +777,7 @@ impl crate::RpcClient<Opal> {
     ///
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
+    /// `Unknown feature keys` (-32602): `features` has a key that is not known.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set_with(&self, params: OpalConfigSetParams) -> Result<OpalConfig, crate::Error> {

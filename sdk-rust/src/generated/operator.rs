@@ -50,19 +50,20 @@ pub static SPEC: spec::Spec = spec::Spec {
         parse_prefix: "",
         parse_command: "parse",
         blank_line_is_error: false,
+        unfinished_line_counts: true,
         empty_data: true,
         response_order: spec::ResponseOrder::TypeFirst,
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: true },
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[] },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[] },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_file"], tolerates: &[] },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." },
@@ -233,6 +234,23 @@ impl Failure {
             "unknown_command" => Some(Failure::UnknownCommand),
             _ => None,
         }
+    }
+
+    /// Its name in the tables of the dialect.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Failure::AgentBusy => "agent_busy",
+            Failure::EntryNotFound => "entry_not_found",
+            Failure::InvalidLine => "invalid_line",
+            Failure::SessionFileNotFound => "session_file_not_found",
+            Failure::UnknownCommand => "unknown_command",
+        }
+    }
+
+    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
+    /// the text.
+    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
+        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
     }
 }
 

@@ -9,12 +9,13 @@ use crate::scan::{self, ScanError};
 use crate::spec::{CommandSpec, Dialect, HandlerFailure, Spec};
 use crate::wire::{NONE_OF, Named, replace_lone_surrogates};
 
-/// JSON-RPC codes.
-const PARSE_ERROR: i64 = -32700;
-const INVALID_REQUEST: i64 = -32600;
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
-const INTERNAL_ERROR: i64 = -32603;
+/// Failures of the frame itself, which JSON-RPC dialects name in their tables.
+const INVALID_LINE: &str = "invalid_line";
+const INVALID_REQUEST: &str = "invalid_request";
+const UNKNOWN_COMMAND: &str = "unknown_command";
+const MISSING_PARAMETERS: &str = "missing_parameters";
+const INVALID_PARAMETERS: &str = "invalid_parameters";
+const INTERNAL_ERROR: &str = "internal_error";
 
 /// What is to be done about a line.
 pub(super) enum Line<D: Dialect> {
@@ -45,12 +46,7 @@ pub(super) enum Line<D: Dialect> {
 /// The answer to bytes that are no line.
 pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
     if !spec.framing_is_flat() {
-        return failure_line(
-            spec,
-            None,
-            None,
-            &json!({"code": PARSE_ERROR, "message": "Parse error", "data": reason}),
-        );
+        return rpc_error(spec, None, &Refusal::declared(spec, INVALID_LINE, &[]).with_data(reason));
     }
     let text = format!("{}{reason}", spec.edges.parse_prefix);
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
@@ -76,14 +72,7 @@ pub(super) fn refused(
     fault: Fault,
 ) -> String {
     match spec.edges.handler_failure {
-        HandlerFailure::JsonRpcError => {
-            let mut error =
-                json!({"code": refusal.code.unwrap_or(INTERNAL_ERROR), "message": refusal.message});
-            if let Some(data) = &refusal.data {
-                error["data"] = data.clone();
-            }
-            failure_line(spec, id, None, &error)
-        }
+        HandlerFailure::JsonRpcError => rpc_error(spec, id, refusal),
         HandlerFailure::ParseWithoutId { except, invalid } => {
             let named = match fault {
                 Fault::Handler => except.contains(&command),
@@ -99,6 +88,16 @@ pub(super) fn refused(
             failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str()))
         }
     }
+}
+
+/// A failure as JSON-RPC writes it.
+fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
+    let code = refusal.code.or_else(|| Refusal::declared(spec, INTERNAL_ERROR, &[]).code);
+    let mut error = json!({"code": code, "message": refusal.message});
+    if let Some(data) = &refusal.data {
+        error["data"] = data.clone();
+    }
+    failure_line(spec, id, None, &error)
 }
 
 /// Looks at a line.
@@ -121,6 +120,9 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
     // The scan looks at structure only: a value that is not JSON shows here.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Line::Answer(unreadable(spec, &error.to_string()));
+    }
+    if !found.is_of_protocol {
+        return Line::Answer(invalid_request(spec, "its `jsonrpc` is not \"2.0\""));
     }
     let id = found.id;
     if found.is_answer {
@@ -153,19 +155,61 @@ pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
     if id.is_none() && !spec.framing_is_flat() {
         return Line::Ignored;
     }
-    match D::Command::decode(&name, found.params, command_envelope(spec)) {
+    match decode::<D>(command_spec, found.params) {
         Some(Ok(command)) => {
             let session = spec.session_member.and_then(|member| session(found.params, member));
             Line::Command { id: id.map(str::to_owned), spec: command_spec, command, session }
         }
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
-            let refusal =
-                Refusal::with_code(format!("Invalid parameters of `{name}`: {reason}"), INVALID_PARAMS);
+            let refusal = match spec.framing_is_flat() {
+                true => Refusal::new(format!("Invalid parameters of `{name}`: {reason}")),
+                false => wrong_parameters(spec, command_spec, found.params, &reason),
+            };
             let fault = if reason.contains(NONE_OF) { Fault::OutsideSet } else { Fault::Parameters };
             Line::Answer(refused(spec, id, &name, &refusal, fault))
         }
         None => Line::Answer(unknown(spec, id, &name)),
+    }
+}
+
+/// Reads the parameters of a command. One that the dialect tolerates counts as left out where its value is of another
+/// type.
+fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::Command, serde_json::Error>> {
+    let envelope = || command_envelope(D::SPEC);
+    let first = D::Command::decode(command.wire, params, envelope())?;
+    let Err(error) = first else { return Some(first) };
+    let Ok(Value::Object(all)) = serde_json::from_str(params) else { return Some(Err(error)) };
+    let without = |left_out: &[&str]| {
+        let mut kept = all.clone();
+        kept.retain(|name, _| !left_out.contains(&name.as_str()));
+        let text = Value::Object(kept).to_string();
+        D::Command::decode(command.wire, &text, envelope()).and_then(Result::ok)
+    };
+    let given: Vec<&str> = command.tolerates.iter().copied().filter(|name| all.contains_key(*name)).collect();
+    // Only what is wrong is left out: of the sets that make the rest readable, a smallest one.
+    let mut sets: Vec<u32> = (1..1 << given.len().min(8)).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    let members = |set: u32| {
+        let chosen = given.iter().enumerate().filter(move |(at, _)| set & (1 << at) != 0);
+        chosen.map(|(_, name)| *name).collect::<Vec<_>>()
+    };
+    Some(sets.into_iter().find_map(|set| without(&members(set))).ok_or(error))
+}
+
+/// What is said of parameters that cannot be read, in dialects that have texts for it.
+fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &str) -> Refusal {
+    let mut present = Vec::new();
+    let read = scan::members(params, |name, value| {
+        if !scan::is_null(value) {
+            present.extend(command.required.iter().copied().filter(|needed| scan::is_named(name, needed)));
+        }
+    });
+    let missing = read.is_ok() && command.required.iter().any(|needed| !present.contains(needed));
+    match (missing, command.required) {
+        (true, [only]) => Refusal::declared(spec, MISSING_PARAMETERS, &[("param", only)]),
+        (true, all) => Refusal::declared(spec, MISSING_PARAMETERS, &[("params", &all.join(", "))]),
+        _ => Refusal::declared(spec, INVALID_PARAMETERS, &[("method", command.wire), ("reason", reason)]),
     }
 }
 
@@ -186,7 +230,7 @@ fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {
     if spec.framing_is_flat() {
         failure_line(spec, id, Some(name), &Value::from(text))
     } else {
-        failure_line(spec, id, None, &json!({"code": METHOD_NOT_FOUND, "message": text}))
+        rpc_error(spec, id, &Refusal::declared(spec, UNKNOWN_COMMAND, &[("method", name)]))
     }
 }
 
@@ -198,12 +242,7 @@ fn nameless(spec: &Spec, id: Option<&str>, reason: &str) -> String {
 }
 
 fn invalid_request(spec: &Spec, reason: &str) -> String {
-    failure_line(
-        spec,
-        None,
-        None,
-        &json!({"code": INVALID_REQUEST, "message": "Invalid request", "data": reason}),
-    )
+    rpc_error(spec, None, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
 /// What is wrong with a line that the scan refused: the parser's words where it refuses it too.

@@ -51,7 +51,7 @@ use lanes::{Lanes, Ran, Waiting};
 use outbox::Outbox;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
-use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole};
+use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
 /// Why a command was not carried out.
@@ -76,6 +76,37 @@ impl Refusal {
     /// With a text and a JSON-RPC code.
     pub fn with_code(message: impl Into<String>, code: i64) -> Self {
         Refusal { message: message.into(), code: Some(code), data: None }
+    }
+
+    /// A failure that the dialect's tables name, with its text and code; `values` stand in place of `{name}` in the
+    /// text. Of several texts of one kind that one counts which has a place for each of them.
+    pub fn declared(spec: &Spec, kind: &str, values: &[(&str, &str)]) -> Self {
+        let fits = |text: &str| {
+            text.matches('{').count() == values.len()
+                && values.iter().all(|(name, _)| text.contains(&format!("{{{name}}}")))
+        };
+        let of_kind = || spec.failures.iter().filter(|failure| failure.kind == kind);
+        let Some(failure) = of_kind().find(|failure| fits(failure.text)).or_else(|| of_kind().next()) else {
+            return Refusal::new(kind.replace('_', " "));
+        };
+        // In one pass: a value may look like a place.
+        let mut message = String::new();
+        let mut rest = failure.text;
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            let value = values.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value);
+            message.push_str(before);
+            message.push_str(value);
+            rest = after;
+        }
+        message.push_str(rest);
+        Refusal { message, code: failure.code, data: None }
+    }
+
+    /// The same with more about it, in JSON-RPC answers.
+    pub fn with_data(self, data: impl Into<Value>) -> Self {
+        Refusal { data: Some(data.into()), ..self }
     }
 
     /// The command is declared and this server does not have it.
@@ -225,6 +256,9 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 // Answers that nobody reads are not piled up without end, and neither are commands.
                 read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
             };
+            if self.frames.unterminated() && !D::SPEC.edges.unfinished_line_counts {
+                batch.pop();
+            }
             for incoming in batch.drain(..) {
                 match incoming {
                     Incoming::Frame(frame) => {

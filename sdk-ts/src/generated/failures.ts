@@ -90,10 +90,14 @@ export const opal = [
   { kind: "invalid_feature_value", code: -32602, text: "Invalid feature value" }, // a feature is not a boolean
   { kind: "invalid_features", code: -32602, text: "features must be an object" }, // `features` is no object
   { kind: "invalid_tools", code: -32602, text: "tools must be an array of strings" }, // `tools` is wrong
+  { kind: "unknown_tool", code: -32602, text: "Unknown tools in tools list" }, // a tool is not known
+  { kind: "unknown_provider", code: -32602, text: "Unknown provider" }, // no provider has that name
   { kind: "session_start_failed", code: -32603, text: "Failed to start session" }, // anything else
   { kind: "missing_parameters", code: -32602, text: "Missing required params: session_id, text" }, // a parameter is missing
   { kind: "session_not_found", code: -32602, text: "Session not found" }, // no session has that id
   { kind: "branch_failed", code: -32603, text: "Branch failed" }, // there is no such message
+  { kind: "not_kept", code: -32603, text: "Session persistence not enabled — cannot compact" }, // the session is not kept
+  { kind: "compaction_failed", code: -32603, text: "Compaction failed" }, // the model gave no summary
   { kind: "delete_failed", code: -32603, text: "Delete failed" }, // its file could not be removed
   { kind: "unknown_provider", code: -32602, text: "Unknown provider in providers list" }, // a provider is not known
   { kind: "login_failed", code: -32603, text: "Login flow failed" }, // the login server cannot be reached
@@ -101,11 +105,12 @@ export const opal = [
   { kind: "missing_parameters", code: -32602, text: "Missing required params: device_code, interval" }, // a parameter is missing
   { kind: "missing_parameters", code: -32602, text: "Missing required params: provider, api_key" }, // a parameter is missing or empty
   { kind: "missing_parameters", code: -32602, text: "Missing required param: settings" }, // `settings` is missing or no object
-  { kind: "unknown_tool", code: -32602, text: "Unknown tools in tools list" }, // a tool is not known
   { kind: "invalid_line", code: -32700, text: "Parse error" }, // the line is not JSON; the id is null
   { kind: "invalid_request", code: -32600, text: "Invalid request" }, // the line is JSON but not a request; the id is null
   { kind: "unknown_command", code: -32601, text: "Method not found: {method}" }, // no method has that name
   { kind: "missing_parameters", code: -32602, text: "Missing required params: {params}" }, // a parameter is missing
+  { kind: "missing_parameters", code: -32602, text: "Missing required param: {param}" }, // the one parameter that is needed is missing
+  { kind: "invalid_parameters", code: -32602, text: "Invalid params of {method}: {reason}" }, // a parameter has another type, or a value that it cannot have
   { kind: "internal_error", code: -32603, text: "Internal error" }, // the method failed
 ] as const satisfies readonly FailureText[];
 

@@ -435,6 +435,8 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `invalid_feature_value` (-32602): a feature is not a boolean.
    * @throws RefusedError `invalid_features` (-32602): `features` is no object.
    * @throws RefusedError `invalid_tools` (-32602): `tools` is wrong.
+   * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
+   * @throws RefusedError `unknown_provider` (-32602): no provider has that name.
    * @throws RefusedError `session_start_failed` (-32603): anything else.
    * @throws TimedOutError No answer within 30 s.
    */
@@ -499,6 +501,8 @@ export class Client extends RpcClient<Types> {
    * Compacts a session now: a summary takes the place of its older messages.
    *
    * No timeout by default.
+   * @throws RefusedError `not_kept` (-32603): the session is not kept.
+   * @throws RefusedError `compaction_failed` (-32603): the model gave no summary.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    */
   sessionCompact(params: SessionCompactParams, options?: CallOptions): Promise<void> {
@@ -539,6 +543,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Switches the model of a session, from its next request on.
    *
+   * @throws RefusedError `unknown_provider` (-32602): no provider has that name.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
@@ -639,6 +644,7 @@ export class Client extends RpcClient<Types> {
    * Changes the configuration of a session.
    *
    * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
+   * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */

@@ -169,6 +169,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
     let environment = Arc::new(variable);
     let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
     sources.models = plan.surroundings.files.models;
+    sources.login = plan.surroundings.files.login;
     sources.settings.budgets = budgets(&plan.settings);
     sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
     let model = &plan.model;

@@ -34,6 +34,17 @@ pub struct Home {
     pub tells_unknown: bool,
     /// What a project has for agents.
     pub resources: ResourceFolders,
+    /// How users log in with a device code, where they can.
+    pub login: Option<Login>,
+}
+
+/// The environment variables of a login with a device code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Login {
+    /// Names the domain of the login server.
+    pub domain: &'static str,
+    /// Names the client that the login server knows this program by.
+    pub client: &'static str,
 }
 
 /// Where a project and a user keep what is text for models.
@@ -45,11 +56,15 @@ pub struct ResourceFolders {
     pub templates: &'static [&'static str],
     /// Folders with rules that look at what models say, likewise.
     pub rules: &'static [&'static str],
+    /// Folders of the home directory with skills, besides `.agents`.
+    pub home: &'static [&'static str],
+    /// Whether Markdown files count as skills that stand in a folder for them directly.
+    pub loose_skills: bool,
 }
 
 impl ResourceFolders {
     /// Those of pi: as the program has it, and as its document says.
-    pub const PI: Self = Self { project: &[".pi", ".pi/agent"], templates: &["prompts"], rules: &[] };
+    pub const PI: Self = Self { project: &[".pi", ".pi/agent"], templates: &["prompts"], rules: &[], home: &[], loose_skills: true };
 }
 
 impl Default for ResourceFolders {
@@ -69,6 +84,7 @@ impl Home {
         comments: false,
         tells_unknown: false,
         resources: ResourceFolders::PI,
+        login: None,
     };
 }
 

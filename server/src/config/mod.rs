@@ -6,6 +6,7 @@
 //! | `settings` | what the settings files say, with defaults |
 //! | `trust` | whether a working directory is trusted |
 //! | `persist` | writing changes back, where that is wanted |
+//! | `user_file` | a settings file whose client reads and writes all of it |
 //! | `file_lock` | one writer of a file at a time, other programs included |
 //! | `jsonc` | JSON with comments |
 //! | `text_file` | small files of users, read with a bound |
@@ -20,9 +21,10 @@ mod setting;
 mod settings;
 mod text_file;
 mod trust;
+mod user_file;
 pub mod yaml;
 
-pub use agent_dir::{Environment, Home, ResourceFolders, agent_dir, expand_home, resolve};
+pub use agent_dir::{Environment, Home, Login, ResourceFolders, agent_dir, expand_home, resolve};
 pub use complaint::Complaint;
 pub use file_lock::{FileLock, LockError};
 pub use jsonc::{NotJson, from_jsonc};
@@ -35,3 +37,4 @@ pub use settings::{
 pub(crate) use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};
 pub use trust::Trust;
+pub use user_file::UserFile;

@@ -180,6 +180,14 @@ fn write_all(path: &Path, changes: &Receiver<Change>) {
 /// being where there was none; a symbolic link stays one. Blocks. Fails without touching it where it is
 /// no JSON object, or where another program keeps it locked for two seconds.
 pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistError> {
+    change_file(path, |object| changes.iter().for_each(|change| change.apply(object)))
+}
+
+/// Changes the object of a settings file, as [`write_settings`] says; gives what the change gives.
+pub(super) fn change_file<T>(
+    path: &Path,
+    change: impl FnOnce(&mut Map<String, Value>) -> T,
+) -> Result<T, PersistError> {
     // Those who keep their settings in a repository link to them.
     let path = replace::target(path)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -196,17 +204,15 @@ pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistErro
         }
         Err(error) => return Err(error.into()),
     };
-    for change in changes {
-        change.apply(&mut object);
-    }
+    let changed = change(&mut object);
     let mut text = serde_json::to_vec_pretty(&object).map_err(io::Error::from)?;
     text.push(b'\n');
     let options = replace::Options { scratch: directory, mode: 0o600, exact_mode: Some(0o600) };
     replace::replace(&path, &[&text], &options, || Ok(())).map_err(replace::Failure::into_io)?;
-    Ok(())
+    Ok(changed)
 }
 
-fn parse(text: &str) -> Result<Map<String, Value>, PersistError> {
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, PersistError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Map::new());

@@ -39,6 +39,16 @@ impl Desk {
         self.replacing(caller, self.engine.compact(focus)).await
     }
 
+    /// Compacts the conversation now and keeps that many tokens of its newest messages; see
+    /// [`crate::engine::Engine::compact_to`].
+    pub async fn compact_to(
+        &self,
+        keep_recent: Option<u64>,
+        caller: Caller,
+    ) -> Result<CompactionResult, CompactError> {
+        self.replacing(caller, self.engine.compact_to(None, keep_recent)).await
+    }
+
     async fn replacing<T>(&self, caller: Caller, work: impl Future<Output = T>) -> T {
         self.host.ready().await;
         self.host.until_replaced(caller.replaced, work).await

@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{NothingToDo, Part, Plan, kept_by_count, plan, request_text, system_prompt};
+use super::compaction::{Keep, NothingToDo, Part, Plan, kept_by_count, plan, request_text, system_prompt};
 use super::state::{Kind, Phase};
 use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
@@ -71,6 +71,16 @@ impl Engine {
     /// Compacts the conversation now; `focus` is what the summary should care about. A run is aborted
     /// first, with its closing events. No events of its own. An abort stops it.
     pub async fn compact(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
+        self.compact_to(focus, None).await
+    }
+
+    /// As [`Engine::compact`]; `keep_recent` is how many tokens of the newest messages are kept at most, in place of
+    /// what the settings say.
+    pub async fn compact_to(
+        &self,
+        focus: Option<&str>,
+        keep_recent: Option<u64>,
+    ) -> Result<CompactionResult, CompactError> {
         let mut cut = false;
         loop {
             cut |= self.shared.state().phase() == Some(Phase::Running);
@@ -87,7 +97,7 @@ impl Engine {
                 if cut && self.shared.options.customs.compaction_drops_cut_answer {
                     state.session.forget_cut_answer();
                 }
-                let job = job(&self.shared, &state)?;
+                let job = job(&self.shared, &state, keep_recent)?;
                 let working = state.begin(Kind::Compaction, Phase::Compacting);
                 let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
                 (job, abort, end)
@@ -105,7 +115,7 @@ pub(super) async fn compact_on_its_own(
     will_retry: bool,
     abort: &CancellationToken,
 ) -> bool {
-    let job = job(shared, &shared.state());
+    let job = job(shared, &shared.state(), None);
     let result = match job {
         Err(error) => Err(error),
         Ok(job) => match make(shared, &job, None, abort).await {
@@ -131,7 +141,7 @@ pub(super) async fn compact_on_its_own(
     result.is_ok()
 }
 
-fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError> {
+fn job(shared: &Shared, state: &super::state::State, keep_recent: Option<u64>) -> Result<Job, CompactError> {
     let options = &shared.options;
     let no_model = || CompactError::NoModel(options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
@@ -139,10 +149,11 @@ fn job(shared: &Shared, state: &super::state::State) -> Result<Job, CompactError
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
     let items = super::branch::items(&state.session);
     let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
-    let keep = match options.customs.keeps_by_count {
+    let usual = || match options.customs.keeps_by_count {
         true => kept_by_count(state.compaction.keep_recent_tokens, messages, compacted),
         false => state.compaction.keep_recent_tokens,
     };
+    let keep = keep_recent.map_or_else(|| Keep::Around(usual()), Keep::Within);
     let plan = plan(&items, messages, compacted, keep)?;
     Ok(Job {
         plan,

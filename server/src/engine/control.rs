@@ -9,7 +9,7 @@ use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLev
 use super::Engine;
 use super::state::Phase;
 use crate::config::Change;
-use crate::session::{EmptyName, Stats};
+use crate::session::{EmptyName, Spoken, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,6 +72,12 @@ impl Engine {
     /// All messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         self.shared.state().session.messages().to_vec()
+    }
+
+    /// The conversation with the entries that it stands in, in order: where it was compacted, the summary and what that
+    /// kept.
+    pub fn conversation(&self) -> Vec<Spoken> {
+        self.shared.state().session.conversation()
     }
 
     /// The text of the model's last answer; see [`crate::session::Session::last_assistant_text`].

@@ -62,7 +62,12 @@ pub enum Event<'a> {
     RunEnded {
         /// All messages of the run, the user's among them.
         messages: &'a [Arc<AgentMessage>],
+        /// Its last answer failed, and the agent tries again on its own.
+        goes_on: bool,
     },
+    /// The work failed inside the agent, which is idle right after this, with the conversation as far as it is kept.
+    /// The end of what was going on is told as well.
+    Recovered,
     /// The last answer failed; after a pause another run tries again.
     RetryStarted {
         /// The number of this retry, from 1.

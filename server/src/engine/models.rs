@@ -26,6 +26,16 @@ impl Engine {
         Some(model)
     }
 
+    /// Switches to a model whether it can be asked or not, for dialects that find out with the next prompt; runs that are
+    /// going on keep theirs.
+    pub fn use_model(&self, model: Model) {
+        let mut state = self.shared.state();
+        let (thinking, previous) = (state.thinking, state.model.clone());
+        self.shared.switch(&mut state, model.clone(), thinking);
+        drop(state);
+        self.shared.selected(&model, previous.as_ref(), Selection::Set);
+    }
+
     /// Switches to the next model, of the chosen ones where models were chosen. Gives the model, its
     /// level, and whether models were chosen; none where there is no other.
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {

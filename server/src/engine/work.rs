@@ -99,6 +99,7 @@ impl Work {
             return;
         }
         tracing::error!("the work failed inside the agent");
+        self.shared.sink.push(Event::Recovered);
         let phase = self.shared.state().working(self.end.number).map(|working| working.phase);
         self.shared.sink.push(match phase {
             Some(Phase::Compacting) => Event::CompactionEnded {
@@ -110,7 +111,7 @@ impl Work {
             Some(Phase::Waiting) => {
                 Event::RetryEnded { success: false, attempt: self.attempt, error: Some(PANICKED) }
             }
-            Some(Phase::Running) | None => Event::RunEnded { messages: &[] },
+            Some(Phase::Running) | None => Event::RunEnded { messages: &[], goes_on: false },
         });
     }
 
@@ -214,7 +215,12 @@ impl Work {
         let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let sink = &self.shared.sink;
-        sink.push(Event::RunEnded { messages: &outcome.messages });
+        let tries_again = matches!(
+            self.own(&state, outcome),
+            Some(Then::Retry { .. } | Then::Compact { again: true, .. })
+        );
+        let goes_on = tries_again && !self.abort.is_cancelled();
+        sink.push(Event::RunEnded { messages: &outcome.messages, goes_on });
         let decision = self.decide(&state, outcome);
         match &decision {
             Then::GoOn(_) | Then::Queued => {}

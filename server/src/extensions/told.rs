@@ -94,6 +94,7 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::CompactionStarted { .. }
         | Event::CompactionEnded { .. }
         | Event::Queued(_)
+        | Event::Recovered
         | Event::RulesTriggered(_)
         | Event::Reminded { .. }
         | Event::Child { .. }
@@ -116,7 +117,7 @@ fn growing(event: Event<'_>) -> Option<Arc<str>> {
 fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEvent> {
     Some(match event {
         Event::RunStarted => AgentStart::new().into(),
-        Event::RunEnded { messages } => {
+        Event::RunEnded { messages, .. } => {
             AgentEnd::new(messages.iter().map(|message| AgentMessage::clone(message)).collect()).into()
         }
         Event::TurnStarted => TurnStartHook::new(turn, now()).into(),

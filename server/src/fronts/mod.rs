@@ -7,6 +7,7 @@
 pub mod family;
 mod frontend;
 pub mod omp;
+pub mod opal;
 pub mod operator;
 pub mod pi;
 pub mod pisces;
@@ -19,4 +20,5 @@ pub static FRONTENDS: &[Frontend] = &[
     Frontend::of::<operator::Front>(),
     Frontend::of::<omp::Front>(),
     Frontend::of::<pisces::Front>(),
+    Frontend::of::<opal::Front>(),
 ];

@@ -5,8 +5,19 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{TextFileError, read_text};
 
-/// The names that are looked for in each directory; the first one that is there counts.
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// The files that are looked for in each directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextNames {
+    /// Their names, below the directory.
+    pub names: &'static [&'static str],
+    /// Whether all of them count; else the first one that is there does.
+    pub all: bool,
+}
+
+impl ContextNames {
+    /// Those of pi.
+    pub const PI: Self = Self { names: &["AGENTS.md", "CLAUDE.md"], all: false };
+}
 
 /// What counts of one file, in bytes.
 const LIMIT: u64 = 256 << 10;
@@ -50,14 +61,28 @@ pub enum ContextComplaint {
 /// directory that they stand in, for whoever made them may not be who reads what the model is told; in the agent
 /// directory, which is the user's own, they may. Never fails.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
+    named_context_files(&ContextNames::PI, agent_dir, cwd)
+}
+
+/// As [`context_files`], of other names.
+pub fn named_context_files(
+    wanted: &ContextNames,
+    agent_dir: Option<&Path>,
+    cwd: &Path,
+) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
     let mut above: Vec<&Path> = cwd.ancestors().filter(|directory| directory.is_absolute()).collect();
     above.reverse();
     let (mut files, mut complaints) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
     for directory in agent_dir.into_iter().chain(above) {
         let is_own = agent_dir == Some(directory);
-        let Some((file, real)) = first_in(directory, is_own, &seen, &mut complaints) else { continue };
-        if !seen.contains(&real) {
+        let lists: Vec<&[&str]> = match wanted.all {
+            true => wanted.names.chunks(1).collect(),
+            false => vec![wanted.names],
+        };
+        for names in lists {
+            let found = first_in(directory, names, is_own, &seen, &mut complaints);
+            let Some((file, real)) = found.filter(|(_, real)| !seen.contains(real)) else { continue };
             seen.push(real);
             files.push(file);
         }
@@ -69,12 +94,13 @@ pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>,
 /// what is in the directory, and to what was `seen` before.
 fn first_in(
     directory: &Path,
+    names: &[&str],
     is_own: bool,
     seen: &[PathBuf],
     complaints: &mut Vec<ContextComplaint>,
 ) -> Option<(ContextFile, PathBuf)> {
     let inside = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    for name in NAMES {
+    for name in names {
         let path = directory.join(name);
         // Nothing there, or a directory that happens to have the name.
         if path.is_dir() {

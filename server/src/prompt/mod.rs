@@ -18,7 +18,7 @@ mod skill;
 mod system_prompt;
 
 pub use base::{BaseError, Bases, Wanted, find_bases};
-pub use context::{ContextComplaint, ContextFile, context_files};
+pub use context::{ContextComplaint, ContextFile, ContextNames, context_files, named_context_files};
 pub use date::Date;
 pub use skill::{Skill, SkillError};
 pub use system_prompt::{Parts, SystemPrompt};

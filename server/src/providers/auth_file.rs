@@ -53,6 +53,17 @@ pub(super) enum Stored {
         token: SecretString,
         expires: i64,
     },
+    /// What a login with a device code left.
+    Device {
+        /// What models are asked with.
+        token: SecretString,
+        /// What the user granted: a new token is had for it.
+        granted: SecretString,
+        /// When the token ends, in seconds since the epoch.
+        expires_at: i64,
+        /// Where models are asked.
+        base_url: String,
+    },
 }
 
 impl Stored {
@@ -122,11 +133,20 @@ impl AuthFile {
     /// The keys and tokens of all entries, also of those that this version does not know.
     pub(super) fn secrets(&self) -> Result<Vec<SecretString>, AuthError> {
         let entries = self.read()?;
-        let members = entries.values().filter_map(Value::as_object).flatten();
+        // A login with a device code stands at the top level.
+        let members = entries.iter().chain(entries.values().filter_map(Value::as_object).flatten());
         let is_secret =
             |name: &str| matches!(name, "key" | "access" | "refresh") || agentese::redact::holds_key(name);
         let secrets = members.filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| value.as_str());
         Ok(secrets.map(SecretString::from).collect())
+    }
+
+    /// The providers for which a key is stored, in the order of the file. Fails where it cannot be read.
+    pub fn with_keys(&self) -> Result<Vec<String>, AuthError> {
+        let entries = self.read()?;
+        let keyed =
+            entries.into_iter().filter(|(name, entry)| matches!(Stored::of(name, entry), Ok(Stored::Key(_))));
+        Ok(keyed.map(|(name, _)| name).collect())
     }
 
     fn read(&self) -> Result<Map<String, Value>, AuthError> {
@@ -140,7 +160,7 @@ impl AuthFile {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) -> Result<(), AuthError> {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) -> Result<(), AuthError> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
         if !directory.is_dir() {
             DirBuilder::new()
@@ -200,7 +220,7 @@ mod tests {
     fn key(file: &AuthFile, provider: &str) -> Option<String> {
         match file.stored(provider).unwrap()? {
             Stored::Key(key) => Some(key.expose_secret().to_owned()),
-            Stored::Login { .. } => None,
+            _ => None,
         }
     }
 

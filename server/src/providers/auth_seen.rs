@@ -200,7 +200,9 @@ fn entries(members: Map<String, Value>) -> Entries {
         let stored = Stored::of(&provider, &entry);
         (provider, stored)
     };
-    members.into_iter().map(entry).collect()
+    let device = Stored::of_device(&members).map(|login| (super::device_login::PROVIDER.to_owned(), login));
+    // A key of that name was stored on purpose: it counts before the login.
+    device.into_iter().chain(members.into_iter().map(entry)).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use agentese::types::{Model, ThinkingLevel};
 use globset::{GlobBuilder, GlobMatcher};
 use secrecy::SecretString;
 
+use super::auth_file::AuthError;
+use super::device_login::DeviceLogin;
 use super::keys::{Keys, NotReady};
 use super::levels::nearest;
 use super::{Provider, levels};
@@ -19,11 +21,24 @@ pub struct Chosen {
     pub thinking: Option<ThinkingLevel>,
 }
 
+/// Why a key was not stored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreKeyError {
+    /// There is no place for it.
+    #[error("there is no home directory to keep keys in")]
+    NoFile,
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] AuthError),
+}
+
 /// All models of all providers, in order.
 #[derive(Clone, Default)]
 pub struct Catalog {
     providers: Vec<Arc<dyn Provider>>,
     keys: Option<Keys>,
+    login: Option<DeviceLogin>,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -39,12 +54,56 @@ fn name(model: &Model) -> String {
 impl Catalog {
     /// The models of those providers.
     pub fn new(providers: Vec<Arc<dyn Provider>>) -> Self {
-        Self { providers, keys: None }
+        Self { providers, keys: None, login: None }
     }
 
     pub(super) fn with_keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self
+    }
+
+    pub(super) fn with_login(mut self, login: Option<DeviceLogin>) -> Self {
+        self.login = login;
+        self
+    }
+
+    /// How users log in with a device code, where they can.
+    pub fn login(&self) -> Option<&DeviceLogin> {
+        self.login.as_ref()
+    }
+
+    /// Whether a provider of that name is there.
+    pub fn has_provider(&self, name: &str) -> bool {
+        self.provider(name).is_some()
+    }
+
+    /// Whether there is a key for a provider, stored, in the environment or configured, as far as that is known
+    /// without waiting.
+    pub fn has_key(&self, provider: &str) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.find(provider, None).is_ok())
+    }
+
+    /// Stores a key for a provider in `auth.json`. Blocks. Fails where there is no such file and none can be made.
+    pub fn store_key(&self, provider: &str, key: &SecretString) -> Result<(), StoreKeyError> {
+        let file = self.keys.as_ref().and_then(Keys::file).ok_or(StoreKeyError::NoFile)?;
+        Ok(file.set_key(provider, key)?)
+    }
+
+    /// The providers whose keys are in `auth.json`. Blocks; none where it cannot be read.
+    pub fn stored_keys(&self) -> Vec<String> {
+        let file = self.keys.as_ref().and_then(Keys::file);
+        file.and_then(|file| file.with_keys().ok()).unwrap_or_default()
+    }
+
+    /// The model of that provider with that id, whether it is listed or not: one that is not is taken to be like the
+    /// provider's first model. None where there is no such provider, or where it has no models.
+    pub fn model_like(&self, provider: &str, id: &str) -> Option<Model> {
+        if let Some(model) = self.get(provider, id) {
+            return Some(model.clone());
+        }
+        let mut model = self.provider(provider)?.models().first()?.clone();
+        (model.id, model.name) = (id.to_owned(), id.to_owned());
+        Some(model)
     }
 
     /// Every model, whether it can be asked or not.

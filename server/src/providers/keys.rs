@@ -17,7 +17,7 @@ use crate::world::Clock;
 const VARIABLES: &[(&str, &[&str])] = &[
     ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
     ("openai", &["OPENAI_API_KEY"]),
-    ("google", &["GEMINI_API_KEY"]),
+    ("google", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     ("groq", &["GROQ_API_KEY"]),
     ("cerebras", &["CEREBRAS_API_KEY"]),
     ("xai", &["XAI_API_KEY"]),
@@ -168,7 +168,7 @@ impl Keys {
             Some(Stored::Login { expires, .. }) if expires <= self.clock.now_ms() => {
                 Err(NotReady::Expired { provider: provider.to_owned() })
             }
-            Some(Stored::Login { token, .. }) => Ok(Some(Key::bearer(token))),
+            Some(Stored::Login { token, .. } | Stored::Device { token, .. }) => Ok(Some(Key::bearer(token))),
             None => Ok(None),
         }
     }
@@ -182,6 +182,11 @@ impl Keys {
                 value.get(&what, &self.commands()).await.map(Key::new)
             }
         }
+    }
+
+    /// The file with stored keys, where there is one.
+    pub fn file(&self) -> Option<&AuthFile> {
+        self.file.as_ref()
     }
 
     /// How commands are run that give values.

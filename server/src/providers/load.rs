@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::apis;
 use super::auth_file::AuthFile;
+use super::copilot::Copilot;
 use super::definitions::{self, Details, ModelDefinition, ProviderDefinition};
+use super::device_login::DeviceLogin;
 use super::http::{Client, Sender};
 use super::keys::Keys;
 use super::remote::Remote;
@@ -14,7 +16,7 @@ use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
 use super::{Catalog, Provider};
 use crate::config::yaml::{from_yaml, is_yaml};
-use crate::config::{Environment, Home, read_regular};
+use crate::config::{Environment, Home, Login, read_regular};
 use crate::tools::{LocalSpawner, Spawner};
 use crate::world::{Clock, SystemClock};
 
@@ -38,6 +40,8 @@ pub struct Sources {
     pub spawner: Arc<dyn Spawner>,
     /// Providers besides, before all others: the embedded model, where it is wanted.
     pub others: Vec<Arc<dyn Provider>>,
+    /// How users log in with a device code, where they can: the provider behind it comes before the built-in ones.
+    pub login: Option<Login>,
 }
 
 impl Sources {
@@ -51,6 +55,7 @@ impl Sources {
             clock: Arc::new(SystemClock),
             spawner: Arc::new(LocalSpawner::new(None)),
             others: Vec::new(),
+            login: None,
         }
     }
 }
@@ -128,8 +133,15 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
         Arc::new(Remote::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
     });
-    let all = sources.others.into_iter().chain(remote).collect();
-    (Catalog::new(all).with_keys(keys), complaints)
+    let login = sources.login.map(|login| {
+        let (file, client) = (keys.file().cloned(), sender.client.clone());
+        DeviceLogin::new(login, environment, file, client, sources.clock.clone())
+    });
+    let behind_login = login
+        .clone()
+        .map(|login| -> Arc<dyn Provider> { Arc::new(Copilot::new(login, keys.clone(), sender.clone())) });
+    let all = sources.others.into_iter().chain(behind_login).chain(remote).collect();
+    (Catalog::new(all).with_keys(keys.clone()).with_login(login), complaints)
 }
 
 fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinition>, String> {

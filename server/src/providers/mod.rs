@@ -11,6 +11,7 @@
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
 //! | `keys`, `key`, `auth_file`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
+//! | `device_login`, `copilot` | logging in with a device code, and the provider behind that |
 //! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
 //! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
@@ -20,7 +21,9 @@ mod assemble;
 mod auth_file;
 mod auth_seen;
 mod catalog;
+mod copilot;
 mod definitions;
+mod device_login;
 mod event;
 mod failure;
 pub mod history;
@@ -43,7 +46,8 @@ use futures::stream::BoxStream;
 
 pub use assemble::{Answer, Assembler, Update};
 pub use auth_file::{AuthError, AuthFile};
-pub use catalog::{Catalog, Chosen};
+pub use catalog::{Catalog, Chosen, StoreKeyError};
+pub use device_login::{DeviceCode, DeviceLogin, LoginError};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
 pub use http::Client as HttpClient;

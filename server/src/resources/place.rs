@@ -66,10 +66,16 @@ impl Sources {
                 loose_files,
                 inside: Some(root.to_owned()),
             };
-            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), true)));
-            places.extend(self.home.iter().map(|home| user(home.join(".agents/skills"), false)));
-            let own = self.folders.project.iter();
-            places.extend(own.map(|name| project(self.cwd.join(name).join("skills"), true)));
+            let ResourceFolders { project: of_project, home: of_home, loose_skills: loose_files, .. } = self.folders;
+            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), loose_files)));
+            let own = of_home.iter().chain(&[".agents"]);
+            places.extend(
+                self.home
+                    .iter()
+                    .flat_map(|home| own.clone().map(|name| user(home.join(name).join("skills"), false))),
+            );
+            let folders = of_project.iter();
+            places.extend(folders.map(|name| project(self.cwd.join(name).join("skills"), loose_files)));
             let above = self.cwd.ancestors().take_while(|directory| directory.starts_with(root));
             places.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
         }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use agentese::types::{AgentMessage, ThinkingLevel};
+use serde_json::Value;
 
 use super::body::{Body, Role};
-use super::entry::Entry;
+use super::entry::{Entry, EntryId};
 
 /// What the entries of a branch say about its settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,17 @@ pub struct Restored {
     pub model: Option<(String, String)>,
     /// The thinking level that was set last; none also where it is not a known one.
     pub thinking: Option<ThinkingLevel>,
+}
+
+/// A message of the conversation, and the entry that it stands in.
+#[derive(Debug, Clone)]
+pub struct Spoken {
+    /// The entry.
+    pub entry: EntryId,
+    /// The message.
+    pub message: Arc<AgentMessage>,
+    /// What a compaction says about the messages that it stands for.
+    pub details: Option<Value>,
 }
 
 impl Restored {
@@ -36,39 +48,43 @@ impl Restored {
     }
 }
 
-/// The messages of a path from the root: a summary first where there is a compaction, then what it
-/// kept, then what came after it; and how many of them are the summary and what it kept. Entries in
-/// `forgotten` are left out.
+/// What of a path from the root the model gets to see, as indices into the path: a compaction first where there is one,
+/// then what it kept, then what came after it; and the index of that compaction. Entries in `forgotten` are left out.
+pub(super) fn spoken(
+    entries: &[Entry],
+    path: &[usize],
+    forgotten: &HashSet<usize>,
+) -> (Vec<usize>, Option<usize>) {
+    let compaction =
+        path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
+    let begin = compaction.map_or(0, |at| match entries[path[at]].body() {
+        Body::Compaction(compaction) => path[..at]
+            .iter()
+            .position(|position| *entries[*position].id() == compaction.first_kept_entry_id)
+            .unwrap_or(at),
+        _ => at,
+    });
+    let speaks = |index: &usize| {
+        !forgotten.contains(&path[*index])
+            && matches!(
+                entries[path[*index]].body(),
+                Body::Message(_) | Body::CustomMessage { .. } | Body::BranchSummary(_)
+            )
+    };
+    (compaction.into_iter().chain((begin..path.len()).filter(speaks)).collect(), compaction)
+}
+
+/// The messages of a path from the root, as [`spoken`] says; and how many of them are the summary and what it kept.
 pub(super) fn messages(
     entries: &[Entry],
     path: &[usize],
     forgotten: &HashSet<usize>,
 ) -> (Vec<Arc<AgentMessage>>, usize) {
-    let compaction =
-        path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
-    let mut messages = Vec::new();
-    let mut begin = 0;
-    if let Some(at) = compaction {
-        messages.extend(entries[path[at]].message().cloned());
-        begin = match entries[path[at]].body() {
-            Body::Compaction(compaction) => path[..at]
-                .iter()
-                .position(|position| *entries[*position].id() == compaction.first_kept_entry_id)
-                .unwrap_or(at),
-            _ => at,
-        };
-    }
-    let speaks = |position: &usize| {
-        !forgotten.contains(position)
-            && matches!(
-                entries[*position].body(),
-                Body::Message(_) | Body::CustomMessage { .. } | Body::BranchSummary(_)
-            )
-    };
-    let mut compacted = messages.len();
-    for (index, position) in path.iter().enumerate().skip(begin).filter(|(_, position)| speaks(position)) {
-        messages.extend(entries[*position].message().cloned());
-        if compaction.is_some_and(|at| index < at) {
+    let (spoken, compaction) = spoken(entries, path, forgotten);
+    let (mut messages, mut compacted) = (Vec::new(), 0);
+    for index in spoken {
+        messages.extend(entries[path[index]].message().cloned());
+        if compaction.is_some_and(|at| index <= at) {
             compacted = messages.len();
         }
     }

@@ -17,7 +17,7 @@ use super::header::Header;
 use super::load::{Repairs, unique};
 use super::tree::Tree;
 use super::writer::Writer;
-use super::{Restored, Start, Stats, context};
+use super::{Restored, Spoken, Start, Stats, context};
 
 /// One conversation.
 #[derive(Debug)]
@@ -129,6 +129,21 @@ impl Session {
     /// What the model gets to see, in order.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
         &self.messages
+    }
+
+    /// The same with the entries that they stand in.
+    pub fn conversation(&self) -> Vec<Spoken> {
+        let path = self.tree.path(self.leaf);
+        let (spoken, _) = context::spoken(&self.entries, &path, &self.forgotten);
+        let said = |index: usize| {
+            let entry = &self.entries[path[index]];
+            let details = match entry.body() {
+                Body::Compaction(compaction) => compaction.details.clone(),
+                _ => None,
+            };
+            Some(Spoken { entry: entry.id().clone(), message: entry.message()?.clone(), details })
+        };
+        spoken.into_iter().filter_map(said).collect()
     }
 
     /// How many of [`Session::messages`] the newest compaction left: its summary and what it kept. What

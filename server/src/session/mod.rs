@@ -46,7 +46,7 @@ mod tree;
 mod writer;
 
 pub use body::{Body, BranchSummary, Compaction, Role};
-pub use context::Restored;
+pub use context::{Restored, Spoken};
 pub use entry::{Entry, EntryId};
 pub use error::{DeleteError, EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};

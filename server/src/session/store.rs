@@ -59,6 +59,18 @@ impl Store {
         Self { directory: cwd.join(directory).components().collect(), root: None, cwd: cwd.to_owned() }
     }
 
+    /// All sessions of its agent directory in one directory, whatever their working directories are; of a directory that
+    /// holds the files itself, that one.
+    pub fn shared(&self, cwd: &Path) -> Self {
+        Self::at(self.root.as_deref().unwrap_or(&self.directory), cwd)
+    }
+
+    /// The file of the session with that identifier, in this directory; none where there is none.
+    pub fn find(&self, id: &str) -> Option<PathBuf> {
+        let (path, header) = find(self.files(Scope::Here), id)?;
+        (header.id() == id).then_some(path)
+    }
+
     /// The directory into which new sessions go.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -49,12 +49,15 @@ protocol! {
         wire: "session/start";
         answer: Done;
         lane: Session;
+        tolerates: ["system_prompt", "working_dir", "session", "session_id"];
         errors {
             (-32602) InvalidModel "model must be {provider, id} with non-empty strings" => "`model` is wrong";
             (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
             (-32602) InvalidFeatureValue "Invalid feature value" => "a feature is not a boolean";
             (-32602) InvalidFeatures "features must be an object" => "`features` is no object";
             (-32602) InvalidTools "tools must be an array of strings" => "`tools` is wrong";
+            (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
+            (-32602) UnknownProvider "Unknown provider" => "no provider has that name";
             (-32603) SessionStartFailed "Failed to start session" => "anything else";
         }
         example {"working_dir": "/path/to/project", "features": {"sub_agents": false}} -> {
@@ -181,7 +184,10 @@ protocol! {
         answer: Done;
         lane: Session;
         timeout: Never;
+        tolerates: ["keep_recent"];
         errors {
+            (-32603) NotKept "Session persistence not enabled — cannot compact" => "the session is not kept";
+            (-32603) CompactionFailed "Compaction failed" => "the model gave no summary";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
@@ -273,6 +279,7 @@ protocol! {
         answer: Done;
         lane: Immediate;
         errors {
+            (-32602) UnknownProvider "Unknown provider" => "no provider has that name";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "model_id": "gpt-4o"} -> {
@@ -335,7 +342,7 @@ protocol! {
     command auth_login() -> DeviceCode {
         wire: "auth/login";
         answer: Done;
-        lane: Session;
+        lane: Bash;
         errors {
             (-32603) LoginFailed "Login flow failed" => "the login server cannot be reached";
         }
@@ -467,6 +474,7 @@ protocol! {
         lane: Immediate;
         errors {
             (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
+            (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "features": {"debug": true}} -> {

@@ -34,6 +34,12 @@ class CompactionCancelled(RefusedError):
     kind = "compaction_cancelled"
 
 
+class CompactionFailed(RefusedError):
+    """The agent rejected the command: the model gave no summary."""
+
+    kind = "compaction_failed"
+
+
 class DeleteFailed(RefusedError):
     """The agent rejected the command: its file could not be removed."""
 
@@ -88,6 +94,12 @@ class InvalidModel(RefusedError):
     kind = "invalid_model"
 
 
+class InvalidParameters(RefusedError):
+    """The agent rejected the command: a parameter has another type, or a value that it cannot have."""
+
+    kind = "invalid_parameters"
+
+
 class InvalidRequest(RefusedError):
     """The agent rejected the command: the line is JSON but not a request; the id is null."""
 
@@ -113,7 +125,7 @@ class LoginPollingFailed(RefusedError):
 
 
 class MissingParameters(RefusedError):
-    """The agent rejected the command: a parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object."""
+    """The agent rejected the command: a parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing."""
 
     kind = "missing_parameters"
 
@@ -128,6 +140,12 @@ class NoApiKey(RefusedError):
     """The agent rejected the command: the model's provider has no key."""
 
     kind = "no_api_key"
+
+
+class NotKept(RefusedError):
+    """The agent rejected the command: the session is not kept."""
+
+    kind = "not_kept"
 
 
 class NothingToCompact(RefusedError):
@@ -185,7 +203,7 @@ class UnknownFeature(RefusedError):
 
 
 class UnknownProvider(RefusedError):
-    """The agent rejected the command: a provider is not known."""
+    """The agent rejected the command: no provider has that name; or a provider is not known."""
 
     kind = "unknown_provider"
 
@@ -202,6 +220,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "branch_failed": BranchFailed,
     "command_failed": CommandFailed,
     "compaction_cancelled": CompactionCancelled,
+    "compaction_failed": CompactionFailed,
     "delete_failed": DeleteFailed,
     "empty_session_name": EmptySessionName,
     "entry_not_found": EntryNotFound,
@@ -211,6 +230,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "invalid_features": InvalidFeatures,
     "invalid_line": InvalidLine,
     "invalid_model": InvalidModel,
+    "invalid_parameters": InvalidParameters,
     "invalid_request": InvalidRequest,
     "invalid_tools": InvalidTools,
     "login_failed": LoginFailed,
@@ -218,6 +238,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "missing_parameters": MissingParameters,
     "model_not_found": ModelNotFound,
     "no_api_key": NoApiKey,
+    "not_kept": NotKept,
     "nothing_to_compact": NothingToCompact,
     "nothing_to_export": NothingToExport,
     "session_file_not_found": SessionFileNotFound,

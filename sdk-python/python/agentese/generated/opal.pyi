@@ -90,17 +90,20 @@ from agentese.generated.types import (
 )
 from agentese.generated.failures import (
     BranchFailed as BranchFailed,
+    CompactionFailed as CompactionFailed,
     DeleteFailed as DeleteFailed,
     InternalError as InternalError,
     InvalidFeatureValue as InvalidFeatureValue,
     InvalidFeatures as InvalidFeatures,
     InvalidLine as InvalidLine,
     InvalidModel as InvalidModel,
+    InvalidParameters as InvalidParameters,
     InvalidRequest as InvalidRequest,
     InvalidTools as InvalidTools,
     LoginFailed as LoginFailed,
     LoginPollingFailed as LoginPollingFailed,
     MissingParameters as MissingParameters,
+    NotKept as NotKept,
     SessionNotFound as SessionNotFound,
     SessionStartFailed as SessionStartFailed,
     UnknownCommand as UnknownCommand,
@@ -132,6 +135,7 @@ __all__ = [
     "BranchFailed",
     "Call",
     "Client",
+    "CompactionFailed",
     "ConfirmResult",
     "DIALECT",
     "DeleteFailed",
@@ -145,6 +149,7 @@ __all__ = [
     "InvalidFeatures",
     "InvalidLine",
     "InvalidModel",
+    "InvalidParameters",
     "InvalidRequest",
     "InvalidTools",
     "LoginFailed",
@@ -153,6 +158,7 @@ __all__ = [
     "ModelSet",
     "ModelSetParams",
     "ModelsListParams",
+    "NotKept",
     "OpalAgentAbort",
     "OpalAgentEnd",
     "OpalAgentRecovered",
@@ -352,6 +358,8 @@ class Client(SyncClient[Event, Dialogs]):
         Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
         Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
         Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
         Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -396,6 +404,8 @@ class Client(SyncClient[Event, Dialogs]):
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> None:
         """Compacts a session now: a summary takes the place of its older messages.
 
+        Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
+        Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -425,6 +435,7 @@ class Client(SyncClient[Event, Dialogs]):
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> types.ModelSet:
         """Switches the model of a session, from its next request on.
 
+        Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -495,6 +506,7 @@ class Client(SyncClient[Event, Dialogs]):
         """Changes the configuration of a session.
 
         Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -528,6 +540,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
         Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
         Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
+        Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
         Raises SessionStartFailed (`Failed to start session`, code -32603): anything else.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -572,6 +586,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
         """Compacts a session now: a summary takes the place of its older messages.
 
+        Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
+        Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -601,6 +617,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ModelSet]:
         """Switches the model of a session, from its next request on.
 
+        Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -671,6 +688,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         """Changes the configuration of a session.
 
         Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
+        Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).

@@ -71,7 +71,7 @@ export const serving: Serving<Types> = {
     "model/set": { name: "modelSet", params: "ModelSetParams" },
     "thinking/set": { name: "thinkingSet", params: "ThinkingSetParams" },
     "auth/status": { name: "authStatus" },
-    "auth/login": { name: "authLogin", lane: "session" },
+    "auth/login": { name: "authLogin", lane: "bash" },
     "auth/poll": { name: "authPoll", params: "AuthPollParams", lane: "bash" },
     "auth/set_key": { name: "authSetKey", params: "AuthSetKeyParams" },
     "tasks/list": { name: "tasksList", params: "TasksListParams" },

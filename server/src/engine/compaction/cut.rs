@@ -14,10 +14,19 @@ pub(super) struct Cut {
     pub turn: Option<usize>,
 }
 
-/// Finds the cut among the entries after the last compaction: the newest entries that together take
-/// `keep_recent` tokens are kept. A call never loses its result: a cut stands before a message of
+/// How much of the newest messages is kept, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Keep {
+    /// Those that together take so many, the one with which they do among them.
+    Around(u64),
+    /// As many as fit; the last one in any case.
+    Within(u64),
+}
+
+/// Finds the cut among the entries after the last compaction: the newest entries are kept, as `keep`
+/// says. A call never loses its result: a cut stands before a message of
 /// the user, an answer, or a note, never before a result.
-pub(super) fn find(items: &[Item], start: usize, keep_recent: u64) -> Cut {
+pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
     let places: Vec<usize> = (start..items.len()).filter(|index| may_begin(&items[*index].kind)).collect();
     let Some(first) = places.first().copied() else { return Cut { kept: start, turn: None } };
     let mut tokens = 0;
@@ -25,10 +34,15 @@ pub(super) fn find(items: &[Item], start: usize, keep_recent: u64) -> Cut {
     for index in (start..items.len()).rev() {
         let Kind::Message(message) = &items[index].kind else { continue };
         tokens += message_tokens(message);
-        if tokens >= keep_recent {
-            cut = places.iter().copied().find(|place| *place >= index).unwrap_or(first);
-            break;
-        }
+        let from = match keep {
+            Keep::Around(wanted) if tokens >= wanted => index,
+            Keep::Within(most) if tokens > most => index + 1,
+            _ => continue,
+        };
+        // Where nothing fits, the last place does.
+        let last = if matches!(keep, Keep::Within(_)) { places.last() } else { None };
+        cut = places.iter().copied().find(|place| *place >= from).or(last.copied()).unwrap_or(first);
+        break;
     }
     let turn = if begins_a_request(&items[cut].kind) {
         None
@@ -73,7 +87,7 @@ mod tests {
     /// Messages take ten tokens each.
     #[track_caller]
     fn check(entries: &str, keep: u64, kept: usize, turn: Option<usize>) {
-        assert_eq!(find(&items(entries), 0, keep), Cut { kept, turn }, "{entries} {keep}");
+        assert_eq!(find(&items(entries), 0, Keep::Around(keep)), Cut { kept, turn }, "{entries} {keep}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use agentese::types::{AgentMessage, CompactionPlan, CompactionPlanBuilder};
 use serde_json::Value;
 
 use super::context_tokens;
-use super::cut;
+use super::cut::{self, Keep};
 use super::files::Files;
 use super::written::written;
 
@@ -81,7 +81,7 @@ pub(crate) fn plan(
     items: &[Item],
     context: &[Arc<AgentMessage>],
     compacted: usize,
-    keep_recent: u64,
+    keep: Keep,
 ) -> Result<Plan, NothingToDo> {
     let last = items.last().ok_or(NothingToDo::Empty)?;
     if matches!(last.kind, Kind::Compaction(_)) {
@@ -96,7 +96,7 @@ pub(crate) fn plan(
         let kept = previous.as_ref().map_or("", |previous| &previous.first_kept);
         items[..index].iter().position(|item| item.id == kept).unwrap_or(index + 1)
     });
-    let cut = cut::find(items, start, keep_recent);
+    let cut = cut::find(items, start, keep);
     let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
     let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
     // A model that is given nothing makes something up, and that would take the place of what is there.
@@ -218,7 +218,7 @@ pub(super) mod tests {
     }
 
     fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {
-        let plan = plan(&items(letters), &[], 0, keep)?;
+        let plan = plan(&items(letters), &[], 0, Keep::Around(keep))?;
         Ok((plan.first_kept, plan.history.len(), plan.turn.map(|turn| turn.len()), plan.previous.is_some()))
     }
 

@@ -56,7 +56,7 @@ pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
 /// [`super::snapshot`] writes, and for what a [`notice`] tells.
 pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, serde_json::Error> {
     match event {
-        Event::MessageUpdated { .. } | Event::Storage { .. } => Ok(None),
+        Event::MessageUpdated { .. } | Event::Storage { .. } | Event::Recovered => Ok(None),
         Event::RunStarted => body(spec, &AgentStart::new()),
         Event::TurnStarted => body(spec, &TurnStart::new()),
         Event::MessageStarted { message, .. } => body(spec, &MessageStart::new(message.clone())),
@@ -93,7 +93,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             )
         }
         Event::TurnEnded { message, results } => body(spec, &TurnEnd::new(message.clone(), results.to_vec())),
-        Event::RunEnded { messages: all } => body(spec, &AgentEnd::new(messages(all))),
+        Event::RunEnded { messages: all, .. } => body(spec, &AgentEnd::new(messages(all))),
         Event::RetryStarted { attempt, limit, pause, error } => {
             let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
             body(

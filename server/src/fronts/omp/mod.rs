@@ -45,7 +45,8 @@ pub(super) const HOME: Home = Home {
     project: ".omp/settings.json",
     comments: true,
     tells_unknown: true,
-    resources: ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"] },
+    resources: ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"], home: &[], loose_skills: true },
+    login: None,
 };
 
 /// Rules, lists of what is to be done, and going on after a compaction.

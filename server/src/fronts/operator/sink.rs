@@ -126,7 +126,7 @@ impl EventSink for Sink {
                 end.tool_results = Some(results.iter().map(convert::tool_result).collect());
                 self.send(end);
             }
-            Event::RunEnded { messages: _ } => {
+            Event::RunEnded { .. } => {
                 let mut end = OperatorAgentEnd::new(run.messages.clone());
                 end.reason = run.ended.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
                 self.send(end);

@@ -1,0 +1,71 @@
+//! A settings file as its user sees it: an open object whose members are read and merged as a whole.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::persist::{PersistError, change_file};
+use super::text_file::read_regular;
+
+/// The user's settings file, for dialects whose clients read and write all of it.
+#[derive(Debug, Clone)]
+pub struct UserFile(PathBuf);
+
+impl UserFile {
+    /// The file of that path, which need not exist.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// All members; none where there is no file. Blocks. Fails where it is no JSON object or cannot be read.
+    pub fn read(&self) -> Result<Map<String, Value>, PersistError> {
+        match read_regular(&self.0) {
+            Ok(text) => super::persist::parse(&text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Map::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Puts members into the file, each in place of the one with its name, and gives all members. Blocks. Fails, and
+    /// leaves the file as it is, where it is no JSON object or another program keeps it locked.
+    pub fn merge(&self, members: Map<String, Value>) -> Result<Map<String, Value>, PersistError> {
+        change_file(&self.0, |all| {
+            all.extend(members);
+            all.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_are_merged_and_null_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let file = UserFile::at(place.path().join("agent/settings.json"));
+        assert_eq!(file.read().unwrap(), Map::new());
+        let object = |value: Value| value.as_object().unwrap().clone();
+        file.merge(object(json!({"a": {"b": 1}, "c": "d"}))).unwrap();
+        let all = file.merge(object(json!({"a": null, "e": [1, 2.5, true]}))).unwrap();
+        assert_eq!(Value::Object(all.clone()), json!({"a": null, "c": "d", "e": [1, 2.5, true]}));
+        assert_eq!(file.read().unwrap(), all);
+    }
+
+    #[test]
+    fn what_is_no_object_is_left_as_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("settings.json");
+        std::fs::write(&path, "[1]").unwrap();
+        let file = UserFile::at(&path);
+        assert!(file.read().is_err() && file.merge(Map::new()).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "[1]");
+    }
+}

@@ -1,0 +1,99 @@
+//! Credentials: which are there, the login with a device code, keys.
+
+use agentese::opal::{
+    AuthPollParams, AuthSetKeyParams, DeviceCode, DeviceCodeBuilder, Failure, OpalAuth, OpalAuthProvider, OpalAuthProviderBuilder, OpalAuthStatus,
+};
+use agentese::serve::Refusal;
+
+use super::{Front, blocking};
+use crate::providers::{DeviceLogin, SecretString};
+
+/// A provider, how one comes to it, and the variable with its key.
+struct Known {
+    id: &'static str,
+    name: &'static str,
+    method: &'static str,
+    variable: Option<&'static str>,
+}
+
+/// In the order in which they are looked at.
+const KNOWN: [Known; 4] = [
+    Known { id: "copilot", name: "GitHub Copilot", method: "device_code", variable: None },
+    Known { id: "anthropic", name: "Anthropic", method: "api_key", variable: Some("ANTHROPIC_API_KEY") },
+    Known { id: "openai", name: "OpenAI", method: "api_key", variable: Some("OPENAI_API_KEY") },
+    Known { id: "google", name: "Google Gemini", method: "api_key", variable: Some("GOOGLE_API_KEY") },
+];
+
+fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider {
+    OpalAuthProviderBuilder { id: id.to_owned(), name: name.to_owned(), method: method.to_owned(), ready }.build()
+}
+
+impl Front {
+    /// What is known about credentials.
+    pub(super) async fn auth(&self) -> OpalAuth {
+        let catalog = self.catalog.clone();
+        let providers = blocking(move || {
+            let known = KNOWN.iter().map(|known| {
+                let ready = catalog.has_key(known.id);
+                let mut listed = provider(known.id, known.name, known.method, ready);
+                listed.env_var = known.variable.map(str::to_owned);
+                listed
+            });
+            let mut providers: Vec<OpalAuthProvider> = known.collect();
+            // What else can be asked needs nothing more.
+            for model in catalog.available() {
+                if !providers.iter().any(|provider| provider.id == model.provider) {
+                    providers.push(provider(&model.provider, &model.provider, "api_key", true));
+                }
+            }
+            providers
+        });
+        let providers = providers.await;
+        let first = providers.iter().find(|provider| provider.ready).map(|provider| provider.id.clone());
+        let status = if first.is_some() { OpalAuthStatus::Ready } else { OpalAuthStatus::SetupRequired };
+        let mut auth = OpalAuth::new(status, first);
+        auth.providers = Some(providers);
+        auth
+    }
+
+    fn login(&self) -> Result<&DeviceLogin, String> {
+        self.catalog.login().ok_or_else(|| "this server has no login".to_owned())
+    }
+
+    /// Begins a login.
+    pub(super) async fn log_in(&self) -> Result<DeviceCode, Refusal> {
+        let failed = |reason: String| Failure::LoginFailed.refusal(&[]).with_data(reason);
+        let login = self.login().map_err(failed)?;
+        let code = login.begin().await.map_err(|error| failed(error.to_string()))?;
+        Ok(DeviceCodeBuilder {
+            user_code: code.user_code,
+            verification_uri: code.verification_uri,
+            device_code: code.device_code,
+            interval: code.interval,
+        }
+        .build())
+    }
+
+    /// Waits for the end of a login.
+    pub(super) async fn poll_login(&self, params: AuthPollParams) -> Result<(), Refusal> {
+        let failed = |reason: String| Failure::LoginPollingFailed.refusal(&[]).with_data(reason);
+        let login = self.login().map_err(failed)?;
+        tokio::select! {
+            biased;
+            // A client that has left waits for nothing.
+            () = self.closing.cancelled() => Err(failed("the server is shutting down".to_owned())),
+            done = login.poll(&params.device_code, params.interval) => done.map_err(|error| failed(error.to_string())),
+        }
+    }
+
+    /// Keeps a key.
+    pub(super) async fn keep_key(&self, params: AuthSetKeyParams) -> Result<(), Refusal> {
+        let AuthSetKeyParams { provider, api_key, .. } = params;
+        if provider.trim().is_empty() || api_key.trim().is_empty() {
+            return Err(Failure::MissingParameters.refusal(&[("params", "provider, api_key")]));
+        }
+        let (catalog, key) = (self.catalog.clone(), SecretString::from(api_key));
+        let kept = blocking(move || catalog.store_key(&provider, &key)).await;
+        kept.map_err(|error| Failure::InternalError.refusal(&[]).with_data(error.to_string()))
+    }
+}

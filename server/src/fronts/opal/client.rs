@@ -1,0 +1,129 @@
+//! The person behind the client: what is asked, and what comes back.
+
+use std::sync::{Arc, OnceLock};
+
+use agentese::opal::{Dialog as Wire, Event, Opal, OpalAskUser, OpalConfirmBuilder, OpalInput};
+use agentese::serve::{Emitter, Question};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::ui::{Answer, Dialog, Notice, Ui};
+
+/// Actions of a confirmation.
+const ALLOW: &str = "allow";
+const DENY: &str = "deny";
+
+/// The connection, once there is one.
+#[derive(Debug, Default)]
+pub(super) struct Client(OnceLock<Emitter<Opal>>);
+
+impl Client {
+    /// From now on frames go there. Only the first call counts.
+    pub fn connect(&self, emitter: Emitter<Opal>) {
+        let _ = self.0.set(emitter);
+    }
+
+    /// Sends an event.
+    pub fn send(&self, event: impl Into<Event>) {
+        let Some(emitter) = self.0.get() else { return };
+        match serde_json::to_string(&event.into()) {
+            Ok(body) => emitter.emit_body_now(&body),
+            Err(error) => tracing::error!(%error, "an event could not be written"),
+        }
+    }
+
+    /// Waits until more is wanted: the client reads.
+    pub async fn room(&self) {
+        if let Some(emitter) = self.0.get() {
+            emitter.room().await;
+        }
+    }
+
+    /// Asks at once; none where nobody can answer any more.
+    pub fn ask(&self, dialog: &Wire) -> Option<Question> {
+        self.0.get()?.question(dialog)
+    }
+}
+
+/// What a client answered: a result, or what went wrong on its side.
+pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
+    match (members.remove("error"), members.remove("result")) {
+        (Some(error), _) => Err(error),
+        (None, result) => Ok(result.unwrap_or_default()),
+    }
+}
+
+/// Who is asked in one session.
+#[derive(Debug)]
+pub(super) struct Person {
+    client: Arc<Client>,
+    session: String,
+}
+
+impl Person {
+    pub fn new(client: Arc<Client>, session: String) -> Self {
+        Self { client, session }
+    }
+
+    /// Asks a question of the model's. None where nobody can answer any more.
+    pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<Question> {
+        let mut asked = OpalAskUser::new(self.session.as_str(), question);
+        asked.choices = Some(choices);
+        self.client.ask(&Wire::AskUser(asked))
+    }
+}
+
+impl Ui for Person {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        self.client.room().boxed()
+    }
+
+    /// The dialect has nothing to show notices with: they are logged.
+    fn show(&self, notice: &Notice) {
+        if let Notice::Notice(notice) = notice {
+            tracing::warn!(session = self.session, "{}", notice.message);
+        }
+    }
+
+    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+        let session = self.session.as_str();
+        let (asked, read): (Wire, fn(Value) -> Option<Answer>) = match dialog.clone() {
+            Dialog::Confirm(dialog) => {
+                let actions = [ALLOW, DENY].map(str::to_owned).to_vec();
+                let asked = OpalConfirmBuilder { session_id: session.to_owned(), title: dialog.title, message: dialog.message, actions }.build();
+                (Wire::Confirm(asked), |result| {
+                    result["action"].as_str().map(|said| Answer::Confirmed(said == ALLOW))
+                })
+            }
+            Dialog::Select(dialog) => {
+                let mut asked = OpalAskUser::new(session, dialog.title);
+                asked.choices = Some(dialog.options);
+                (Wire::AskUser(asked), |result| text(&result["answer"]))
+            }
+            Dialog::Input(dialog) => {
+                (Wire::Input(OpalInput::new(session, dialog.title)), |result| text(&result["text"]))
+            }
+            Dialog::Editor(dialog) => {
+                (Wire::Input(OpalInput::new(session, dialog.title)), |result| text(&result["text"]))
+            }
+        };
+        let question = self.client.ask(&asked)?;
+        let answer = async move {
+            // The time is the business of whoever asks.
+            let members = question.answer(None).await?;
+            Some(match outcome(members) {
+                // A client without a handler says so with an error: nobody has answered.
+                Err(_) => Answer::Cancelled,
+                Ok(result) => read(result).unwrap_or_else(|| {
+                    Answer::Unreadable("an answer without the member asked for".to_owned())
+                }),
+            })
+        };
+        Some(answer.boxed())
+    }
+}
+
+fn text(value: &Value) -> Option<Answer> {
+    value.as_str().map(|text| Answer::Value(text.to_owned()))
+}

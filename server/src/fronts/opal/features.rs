@@ -1,0 +1,167 @@
+//! Which parts and tools of a session are switched on.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use agentese::opal::{Failure, OpalConfig, OpalFeatures, OpalTools};
+use agentese::serve::Refusal;
+
+use super::tools;
+use crate::engine::Hooks;
+use crate::tools::ToolSet;
+
+/// The parts of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts {
+    sub_agents: bool,
+    skills: bool,
+    mcp: bool,
+    debug: bool,
+}
+
+impl Parts {
+    const USUAL: Self = Self { sub_agents: true, skills: true, mcp: true, debug: false };
+
+    fn merge(&mut self, wanted: &OpalFeatures) {
+        self.sub_agents = wanted.sub_agents.unwrap_or(self.sub_agents);
+        self.skills = wanted.skills.unwrap_or(self.skills);
+        self.mcp = wanted.mcp.unwrap_or(self.mcp);
+        self.debug = wanted.debug.unwrap_or(self.debug);
+    }
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    parts: Parts,
+    /// Tools that a client has left out of its list.
+    disabled: BTreeSet<String>,
+    /// Tools that were there besides the agent's own when they were looked at last.
+    others: Vec<String>,
+}
+
+/// The switches of one session. As hooks they take tools away that are switched off.
+#[derive(Debug)]
+pub(super) struct Features {
+    state: Mutex<State>,
+    /// The agent's own tools.
+    own: Vec<String>,
+    has_skills: bool,
+}
+
+impl Features {
+    /// Those of a session that begins.
+    pub fn new(own: Vec<String>, has_skills: bool) -> Self {
+        let state = State { parts: Parts::USUAL, disabled: BTreeSet::new(), others: Vec::new() };
+        Self { state: Mutex::new(state), own, has_skills }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All tools, those that are switched off among them.
+    pub fn all(&self) -> Vec<String> {
+        self.own.iter().cloned().chain(self.state().others.clone()).collect()
+    }
+
+    /// Switches parts, and says which tools are on: all that are listed and no others. Refused, and nothing is changed,
+    /// for names that are not known.
+    pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), Refusal> {
+        let all = self.all();
+        if let Some(features) = features.filter(|features| !features.extra.is_empty()) {
+            let unknown: Vec<&str> = features.extra.iter().map(|(name, _)| name.as_ref()).collect();
+            let data = format!("unknown features: {}", unknown.join(", "));
+            return Err(Failure::UnknownFeature.refusal(&[]).with_data(data));
+        }
+        let unknown = tools.unwrap_or_default().iter().filter(|name| !all.contains(name));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        if !unknown.is_empty() {
+            let data = format!("unknown tools: {}", unknown.join(", "));
+            return Err(Failure::UnknownTool.refusal(&[]).with_data(data));
+        }
+        let mut state = self.state();
+        if let Some(features) = features {
+            state.parts.merge(features);
+        }
+        if let Some(tools) = tools {
+            state.disabled = all.into_iter().filter(|name| !tools.contains(name)).collect();
+        }
+        Ok(())
+    }
+
+    fn is_on(&self, state: &State, tool: &str) -> bool {
+        let part = match tool {
+            tools::SUB_AGENT => state.parts.sub_agents,
+            tools::USE_SKILL => state.parts.skills && self.has_skills,
+            tools::DEBUG_STATE => state.parts.debug,
+            _ => true,
+        };
+        part && !state.disabled.contains(tool)
+    }
+
+    /// The switches as Opal writes them.
+    pub fn config(&self) -> OpalConfig {
+        let all = self.all();
+        let state = self.state();
+        let Parts { sub_agents, skills, mcp, debug } = state.parts;
+        let mut features = OpalFeatures::new();
+        (features.sub_agents, features.skills) = (Some(sub_agents), Some(skills));
+        (features.mcp, features.debug) = (Some(mcp), Some(debug));
+        let enabled = all.iter().filter(|name| self.is_on(&state, name)).cloned().collect();
+        let disabled = all.iter().filter(|name| state.disabled.contains(*name)).cloned().collect();
+        OpalConfig::new(features, OpalTools::new(all, enabled, disabled))
+    }
+}
+
+impl Hooks for Features {
+    fn tools(&self, own: &ToolSet) -> ToolSet {
+        let mut state = self.state();
+        for name in own.names().filter(|name| !self.own.iter().any(|known| known == name)) {
+            if !state.others.iter().any(|known| known == name) {
+                state.others.push(name.to_owned());
+            }
+        }
+        let mut tools = own.clone();
+        tools.retain(|name| self.is_on(&state, name));
+        tools
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features() -> Features {
+        let own = ["read_file", "shell", tools::SUB_AGENT, tools::USE_SKILL, tools::DEBUG_STATE];
+        Features::new(own.map(str::to_owned).to_vec(), false)
+    }
+
+    fn wanted(json: serde_json::Value) -> OpalFeatures {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn parts_take_their_tools_with_them_and_lists_say_all() {
+        let features = features();
+        assert_eq!(features.config().tools.enabled, ["read_file", "shell", "sub_agent"]);
+        features.set(Some(&wanted(serde_json::json!({"debug": true, "sub_agents": false}))), None).unwrap();
+        let config = features.config();
+        assert_eq!(config.tools.enabled, ["read_file", "shell", "debug_state"]);
+        assert_eq!((config.tools.disabled.len(), config.features.mcp), (0, Some(true)));
+        features.set(None, Some(&["shell".to_owned()])).unwrap();
+        let config = features.config();
+        assert_eq!(config.tools.enabled, ["shell"]);
+        assert_eq!(config.tools.disabled, ["read_file", "sub_agent", "use_skill", "debug_state"]);
+    }
+
+    #[test]
+    fn unknown_names_are_refused_and_nothing_changes() {
+        let features = features();
+        let refused = features.set(None, Some(&["shell".to_owned(), "teleport".to_owned()])).unwrap_err();
+        assert_eq!((refused.code, refused.data), (Some(-32602), Some("unknown tools: teleport".into())));
+        let both = wanted(serde_json::json!({"warp": true, "debug": true}));
+        let refused = features.set(Some(&both), None).unwrap_err();
+        assert_eq!(refused.message, "Unknown feature keys");
+        assert_eq!(features.config().features.debug, Some(false));
+    }
+}

@@ -1,0 +1,122 @@
+//! The opal dialect: JSON-RPC 2.0, and several sessions behind one connection.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `service` | the methods |
+//! | `start`, `opened` | how a session begins, and one that is open |
+//! | `features` | which parts and tools of a session are switched on |
+//! | `sink`, `teller`, `tags` | events: who sends them, what they say, what is cut out of the text |
+//! | `convert` | messages, models and levels as Opal writes them |
+//! | `client` | the person behind the client: questions |
+//! | `auth`, `settings` | credentials, and the user's settings without them |
+//! | `tools` | Opal's own tools, and its names for those of every agent |
+
+mod auth;
+mod client;
+mod convert;
+mod features;
+mod opened;
+mod service;
+mod settings;
+mod sink;
+mod start;
+mod tags;
+mod teller;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::opal::{Failure, Opal};
+use agentese::serve::{Emitter, Refusal};
+use agentese::types::InterruptMode;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Home, Login, UserFile};
+use crate::desk::{Parts, Registry};
+use crate::engine::{Calls, Customs};
+use crate::providers::Catalog;
+use client::Client;
+use opened::Opened;
+
+/// Calls of one answer run as each tool says; prompts wait until the model would stop.
+const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Immediate };
+
+/// Where Opal's users keep their files.
+const HOME: Home = Home {
+    variable: "OPAL_HOME",
+    folder: ".opal",
+    settings: "settings.json",
+    models: "models.json",
+    project: ".opal/settings.json",
+    login: Some(Login { domain: "OPAL_COPILOT_DOMAIN", client: "OPAL_COPILOT_CLIENT_ID" }),
+};
+
+/// Speaks the opal dialect: converts, and asks the desk of a session.
+pub struct Front {
+    /// What every session is made of.
+    parts: Mutex<Parts>,
+    catalog: Catalog,
+    settings: Option<UserFile>,
+    client: Arc<Client>,
+    desks: Registry,
+    opened: Mutex<BTreeMap<String, Arc<Opened>>>,
+    stop: CancellationToken,
+    /// Cancelled when no more is to be waited for.
+    closing: CancellationToken,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Front").field("desks", &self.desks).finish_non_exhaustive()
+    }
+}
+
+impl crate::fronts::Front for Front {
+    type Dialect = Opal;
+
+    const CUSTOMS: Customs = CUSTOMS;
+    const HOME: Home = HOME;
+
+    fn new(parts: Parts, stop: CancellationToken) -> Self {
+        let settings = parts.extensions.agent_dir.as_ref();
+        Self {
+            catalog: parts.options.catalog.clone(),
+            settings: settings.map(|directory| UserFile::at(directory.join(HOME.settings))),
+            parts: Mutex::new(parts),
+            client: Arc::default(),
+            desks: Registry::default(),
+            opened: Mutex::default(),
+            stop,
+            closing: CancellationToken::new(),
+        }
+    }
+
+    fn connect(&self, emitter: Emitter<Opal>) {
+        self.client.connect(emitter);
+    }
+}
+
+impl Front {
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Opened>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session that is open under that id. Refused where there is none.
+    fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
+        let found = self.all().get(id).cloned();
+        found.ok_or_else(|| {
+            Failure::SessionNotFound.refusal(&[]).with_data(format!("no session \"{id}\" is open"))
+        })
+    }
+}
+
+/// Runs what blocks.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}

@@ -1,0 +1,190 @@
+//! A session that is open.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::opal::{
+    AgentState, AgentStateBuilder, Failure, Opal, OpalConfig, OpalHistoryMessage, OpalModel, OpalStatus, PromptQueued,
+};
+use agentese::serve::{Call, Refusal};
+use agentese::types::Model;
+
+use super::convert::{Level, history, model};
+use super::features::Features;
+use super::sink::Sink;
+use super::tools::TaskList;
+use crate::desk::{Caller, Desk, Refused, Said, Taken};
+use crate::engine::{CompactError, PromptError, StreamingBehavior};
+
+/// What it is put together from.
+pub(super) struct Parts {
+    pub id: String,
+    pub desk: Arc<Desk>,
+    pub sink: Arc<Sink>,
+    pub features: Arc<Features>,
+    pub tasks: Arc<TaskList>,
+    pub level: Level,
+    pub kept: bool,
+}
+
+/// A conversation, and what clients can ask about it.
+pub(super) struct Opened {
+    id: String,
+    desk: Arc<Desk>,
+    sink: Arc<Sink>,
+    pub features: Arc<Features>,
+    pub tasks: Arc<TaskList>,
+    /// How hard the model is to think, whatever levels it has.
+    level: Mutex<Level>,
+    /// Whether it has a file.
+    kept: bool,
+    /// Held by an abort until it is over: prompts that come behind it begin after it.
+    aborting: tokio::sync::Mutex<()>,
+}
+
+impl Opened {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { id, desk, sink, features, tasks, level, kept } = parts;
+        let (level, aborting) = (Mutex::new(level), tokio::sync::Mutex::default());
+        Self { id, desk, sink, features, tasks, level, kept, aborting }
+    }
+
+    fn level(&self) -> MutexGuard<'_, Level> {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a prompt: it begins a run, or waits for the end of what the model is at.
+    pub async fn prompt(
+        &self,
+        text: String,
+        call: Call<Opal, PromptQueued>,
+    ) -> Result<PromptQueued, Refusal> {
+        drop(self.aborting.lock().await);
+        loop {
+            let said =
+                Said { text: text.clone(), images: Vec::new(), streaming: Some(StreamingBehavior::FollowUp) };
+            let (sink, answering, words) = (self.sink.clone(), call.clone(), text.clone());
+            let accepted = move |taken: &Taken| {
+                if matches!(taken, Taken::Run(_)) {
+                    sink.prompted();
+                }
+                // The answer stands before every event.
+                answering.answer(PromptQueued::new(matches!(taken, Taken::Queued)));
+                if matches!(taken, Taken::Queued) {
+                    sink.queued(&words);
+                }
+            };
+            match self.desk.prompt(said, Caller::new(accepted, call.replaced())).await {
+                Ok(Taken::Run(_) | Taken::Queued) => return Ok(PromptQueued::new(false)),
+                // Nothing runs, and a client waits for the end of something.
+                Ok(Taken::Command | Taken::Handled) => {
+                    call.answer(PromptQueued::new(false));
+                    self.sink.nothing_to_do();
+                    return Ok(PromptQueued::new(false));
+                }
+                Err(Refused::Prompt(PromptError::Compacting)) => self.desk.engine().settle().await,
+                Err(Refused::Prompt(error @ (PromptError::NoModel(_) | PromptError::NotReady(_)))) => {
+                    call.answer(PromptQueued::new(false));
+                    self.sink.refused(&error.to_string());
+                    return Ok(PromptQueued::new(false));
+                }
+                // Its abort is told by itself.
+                Err(Refused::GivenUp) => return Ok(PromptQueued::new(false)),
+                Err(error) => return Err(Failure::InternalError.refusal(&[]).with_data(error.to_string())),
+            }
+        }
+    }
+
+    /// Stops what is going on. Nothing of it is told any more but the abort, also where nothing was going on.
+    pub async fn abort(&self, call: &Call<Opal>) {
+        let _aborting = self.aborting.lock().await;
+        call.answer(());
+        self.sink.silence();
+        self.desk.abort().await;
+        self.sink.aborted();
+    }
+
+    /// What it is and does.
+    pub fn state(&self) -> AgentState {
+        let view = self.desk.engine().view();
+        let status = match (view.streaming || view.compacting, self.sink.status()) {
+            (false, _) => OpalStatus::Idle,
+            (true, OpalStatus::Idle) => OpalStatus::Running,
+            (true, status) => status,
+        };
+        let messages = self.history().len() as u64;
+        let mut state =
+            AgentStateBuilder {
+            session_id: self.id.clone(),
+            status,
+            model: self.model(),
+            message_count: messages,
+            tools: self.features.all(),
+        }
+        .build();
+        state.token_usage = Some(self.sink.usage());
+        state
+    }
+
+    /// Its model.
+    pub fn model(&self) -> OpalModel {
+        match self.desk.engine().view().model {
+            Some(chosen) => model(&chosen, *self.level()),
+            None => OpalModel::new("", "", self.level().name()),
+        }
+    }
+
+    /// The conversation.
+    pub fn history(&self) -> Vec<OpalHistoryMessage> {
+        history(&self.desk.engine().conversation())
+    }
+
+    /// Switches to a model, from the next request on.
+    pub fn set_model(&self, model: Model, level: Level) {
+        self.desk.engine().use_model(model);
+        self.set_level(level);
+    }
+
+    /// Sets how hard the model thinks.
+    pub fn set_level(&self, level: Level) {
+        *self.level() = level;
+        self.desk.engine().set_thinking(level.engine());
+    }
+
+    /// Which parts and tools are switched on.
+    pub fn config(&self) -> OpalConfig {
+        // Looking at the tools tells the switches what there is.
+        let _ = self.desk.engine().tools();
+        self.features.config()
+    }
+
+    /// Goes back to a message. Refused for a session that is not kept, and where there is no such message.
+    pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), Refusal> {
+        if !self.kept {
+            let data = format!("the session \"{}\" is not kept", self.id);
+            return Err(Failure::SessionNotFound.refusal(&[]).with_data(data));
+        }
+        let refused = |reason: &str| Failure::BranchFailed.refusal(&[]).with_data(reason);
+        match self.desk.go_to(entry, Caller::of(call)).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(refused("an extension refused it")),
+            Err(error) => Err(refused(&error.to_string())),
+        }
+    }
+
+    /// Compacts the conversation. Refused for a session that is not kept, and where the model gives no summary.
+    pub async fn compact(&self, keep_recent: Option<u64>, call: &Call<Opal>) -> Result<(), Refusal> {
+        if !self.kept {
+            return Err(Failure::NotKept.refusal(&[]));
+        }
+        let keep_recent = keep_recent.filter(|tokens| *tokens > 0);
+        match self.desk.compact_to(keep_recent, Caller::of(call)).await {
+            Ok(_) | Err(CompactError::Nothing(_)) => Ok(()),
+            Err(error) => Err(Failure::CompactionFailed.refusal(&[]).with_data(error.to_string())),
+        }
+    }
+
+    /// From now on nothing of it is told.
+    pub fn silence(&self) {
+        self.sink.silence();
+    }
+}

@@ -1,0 +1,262 @@
+//! The methods.
+
+use agentese::opal::{
+    AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AuthPollParams, AuthSetKeyParams,
+    AuthStatusResult, Authenticated, DeviceCode, Failure, ModelSet, ModelSetParams, ModelsListParams, Opal,
+    OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams, OpalDone, OpalModels,
+    OpalSessionInfo, OpalSettings, OpalTasks, OpalVersion, PromptQueued, SessionBranchParams,
+    SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams, SessionList,
+    SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet, ThinkingSetParams,
+};
+use agentese::serve::{Call, Refusal};
+use agentese::wire::NoParams;
+
+use super::convert::{Level, listed};
+use super::{Front, blocking};
+use crate::session::{DeleteError, Scope, Store};
+
+/// The provider of models that are named without one.
+const USUAL_PROVIDER: &str = "copilot";
+
+/// The version of the protocol.
+const PROTOCOL: &str = "0.1.0";
+
+/// How often a session that was just closed is looked at until its file is free, and the pause between.
+const LOOKS: usize = 100;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
+impl agentese::opal::Service for Front {
+    async fn session_start(
+        &self,
+        params: SessionStartParams,
+        _: Call<Opal, SessionStarted>,
+    ) -> Result<SessionStarted, Refusal> {
+        self.start(params).await
+    }
+
+    async fn agent_prompt(
+        &self,
+        params: AgentPromptParams,
+        call: Call<Opal, PromptQueued>,
+    ) -> Result<PromptQueued, Refusal> {
+        self.session(&params.session_id)?.prompt(params.text, call).await
+    }
+
+    async fn agent_abort(&self, params: AgentAbortParams, call: Call<Opal>) -> Result<(), Refusal> {
+        self.session(&params.session_id)?.abort(&call).await;
+        Ok(())
+    }
+
+    async fn agent_state(
+        &self,
+        params: AgentStateParams,
+        _: Call<Opal, AgentState>,
+    ) -> Result<AgentState, Refusal> {
+        Ok(self.session(&params.session_id)?.state())
+    }
+
+    async fn session_list(&self, _: NoParams, _: Call<Opal, SessionList>) -> Result<SessionList, Refusal> {
+        let Some(store) = self.store() else { return Ok(SessionList::new(Vec::new())) };
+        let kept = blocking(move || store.list(Scope::Here)).await;
+        let info = |record: crate::session::Record| {
+            // To the second, and without the zone.
+            let modified = record.modified.get(..19).unwrap_or(&record.modified).to_owned();
+            OpalSessionInfo::new(record.id, record.name, modified)
+        };
+        Ok(SessionList::new(kept.into_iter().map(info).collect()))
+    }
+
+    async fn session_branch(&self, params: SessionBranchParams, call: Call<Opal>) -> Result<(), Refusal> {
+        self.session(&params.session_id)?.branch(&params.entry_id, &call).await
+    }
+
+    async fn session_compact(&self, params: SessionCompactParams, call: Call<Opal>) -> Result<(), Refusal> {
+        self.session(&params.session_id)?.compact(params.keep_recent, &call).await
+    }
+
+    async fn session_history(
+        &self,
+        params: SessionHistoryParams,
+        _: Call<Opal, SessionHistory>,
+    ) -> Result<SessionHistory, Refusal> {
+        Ok(SessionHistory::new(self.session(&params.session_id)?.history()))
+    }
+
+    async fn session_delete(
+        &self,
+        params: SessionDeleteParams,
+        _: Call<Opal, OpalDone>,
+    ) -> Result<OpalDone, Refusal> {
+        let id = params.session_id;
+        let unknown = || Failure::SessionNotFound.refusal(&[]).with_data(id.as_str());
+        let store = self.store().ok_or_else(unknown)?;
+        let (looking, wanted) = (store.clone(), id.clone());
+        if blocking(move || looking.find(&wanted)).await.is_none() {
+            return Err(unknown());
+        }
+        // One that is open here is closed first.
+        let closed = self.close(&id).await;
+        for _ in 0..LOOKS {
+            let (store, wanted) = (store.clone(), id.clone());
+            match blocking(move || store.delete(&wanted)).await {
+                Ok(()) => return Ok(OpalDone::new(true)),
+                Err(DeleteError::Unknown(_)) => return Err(unknown()),
+                // What still uses the file ends by itself.
+                Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(Failure::DeleteFailed.refusal(&[]).with_data(error.to_string())),
+            }
+        }
+        Err(Failure::DeleteFailed.refusal(&[]).with_data("the session is still in use"))
+    }
+
+    async fn models_list(
+        &self,
+        params: ModelsListParams,
+        _: Call<Opal, OpalModels>,
+    ) -> Result<OpalModels, Refusal> {
+        let wanted = params.providers.unwrap_or_default();
+        if let Some(unknown) = wanted.iter().find(|name| !self.catalog.has_provider(name)) {
+            let refusal = Refusal::declared(&agentese::opal::SPEC, Failure::UnknownProvider.kind(), &[]);
+            return Err(refusal.with_data(format!("unknown provider: \"{unknown}\"")));
+        }
+        let catalog = self.catalog.clone();
+        let models = blocking(move || {
+            let available: Vec<String> =
+                catalog.available().iter().map(|model| model.provider.clone()).collect();
+            let shown = |provider: &String| {
+                provider == USUAL_PROVIDER || wanted.contains(provider) || available.contains(provider)
+            };
+            let models = catalog.models().filter(|model| shown(&model.provider));
+            models.map(|model| listed(&catalog, model)).collect()
+        });
+        Ok(OpalModels::new(models.await))
+    }
+
+    async fn model_set(&self, params: ModelSetParams, _: Call<Opal, ModelSet>) -> Result<ModelSet, Refusal> {
+        let session = self.session(&params.session_id)?;
+        // An id may have a colon of its own.
+        let (provider, id) = params.model_id.split_once(':').unwrap_or((USUAL_PROVIDER, &params.model_id));
+        let model = self.model_named(provider, id)?;
+        session.set_model(model, params.thinking_level.as_deref().map(Level::named).unwrap_or_default());
+        Ok(ModelSet::new(session.model()))
+    }
+
+    async fn thinking_set(
+        &self,
+        params: ThinkingSetParams,
+        _: Call<Opal, ThinkingSet>,
+    ) -> Result<ThinkingSet, Refusal> {
+        let session = self.session(&params.session_id)?;
+        let level = Level::named(&params.level);
+        session.set_level(level);
+        Ok(ThinkingSet::new(level.name()))
+    }
+
+    async fn auth_status(
+        &self,
+        _: NoParams,
+        _: Call<Opal, AuthStatusResult>,
+    ) -> Result<AuthStatusResult, Refusal> {
+        let auth = self.auth().await;
+        Ok(AuthStatusResult::new(auth.status == OpalAuthStatus::Ready, auth))
+    }
+
+    async fn auth_login(&self, _: NoParams, _: Call<Opal, DeviceCode>) -> Result<DeviceCode, Refusal> {
+        self.log_in().await
+    }
+
+    async fn auth_poll(
+        &self,
+        params: AuthPollParams,
+        _: Call<Opal, Authenticated>,
+    ) -> Result<Authenticated, Refusal> {
+        self.poll_login(params).await?;
+        Ok(Authenticated::new(true))
+    }
+
+    async fn auth_set_key(
+        &self,
+        params: AuthSetKeyParams,
+        _: Call<Opal, OpalDone>,
+    ) -> Result<OpalDone, Refusal> {
+        self.keep_key(params).await?;
+        Ok(OpalDone::new(true))
+    }
+
+    async fn tasks_list(
+        &self,
+        params: TasksListParams,
+        _: Call<Opal, OpalTasks>,
+    ) -> Result<OpalTasks, Refusal> {
+        Ok(OpalTasks::new(self.session(&params.session_id)?.tasks.active()))
+    }
+
+    async fn settings_get(&self, _: NoParams, _: Call<Opal, OpalSettings>) -> Result<OpalSettings, Refusal> {
+        Ok(OpalSettings::new(self.settings().await?))
+    }
+
+    async fn settings_save(
+        &self,
+        params: SettingsSaveParams,
+        _: Call<Opal, OpalSettings>,
+    ) -> Result<OpalSettings, Refusal> {
+        Ok(OpalSettings::new(self.save_settings(params.settings).await?))
+    }
+
+    async fn opal_config_get(
+        &self,
+        params: OpalConfigGetParams,
+        _: Call<Opal, OpalConfig>,
+    ) -> Result<OpalConfig, Refusal> {
+        Ok(self.session(&params.session_id)?.config())
+    }
+
+    async fn opal_config_set(
+        &self,
+        params: OpalConfigSetParams,
+        _: Call<Opal, OpalConfig>,
+    ) -> Result<OpalConfig, Refusal> {
+        let session = self.session(&params.session_id)?;
+        session.features.set(params.features.as_ref(), params.tools.as_deref())?;
+        Ok(session.config())
+    }
+
+    async fn opal_ping(&self, _: NoParams, _: Call<Opal>) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    async fn opal_version(&self, _: NoParams, _: Call<Opal, OpalVersion>) -> Result<OpalVersion, Refusal> {
+        Ok(OpalVersion::new(env!("CARGO_PKG_VERSION"), PROTOCOL))
+    }
+
+    async fn shut_down(&self) {
+        self.closing.cancel();
+        // A client that has left hears nothing of what is stopped.
+        let opened: Vec<_> = self.all().values().cloned().collect();
+        opened.iter().for_each(|session| session.silence());
+        self.desks.shut_down().await;
+    }
+
+    async fn settle(&self) {
+        self.desks.settle().await;
+    }
+}
+
+impl Front {
+    /// Where sessions are kept.
+    fn store(&self) -> Option<Store> {
+        let parts = self.parts();
+        let cwd = parts.options.context.cwd.clone();
+        parts.options.store.as_ref().map(|store| store.shared(&cwd))
+    }
+
+    /// Closes a session that is open here; false where there is none.
+    async fn close(&self, id: &str) -> bool {
+        let removed = self.all().remove(id);
+        if let Some(session) = &removed {
+            session.silence();
+        }
+        drop(removed);
+        self.desks.close(id).await
+    }
+}

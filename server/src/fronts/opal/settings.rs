@@ -1,0 +1,127 @@
+//! The user's settings. Keys are no part of them: they are shown masked, and what a client sends as one is kept where keys
+//! are.
+
+use agentese::opal::Failure;
+use agentese::redact::holds_key;
+use agentese::serve::Refusal;
+use serde_json::{Map, Value};
+
+use super::{Front, blocking};
+use crate::config::UserFile;
+use crate::providers::{Catalog, SecretString};
+
+/// What stands in place of a key.
+const MASK: &str = "********";
+
+/// The end of the name of a setting that holds the key of a provider.
+const KEY: &str = "_api_key";
+
+impl Front {
+    /// All settings as they stand in the file.
+    pub(super) async fn read_settings(&self) -> Result<Map<String, Value>, Refusal> {
+        let Some(file) = self.settings.clone() else { return Ok(Map::new()) };
+        blocking(move || file.read()).await.map_err(failed)
+    }
+
+    /// All settings, keys masked.
+    pub(super) async fn settings(&self) -> Result<Map<String, Value>, Refusal> {
+        let settings = self.read_settings().await?;
+        let catalog = self.catalog.clone();
+        Ok(blocking(move || shown(settings, &catalog)).await)
+    }
+
+    /// Merges settings into the user's; gives all of them, keys masked.
+    pub(super) async fn save_settings(
+        &self,
+        given: Map<String, Value>,
+    ) -> Result<Map<String, Value>, Refusal> {
+        let Some(file) = self.settings.clone() else {
+            return Err(failed("there is no home directory to keep them in"));
+        };
+        let catalog = self.catalog.clone();
+        blocking(move || save(&file, &catalog, given)).await.map_err(failed)
+    }
+}
+
+fn failed(reason: impl ToString) -> Refusal {
+    Failure::InternalError.refusal(&[]).with_data(reason.to_string())
+}
+
+fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let before = file.read().map_err(|error| error.to_string())?;
+    let mut members = Map::new();
+    for (name, value) in given {
+        match (name.strip_suffix(KEY), value.as_str()) {
+            (Some(_), Some(MASK)) => {}
+            (Some(provider), Some(key)) if !provider.is_empty() && !key.trim().is_empty() => {
+                catalog.store_key(provider, &SecretString::from(key)).map_err(|error| error.to_string())?;
+            }
+            _ => {
+                let value = unmasked(&name, value, before.get(&name));
+                members.insert(name, value);
+            }
+        }
+    }
+    let all = file.merge(members).map_err(|error| error.to_string())?;
+    Ok(shown(all, catalog))
+}
+
+/// What a client sends back masked stays what it was.
+fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
+    match value {
+        Value::String(text) if text == MASK && holds_key(name) => before.cloned().unwrap_or_default(),
+        Value::Object(members) => {
+            let inside = |name: &str| before.and_then(|before| before.get(name));
+            let each = |(name, value): (String, Value)| {
+                let value = unmasked(&name, value, inside(&name));
+                (name, value)
+            };
+            members.into_iter().map(each).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}
+
+/// Settings as clients see them, with a masked member for each key that is stored elsewhere.
+fn shown(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> {
+    let mut shown = masked(settings);
+    for provider in catalog.stored_keys() {
+        shown.insert(format!("{provider}{KEY}"), MASK.into());
+    }
+    shown
+}
+
+fn masked(members: Map<String, Value>) -> Map<String, Value> {
+    let each = |(name, value): (String, Value)| {
+        let value = match value {
+            Value::Object(members) => masked(members).into(),
+            Value::String(text) if !text.is_empty() && holds_key(&name) => MASK.into(),
+            other => other,
+        };
+        (name, value)
+    };
+    members.into_iter().map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn fm_f118_keys_are_masked_at_every_depth_and_come_back_unchanged() {
+        let settings = object(
+            json!({"theme": "dark", "openai_api_key": "sk-canary", "nested": {"token": "canary", "a": 1}}),
+        );
+        let shown = masked(settings.clone());
+        assert!(!Value::Object(shown.clone()).to_string().contains("canary"));
+        assert_eq!(shown["theme"], "dark");
+        let back = unmasked("nested", shown["nested"].clone(), settings.get("nested"));
+        assert_eq!(back, settings["nested"]);
+    }
+}

@@ -1,0 +1,260 @@
+//! How a session begins.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::opal::{Failure, OpalAuth, SessionStartParams, SessionStarted};
+use agentese::serve::Refusal;
+use agentese::types::{Model, QueueMode};
+
+use super::client::Person;
+use super::convert::Level;
+use super::features::Features;
+use super::opened::{Opened, Parts as OpenedParts};
+use super::sink::Sink;
+use super::tools::{self, TaskList};
+use super::{Front, blocking};
+use crate::config::{expand_home, resolve};
+use crate::desk::Desk;
+use crate::engine::Bounds;
+use crate::prompt::{self, ContextFile, ContextNames, SystemPrompt, named_context_files};
+use crate::providers::Chosen;
+use crate::resources::{Folders, Resources, Sources};
+use crate::session::{OpenError, Session, Start, Store, may_be_id};
+use crate::world::Ids;
+
+/// What people write down for agents, in each directory from the root down.
+const CONTEXT: ContextNames = ContextNames {
+    names: &[
+        "AGENTS.md",
+        "OPAL.md",
+        ".agents/AGENTS.md",
+        ".agents/OPAL.md",
+        ".opal/AGENTS.md",
+        ".opal/OPAL.md",
+    ],
+    all: true,
+};
+
+/// Where skills are.
+const FOLDERS: Folders =
+    Folders { project: &[".github", ".claude"], home: &[".opal", ".claude"], loose_files: false };
+
+/// The setting that names the model to begin with, as `provider:id`.
+const DEFAULT_MODEL: &str = "default_model";
+
+/// The model where nothing else is said.
+const USUAL_MODEL: (&str, &str) = ("copilot", "claude-sonnet-4");
+
+/// What the model is told about its tags.
+const TAGS: &str = "# Status and title\n\nThe program that shows your answers takes two tags out of your text. Whenever you \
+                    begin a part of the work, write <status>a few words about it</status>. At the beginning of your first \
+                    answer in a conversation write <title>what it is about, in at most sixty characters</title>.";
+
+/// The identifier of a session first, then others.
+struct FirstId {
+    first: Mutex<Option<String>>,
+    others: Arc<dyn Ids>,
+}
+
+impl Ids for FirstId {
+    fn uuid(&self) -> String {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.unwrap_or_else(|| self.others.uuid())
+    }
+
+    fn entry(&self) -> String {
+        self.others.entry()
+    }
+}
+
+/// What is read from the disk.
+struct Found {
+    context: Vec<ContextFile>,
+    resources: Resources,
+    session: Option<Session>,
+}
+
+fn read(
+    cwd: &Path,
+    sources: &Sources,
+    kept: Option<(&Store, &str)>,
+    start: Start,
+) -> Result<Found, OpenError> {
+    let session = kept.and_then(|(store, id)| store.find(id)).map(|path| Session::open(&path, start));
+    let session = session.transpose()?;
+    let (context, complaints) = named_context_files(&CONTEXT, None, cwd);
+    complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    // Nothing is named by a command line here, so nothing can be missing.
+    let (resources, complaints) = Resources::load(sources).unwrap_or_default();
+    complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    Ok(Found { context, resources, session })
+}
+
+fn failed(reason: impl ToString) -> Refusal {
+    Failure::SessionStartFailed.refusal(&[]).with_data(reason.to_string())
+}
+
+impl Front {
+    /// Starts a session, or opens one that is kept.
+    pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStarted, Refusal> {
+        let named = self.named_model(&params)?;
+        if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+            return Err(failed("`mcp_servers` is not available in this server"));
+        }
+        let mut parts = self.parts().with(None);
+        let id = match &params.session_id {
+            Some(id) if !may_be_id(id) => {
+                let reason =
+                    "`session_id` has to be letters, digits, `.`, `_` and `-`, with a letter or digit first";
+                let values = [("method", "session/start"), ("reason", reason)];
+                return Err(Failure::InvalidParameters.refusal(&values));
+            }
+            Some(id) if self.all().contains_key(id) => {
+                return Err(failed(format!("the session \"{id}\" is open already")));
+            }
+            Some(id) => id.clone(),
+            None => parts.options.ids.uuid().replace('-', ""),
+        };
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let usual = parts.options.context.cwd.clone();
+        let cwd = params.working_dir.as_deref().map_or_else(
+            || usual.clone(),
+            |directory| resolve(&usual, &expand_home(Path::new(directory), home.as_deref())),
+        );
+        if cwd != usual {
+            // What was asked about is another directory.
+            parts.undecided = None;
+        }
+        let wanted = params.session == Some(true) || params.session_id.is_some();
+        let store = parts.options.store.take().filter(|_| wanted).map(|store| store.shared(&cwd));
+        let found = {
+            let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
+            let sources = Sources { cwd: cwd.clone(), home, folders: FOLDERS, ..Sources::default() };
+            let (cwd, store, id) = (cwd.clone(), store.clone(), id.clone());
+            blocking(move || read(&cwd, &sources, store.as_ref().map(|store| (store, id.as_str())), start))
+                .await
+        };
+        let Found { context, resources, session } = found.map_err(failed)?;
+        let restored = session.as_ref().map(Session::restored).unwrap_or_default();
+        let kept_model = restored.model.and_then(|(provider, id)| self.catalog.model_like(&provider, &id));
+        let model = match named.or(kept_model) {
+            Some(model) => Some(model),
+            None => {
+                let chosen = parts.options.model.as_ref().map(|chosen| chosen.model.clone());
+                self.usual_model(chosen).await
+            }
+        };
+        let level = restored.thinking.or(parts.options.thinking).map(Level::of).unwrap_or_default();
+        let resources = Arc::new(resources);
+        let (skills, _) = resources.for_model();
+        let features = Features::new(tools::NAMES.map(str::to_owned).to_vec(), !skills.is_empty());
+        features.set(params.features.as_ref(), params.tools.as_deref())?;
+        let features = Arc::new(features);
+        let files: Vec<String> =
+            context.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+        let sink = Arc::new(Sink::new(
+            self.client.clone(),
+            &id,
+            self.catalog.clone(),
+            model.as_ref().map_or(0, |model| model.context_window),
+            store.is_some(),
+            files.clone(),
+        ));
+        let person = Arc::new(Person::new(self.client.clone(), id.clone()));
+        let tasks = Arc::new(TaskList::default());
+        let directory = store.as_ref().map(|store| store.directory().to_string_lossy().into_owned());
+        let options = &mut parts.options;
+        options.tools = tools::all(tools::With {
+            person: person.clone(),
+            sink: sink.clone(),
+            features: features.clone(),
+            resources: resources.clone(),
+            tasks: tasks.clone(),
+            catalog: self.catalog.clone(),
+            clock: options.clock.clone(),
+            ids: options.ids.clone(),
+        });
+        options.system_prompt =
+            system_prompt(&options.system_prompt, params.system_prompt.as_deref(), context, &cwd);
+        options.resources = resources;
+        options.hooks.push(features.clone());
+        options.bounds = Bounds::default();
+        options.settings.follow_up_mode = QueueMode::All;
+        // A failure is told at once: clients decide themselves.
+        options.settings.retry.enabled = false;
+        let compaction = &mut options.settings.compaction;
+        compaction.enabled &= store.is_some();
+        if let Some(model) = &model {
+            compaction.reserve_tokens = model.context_window / 5;
+            compaction.keep_recent_tokens = compaction.keep_recent_tokens.min(model.context_window / 4);
+        }
+        options.model = model.map(|model| Chosen { model, thinking: None });
+        options.thinking = Some(level.engine());
+        let kept = store.is_some();
+        options.store = store;
+        options.context.cwd = cwd;
+        options.ids = Arc::new(FirstId { first: Mutex::new(Some(id.clone())), others: options.ids.clone() });
+        parts.session = session;
+        let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
+        sink.of(desk.engine().link());
+        desk.connect(person);
+        self.desks.add(desk.clone());
+        let opened = Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept });
+        self.all().insert(id.clone(), Arc::new(opened));
+        let auth: OpalAuth = self.auth().await;
+        let mut started = SessionStarted::new(id);
+        started.session_dir = Some(directory.unwrap_or_default());
+        started.context_files = Some(files);
+        started.available_skills = Some(skills.iter().map(|skill| skill.name().to_owned()).collect());
+        started.mcp_servers = Some(Vec::new());
+        started.auth = Some(auth);
+        Ok(started)
+    }
+
+    /// The model that the parameters name.
+    fn named_model(&self, params: &SessionStartParams) -> Result<Option<Model>, Refusal> {
+        let Some(choice) = &params.model else { return Ok(None) };
+        if choice.provider.is_empty() || choice.id.is_empty() {
+            return Err(Failure::InvalidModel.refusal(&[]));
+        }
+        self.model_named(&choice.provider, &choice.id).map(Some)
+    }
+
+    /// A model of a provider, whether it is listed or not. Refused where there is no such provider.
+    pub(super) fn model_named(&self, provider: &str, id: &str) -> Result<Model, Refusal> {
+        self.catalog.model_like(provider, id).ok_or_else(|| {
+            Failure::UnknownProvider.refusal(&[]).with_data(format!("unknown provider: \"{provider}\""))
+        })
+    }
+
+    /// The model where a session names none: that of the settings, of the command line, or one that can be asked.
+    async fn usual_model(&self, chosen: Option<Model>) -> Option<Model> {
+        let settings = self.read_settings().await.unwrap_or_default();
+        let set = settings.get(DEFAULT_MODEL).and_then(|name| name.as_str());
+        let set = set.and_then(|name| name.split_once(':'));
+        if let Some(model) = set.and_then(|(provider, id)| self.catalog.model_like(provider, id)) {
+            return Some(model);
+        }
+        let ready = || self.catalog.available().first().map(|model| (*model).clone());
+        chosen.or_else(ready).or_else(|| self.catalog.model_like(USUAL_MODEL.0, USUAL_MODEL.1))
+    }
+}
+
+fn system_prompt(
+    usual: &SystemPrompt,
+    base: Option<&str>,
+    context: Vec<ContextFile>,
+    cwd: &Path,
+) -> SystemPrompt {
+    let usual = match usual {
+        SystemPrompt::Parts(parts) => (**parts).clone(),
+        SystemPrompt::Verbatim(text) => {
+            prompt::Parts { base: (!text.is_empty()).then(|| text.clone()), ..prompt::Parts::default() }
+        }
+    };
+    let base = base.filter(|text| !text.trim().is_empty()).map(str::to_owned).or(usual.base);
+    let mut appended = usual.appended;
+    appended.push(TAGS.to_owned());
+    prompt::Parts { base, appended, context, skills: Vec::new(), cwd: cwd.to_owned() }.into()
+}

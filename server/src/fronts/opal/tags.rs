@@ -1,0 +1,187 @@
+//! What a model says in tags for the client, cut out of its text: `<status>…</status>` and `<title>…</title>`. They may be
+//! cut into pieces anywhere.
+
+/// The longest content of a tag, in bytes: a longer one is text.
+const LONGEST: usize = 512;
+
+/// A piece of what a model says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Text for the reader.
+    Text(String),
+    /// What the model is doing, in a few words.
+    Status(String),
+    /// What the conversation is called.
+    Title(String),
+}
+
+type Made = fn(String) -> Piece;
+
+const TAGS: [(&str, &str, Made); 2] =
+    [("<status>", "</status>", Piece::Status), ("<title>", "</title>", Piece::Title)];
+
+/// Cuts tags out of a text that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Tags {
+    /// The beginning of a tag, whose rest has not come yet.
+    held: String,
+}
+
+/// What the beginning of a text is.
+enum Beginning {
+    /// A whole tag of that length in bytes.
+    Tag(Piece, usize),
+    /// Perhaps a tag: more of the text would tell.
+    Open,
+    /// Text.
+    Text,
+}
+
+impl Tags {
+    /// Takes a piece of text; gives what is complete with it. Neighbouring texts are one piece.
+    pub fn take(&mut self, text: &str) -> Vec<Piece> {
+        self.held.push_str(text);
+        let all = std::mem::take(&mut self.held);
+        let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), all.as_str());
+        while let Some(at) = rest.find('<') {
+            plain.push_str(&rest[..at]);
+            rest = &rest[at..];
+            match beginning(rest) {
+                Beginning::Tag(piece, length) => {
+                    flush(&mut plain, &mut pieces);
+                    pieces.push(piece);
+                    rest = &rest[length..];
+                }
+                Beginning::Open => {
+                    rest.clone_into(&mut self.held);
+                    rest = "";
+                }
+                Beginning::Text => {
+                    plain.push('<');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        plain.push_str(rest);
+        flush(&mut plain, &mut pieces);
+        pieces
+    }
+
+    /// The text has ended: what was held back is text.
+    pub fn finish(&mut self) -> Option<Piece> {
+        let held = std::mem::take(&mut self.held);
+        (!held.is_empty()).then_some(Piece::Text(held))
+    }
+}
+
+fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
+    if !plain.is_empty() {
+        pieces.push(Piece::Text(std::mem::take(plain)));
+    }
+}
+
+fn beginning(text: &str) -> Beginning {
+    for (open, close, made) in TAGS {
+        if let Some(content) = text.strip_prefix(open) {
+            return match content.find(close) {
+                Some(end) if end <= LONGEST => {
+                    Beginning::Tag(made(content[..end].trim().to_owned()), open.len() + end + close.len())
+                }
+                None if content.len() <= LONGEST + close.len() => Beginning::Open,
+                _ => Beginning::Text,
+            };
+        }
+        if open.starts_with(text) {
+            return Beginning::Open;
+        }
+    }
+    Beginning::Text
+}
+
+/// A whole text without its tags.
+pub(super) fn without_tags(text: &str) -> String {
+    let mut tags = Tags::default();
+    let mut pieces = tags.take(text);
+    pieces.extend(tags.finish());
+    let texts = pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text),
+        Piece::Status(_) | Piece::Title(_) => None,
+    });
+    texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Piece::{Status, Text, Title};
+    use super::*;
+
+    fn fed(pieces: &[&str]) -> Vec<Piece> {
+        let mut tags = Tags::default();
+        let mut all: Vec<Piece> = pieces.iter().flat_map(|piece| tags.take(piece)).collect();
+        all.extend(tags.finish());
+        all
+    }
+
+    #[test]
+    fn tags_are_cut_out_also_across_pieces() {
+        let text = |text: &str| Text(text.to_owned());
+        assert_eq!(
+            fed(&[
+                "<title>Fix the ",
+                "parser</title>",
+                "<status>Reading ",
+                "files</status>",
+                "Hello <sta",
+                "tus>Thinking</status>world",
+                " a < b"
+            ]),
+            [
+                Title("Fix the parser".to_owned()),
+                Status("Reading files".to_owned()),
+                text("Hello "),
+                Status("Thinking".to_owned()),
+                text("world"),
+                text(" a < b"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_tag_is_text() {
+        for said in [
+            "a < b",
+            "<b>",
+            "<status",
+            "<status>never closed",
+            "</status>",
+            "<Title>x</Title>",
+            "<",
+            "<<status",
+        ] {
+            assert_eq!(without_tags(said), said);
+        }
+        let long = format!("<status>{}</status>", "x".repeat(LONGEST + 1));
+        assert_eq!(without_tags(&long), long);
+        assert_eq!(without_tags("<<status>x</status>>"), "<>");
+    }
+
+    proptest! {
+        #[test]
+        fn wherever_it_is_cut_the_same_comes_out(
+            parts in prop::collection::vec(prop::sample::select(vec!["<status>", "</status>", "<title>", "</title>", "<", "ä", "x "]), 0..12),
+            cut in 0usize..80
+        ) {
+            let text = parts.concat();
+            let whole: String = without_tags(&text);
+            let cut = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(cut % (text.chars().count() + 1)).unwrap();
+            let mut tags = Tags::default();
+            let mut pieces = tags.take(&text[..cut]);
+            pieces.extend(tags.take(&text[cut..]));
+            pieces.extend(tags.finish());
+            let said: String = pieces.into_iter().filter_map(|piece| match piece { Text(text) => Some(text), _ => None }).collect();
+            prop_assert_eq!(said, whole);
+        }
+    }
+}

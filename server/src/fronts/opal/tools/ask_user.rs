@@ -1,0 +1,71 @@
+//! The tool that asks the person behind the client.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::super::client::{Person, outcome};
+use super::super::convert::as_text;
+use crate::tools::{Tool, ToolContext, ToolOutput};
+
+/// Asks a question and waits for the answer, however long that takes.
+pub(super) struct AskUser(pub Arc<Person>);
+
+impl Tool for AskUser {
+    fn name(&self) -> &str {
+        super::ASK_USER
+    }
+
+    fn description(&self) -> &str {
+        "Asks the user a question and gives the answer. Use it where you cannot go on without a decision of theirs. Choices \
+         may be offered; any other answer is possible too."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "description": "The question"},
+                "choices": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from"},
+            },
+            "required": ["question"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        true
+    }
+
+    /// One question at a time.
+    fn shared(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let question = arguments["question"].as_str().unwrap_or_default();
+            let choices = arguments["choices"].as_array().into_iter().flatten().map(as_text).collect();
+            let nobody = || ToolOutput::error("Nobody can answer: the client has left.");
+            let Some(asked) = self.0.ask_user(question, choices) else { return nobody() };
+            let answer = tokio::select! {
+                biased;
+                () = context.abort.cancelled() => return ToolOutput::error(self.aborted_text()),
+                answer = asked.answer(None) => answer,
+            };
+            match answer.map(outcome) {
+                None => nobody(),
+                Some(Ok(result)) => match result.get("answer") {
+                    Some(answer) => ToolOutput::text(as_text(answer)),
+                    None => ToolOutput::text(result.to_string()),
+                },
+                Some(Err(error)) => {
+                    let reason = error.get("message").map_or_else(|| error.to_string(), as_text);
+                    ToolOutput::error(format!("The user was not asked: {reason}"))
+                }
+            }
+        }
+        .boxed()
+    }
+}

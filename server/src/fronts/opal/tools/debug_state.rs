@@ -1,0 +1,56 @@
+//! The tool that shows the agent's own state.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::super::features::Features;
+use super::super::sink::Sink;
+use crate::tools::{Tool, ToolContext, ToolOutput};
+
+/// Shows what the agent is and does.
+pub(super) struct DebugState {
+    pub sink: Arc<Sink>,
+    pub features: Arc<Features>,
+}
+
+impl Tool for DebugState {
+    fn name(&self) -> &str {
+        super::DEBUG_STATE
+    }
+
+    fn description(&self) -> &str {
+        "Shows the state of this agent: its model, its messages, the tokens used, its tools. For finding out why it behaves \
+         as it does."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {}, "required": []})
+    }
+
+    fn read_only(&self) -> bool {
+        true
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let Some(engine) = self.sink.engine() else { return ToolOutput::error("The agent has ended.") };
+            let view = engine.view();
+            let state = json!({
+                "session_id": view.session_id,
+                "status": self.sink.status(),
+                "model": view.model.map(|model| format!("{}:{}", model.provider, model.id)),
+                "thinking": view.thinking,
+                "messages": view.messages,
+                "waiting": view.pending,
+                "usage": self.sink.usage(),
+                "config": self.features.config(),
+                "working_dir": context.cwd,
+            });
+            ToolOutput::text(format!("{state:#}")).with_details(json!({super::VALUE: state}))
+        }
+        .boxed()
+    }
+}

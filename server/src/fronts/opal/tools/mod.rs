@@ -1,0 +1,139 @@
+//! Opal's tools: those of every agent under Opal's names, and its own.
+//!
+//! | file | tool |
+//! |---|---|
+//! | `named` | `read_file`, `write_file`, `edit_file`, `shell`: another name for a tool |
+//! | `sub_agent` | sets another agent to work |
+//! | `tasks`, `task_list` | a list of things to do |
+//! | `use_skill` | loads the instructions of a skill |
+//! | `ask_user` | asks the person behind the client |
+//! | `debug_state` | shows the agent's own state |
+
+mod ask_user;
+mod debug_state;
+mod named;
+mod sub_agent;
+mod task_list;
+mod tasks;
+mod use_skill;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::client::Person;
+use super::convert::as_text;
+use super::features::Features;
+use super::sink::Sink;
+use crate::providers::Catalog;
+use crate::resources::Resources;
+use crate::tools::{Bash, Edit, Grep, Read, Tool, ToolSet, Write};
+use crate::world::{Clock, Ids};
+use named::Named;
+pub(super) use task_list::TaskList;
+
+/// Names of tools that a part of the agent switches off.
+pub(super) const SUB_AGENT: &str = "sub_agent";
+pub(super) const USE_SKILL: &str = "use_skill";
+pub(super) const DEBUG_STATE: &str = "debug_state";
+const ASK_USER: &str = "ask_user";
+const TASKS: &str = "tasks";
+
+/// Members of a result's details: a value that takes the place of its text for clients, and a skill that was loaded.
+pub(super) const VALUE: &str = "value";
+pub(super) const SKILL: &str = "skill";
+
+/// The longest line about a call, in characters.
+const LONGEST_LINE: usize = 60;
+
+/// All of them, in the order in which clients see them.
+pub(super) const NAMES: [&str; 10] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "grep",
+    "shell",
+    SUB_AGENT,
+    TASKS,
+    USE_SKILL,
+    ASK_USER,
+    DEBUG_STATE,
+];
+
+/// What the tools of a session work with.
+pub(super) struct With {
+    pub person: Arc<Person>,
+    pub sink: Arc<Sink>,
+    pub features: Arc<Features>,
+    pub resources: Arc<Resources>,
+    pub tasks: Arc<TaskList>,
+    pub catalog: Catalog,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn Ids>,
+}
+
+/// The tools that work on files and run commands.
+fn plain() -> ToolSet {
+    let mut tools = ToolSet::none();
+    let all: [Arc<dyn Tool>; 5] = [
+        Arc::new(Named::new("read_file", Arc::new(Read))),
+        Arc::new(Named::new("write_file", Arc::new(Write))),
+        Arc::new(Named::new("edit_file", Arc::new(Edit))),
+        Arc::new(Grep),
+        Arc::new(Named::new("shell", Arc::new(Bash))),
+    ];
+    all.into_iter().for_each(|tool| tools.add(tool));
+    tools
+}
+
+/// The tools of a session.
+pub(super) fn all(with: With) -> ToolSet {
+    let With { person, sink, features, resources, tasks, catalog, clock, ids } = with;
+    let mut tools = plain();
+    let tasks: Arc<dyn Tool> = Arc::new(tasks::Tasks { list: tasks, clock });
+    let mut for_children = plain();
+    for_children.add(tasks.clone());
+    let own: [Arc<dyn Tool>; 5] = [
+        Arc::new(sub_agent::SubAgent {
+            sink: sink.clone(),
+            features: features.clone(),
+            tools: for_children,
+            catalog,
+            ids,
+        }),
+        tasks,
+        Arc::new(use_skill::UseSkill::new(resources)),
+        Arc::new(ask_user::AskUser(person)),
+        Arc::new(debug_state::DebugState { sink, features }),
+    ];
+    own.into_iter().for_each(|tool| tools.add(tool));
+    tools
+}
+
+/// One line about a call, for people.
+pub(super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> String {
+    let text = |name: &str| arguments.get(name).map(as_text).unwrap_or_default();
+    let line = match tool {
+        "read_file" => format!("Read {}", text("path")),
+        "write_file" => format!("Write {}", text("path")),
+        "edit_file" => format!("Edit {}", text("path")),
+        "grep" => format!("Search for {}", text("pattern")),
+        "shell" => format!("Run `{}`", short(&text("command"))),
+        SUB_AGENT => format!("Sub-agent: {}", text("prompt")),
+        TASKS => format!("Tasks: {}", text("action")),
+        USE_SKILL => format!("Load the skill {}", text("skill_name")),
+        ASK_USER => text("question"),
+        DEBUG_STATE => "Look at the agent's state".to_owned(),
+        other => other.to_owned(),
+    };
+    short(&line)
+}
+
+/// A text on one line that is not long.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,58 @@
+//! A tool under another name.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::tools::{Tool, ToolContext, ToolOutput};
+
+/// Another name for a tool.
+pub(super) struct Named {
+    name: &'static str,
+    description: String,
+    inner: Arc<dyn Tool>,
+}
+
+/// What the descriptions call each other's tools, and what those are called here.
+const NAMES: [(&str, &str); 3] =
+    [("use edit.", "use edit_file."), ("use write.", "use write_file."), ("use read.", "use read_file.")];
+
+impl Named {
+    pub fn new(name: &'static str, inner: Arc<dyn Tool>) -> Self {
+        let description = NAMES
+            .iter()
+            .fold(inner.description().to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+        Self { name, description, inner }
+    }
+}
+
+impl Tool for Named {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn parameters(&self) -> Value {
+        self.inner.parameters()
+    }
+
+    fn read_only(&self) -> bool {
+        self.inner.read_only()
+    }
+
+    fn shared(&self) -> bool {
+        self.inner.shared()
+    }
+
+    fn aborted_text(&self) -> &str {
+        self.inner.aborted_text()
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        self.inner.execute(context, arguments)
+    }
+}

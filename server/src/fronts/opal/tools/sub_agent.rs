@@ -1,0 +1,190 @@
+//! The tool that sets another agent to work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{AgentMessage, AssistantBlock, StopReason};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::super::convert::as_text;
+use super::super::features::Features;
+use super::super::sink::{ChildOf, Sink};
+use super::short;
+use crate::engine::Hooks as _;
+use crate::providers::Catalog;
+use crate::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};
+use crate::world::Ids;
+
+/// A child that does nothing for so long has failed.
+const SILENCE: Duration = Duration::from_secs(120);
+
+const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \
+                            task and nothing else, ask nobody, and end with an answer that stands for itself: what you \
+                            found or did, and what is open.";
+
+/// Starts a child, and gives its answer.
+pub(super) struct SubAgent {
+    pub sink: Arc<Sink>,
+    pub features: Arc<Features>,
+    /// The tools that a child may have.
+    pub tools: ToolSet,
+    pub catalog: Catalog,
+    pub ids: Arc<dyn Ids>,
+}
+
+impl Tool for SubAgent {
+    fn name(&self) -> &str {
+        super::SUB_AGENT
+    }
+
+    fn description(&self) -> &str {
+        "Sets another agent to work on a task of its own, with a conversation of its own, and gives its answer. Use it for \
+         work that can be described in one text and whose details you do not need. Several may work side by side."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "prompt": {"type": "string", "description": "The task, with everything that is needed for it"},
+                "tools": {"type": "array", "items": {"type": "string"}, "description": "Names of the tools that it has; all by default"},
+                "model": {"type": "string", "description": "Its model, as provider:id; yours by default"},
+                "system_prompt": {"type": "string", "description": "What it is told beforehand"},
+            },
+            "required": ["prompt"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn shared(&self) -> bool {
+        true
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move { self.work(context, &arguments).await.into() }.boxed()
+    }
+}
+
+impl SubAgent {
+    async fn work(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, String> {
+        let agents = context.agents.as_ref().ok_or("Sub-agents cannot be started here.")?;
+        let prompt = arguments["prompt"].as_str().unwrap_or_default();
+        let tools = self.tools_of(arguments)?;
+        let model = self.model_of(arguments)?;
+        let id = format!("sub-{}", self.ids.uuid().replace('-', ""));
+        let alive = Arc::new(Notify::new());
+        let child = ChildOf {
+            call: context.call_id.clone().unwrap_or_default(),
+            label: short(prompt),
+            model: model
+                .as_deref()
+                .and_then(|name| name.split_once('/'))
+                .map_or_else(|| self.own_model(), |(_, id)| id.to_owned()),
+            tools: tools.names().map(str::to_owned).collect(),
+            alive: alive.clone(),
+        };
+        let order = Order {
+            id: id.clone(),
+            agent: child.label.clone(),
+            instructions: arguments["system_prompt"].as_str().unwrap_or(INSTRUCTIONS).to_owned(),
+            tools: Some(tools),
+            model,
+            thinking: None,
+            cwd: None,
+            history: None,
+            isolated: false,
+        };
+        self.sink.expect_child(&id, child);
+        let _forget = Forget(&self.sink, &id);
+        let failed = |error: AgentsError| format!("The sub-agent was not started: {error}");
+        let child = agents.start(order).await.map_err(failed)?;
+        let mut answer = child.say(prompt);
+        let answer = loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => break answer,
+                () = alive.notified() => {}
+                () = tokio::time::sleep(SILENCE) => {
+                    return Err(format!("The sub-agent has done nothing for {} s and was stopped.", SILENCE.as_secs()));
+                }
+            }
+        };
+        told(&answer.map_err(failed)?)
+    }
+
+    fn tools_of(&self, arguments: &Value) -> Result<ToolSet, String> {
+        let mut tools = self.features.tools(&self.tools);
+        if let Some(wanted) = arguments["tools"].as_array() {
+            let wanted: Vec<String> = wanted.iter().map(as_text).collect();
+            let unknown: Vec<&String> = wanted.iter().filter(|name| tools.get(name).is_none()).collect();
+            if let Some(unknown) = unknown.first() {
+                let known: Vec<&str> = tools.names().collect();
+                return Err(format!("A sub-agent has no tool \"{unknown}\"; there is {}", known.join(", ")));
+            }
+            tools.retain(|name| wanted.iter().any(|wanted| wanted == name));
+        }
+        Ok(tools)
+    }
+
+    /// The model that is named, as `provider/id`.
+    fn model_of(&self, arguments: &Value) -> Result<Option<String>, String> {
+        let Some(named) = arguments["model"].as_str().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let name = match named.split_once(':') {
+            Some((provider, id)) if self.catalog.has_provider(provider) => format!("{provider}/{id}"),
+            _ => named.to_owned(),
+        };
+        match self.catalog.find(&name) {
+            Some(chosen) => Ok(Some(format!("{}/{}", chosen.model.provider, chosen.model.id))),
+            None => Err(format!("There is no model \"{named}\".")),
+        }
+    }
+
+    fn own_model(&self) -> String {
+        let model = self.sink.engine().and_then(|engine| engine.view().model);
+        model.map(|model| model.id).unwrap_or_default()
+    }
+}
+
+/// Nothing of a child is told any more.
+struct Forget<'a>(&'a Sink, &'a str);
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.0.forget_child(self.1);
+    }
+}
+
+/// What the parent hears of it: the calls, each on one line, then the answer.
+fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
+    match answer.stop {
+        StopReason::Stop | StopReason::Length => {}
+        StopReason::Aborted => return Err("The sub-agent was aborted.".to_owned()),
+        StopReason::Error | StopReason::ToolUse => {
+            let reason = answer.error.as_deref().unwrap_or("it ended without an answer");
+            return Err(format!("The sub-agent failed: {reason}"));
+        }
+    }
+    let calls = answer.messages.iter().filter_map(|message| match &**message {
+        AgentMessage::Assistant(answer) => Some(&answer.content),
+        _ => None,
+    });
+    let calls = calls.flatten().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => {
+            Some(format!("- {}\n", super::one_line(&call.name, &call.arguments)))
+        }
+        _ => None,
+    });
+    let calls: String = calls.collect();
+    Ok(ToolOutput::text(match calls.is_empty() {
+        true => answer.text.clone(),
+        false => format!("## What it did\n{calls}\n## Its answer\n{}", answer.text),
+    }))
+}

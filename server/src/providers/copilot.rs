@@ -1,0 +1,104 @@
+//! The provider behind a device-code login. It speaks the completions API at the address that the login gave.
+
+use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder, ThinkingLevel};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+
+use super::definitions::{Details, ModelDefinition};
+use super::device_login::{DeviceLogin, PROVIDER};
+use super::http::Sender;
+use super::keys::{Keys, NotReady};
+use super::remote::Remote;
+use super::{Failure, FailureKind, Provider, Request, StreamEvent, levels, levels_with, number};
+
+/// Models as they are known on 2026-11-22: id, name, context window in tokens, whether they think, whether as hard as
+/// can be. Others can be asked by their ids.
+const MODELS: &[(&str, &str, u64, bool, bool)] = &[
+    ("claude-sonnet-4", "Claude Sonnet 4", 128_000, true, false),
+    ("claude-opus-4.6", "Claude Opus 4.6", 128_000, true, true),
+    ("gpt-4o", "GPT-4o", 64_000, false, false),
+];
+
+/// The longest answer that is asked for, in tokens.
+const MAX_TOKENS: u64 = 16_384;
+
+/// Where requests go before anybody has logged in: nowhere.
+const NOWHERE: &str = "https://localhost";
+
+/// The provider.
+pub(super) struct Copilot {
+    models: Vec<Model>,
+    login: DeviceLogin,
+    keys: Keys,
+    sender: Sender,
+}
+
+impl Copilot {
+    pub fn new(login: DeviceLogin, keys: Keys, sender: Sender) -> Self {
+        let model = |(id, name, window, thinks, _): &(&str, &str, u64, bool, bool)| {
+            let free = || number(0.0);
+            let cost =
+                ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };
+            let model = ModelBuilder {
+                id: (*id).to_owned(),
+                name: (*name).to_owned(),
+                api: "openai-completions".to_owned(),
+                provider: PROVIDER.to_owned(),
+                base_url: NOWHERE.to_owned(),
+                reasoning: *thinks,
+                input: vec![InputKind::Text, InputKind::Image],
+                context_window: *window,
+                max_tokens: MAX_TOKENS,
+                cost: cost.build(),
+            };
+            model.build()
+        };
+        Self { models: MODELS.iter().map(model).collect(), login, keys, sender }
+    }
+}
+
+impl Provider for Copilot {
+    fn name(&self) -> &str {
+        PROVIDER
+    }
+
+    fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    fn ready(&self, _: &Model) -> Result<(), NotReady> {
+        self.keys.find(PROVIDER, None).map(drop)
+    }
+
+    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+        let known = MODELS.iter().find(|(id, ..)| *id == model.id);
+        known.map_or_else(|| levels(model), |(.., hardest)| levels_with(model.reasoning, *hardest))
+    }
+
+    fn stream(&self, mut request: Request) -> BoxStream<'static, StreamEvent> {
+        let (login, keys, sender) = (self.login.clone(), self.keys.clone(), self.sender.clone());
+        let mut models = self.models.clone();
+        if !models.iter().any(|model| model.id == request.model.id) {
+            models.push(request.model.clone());
+        }
+        async move {
+            let access = match login.access().await {
+                Ok(access) => access,
+                Err(error) => {
+                    let failure = Failure::new(FailureKind::Auth, error.to_string());
+                    return futures::stream::iter([StreamEvent::Start, StreamEvent::Error(failure)]).boxed();
+                }
+            };
+            keys.give(PROVIDER, access.token);
+            let here = |mut model: Model| {
+                model.base_url.clone_from(&access.base_url);
+                ModelDefinition { model, details: Details::default() }
+            };
+            request.model.base_url.clone_from(&access.base_url);
+            let models = models.into_iter().map(here).collect();
+            Remote::new(PROVIDER.to_owned(), models, None, keys, sender).stream(request)
+        }
+        .flatten_stream()
+        .boxed()
+    }
+}
