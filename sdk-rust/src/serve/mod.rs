@@ -82,7 +82,7 @@ impl Refusal {
     /// text. Of several texts of one kind that one counts which has a place for each of them.
     pub fn declared(spec: &Spec, kind: &str, values: &[(&str, &str)]) -> Self {
         let fits = |text: &str| {
-            text.matches('{').count() == values.len()
+            (values.is_empty() || text.matches('{').count() == values.len())
                 && values.iter().all(|(name, _)| text.contains(&format!("{{{name}}}")))
         };
         let of_kind = || spec.failures.iter().filter(|failure| failure.kind == kind);
@@ -95,9 +95,12 @@ impl Refusal {
         while let Some((before, (name, after))) =
             rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
         {
-            let value = values.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value);
             message.push_str(before);
-            message.push_str(value);
+            match values.iter().find(|(known, _)| *known == name) {
+                Some((_, value)) => message.push_str(value),
+                // Braces that are no place are text.
+                None => message.push_str(&format!("{{{name}}}")),
+            }
             rest = after;
         }
         message.push_str(rest);

@@ -47,9 +47,6 @@ fn what_is_not_there_is_refused() {
     refused(&[], "--mode rpc");
     refused(&["--mode", "json"], "--mode json is not available");
     refused(&["--mode", "rpc", "--dialect", "klingon"], "unknown dialect \"klingon\"; known: pi@0.55");
-    for dialect in ["opal", "opal@0.1"] {
-        refused(&["--mode", "rpc", "--dialect", dialect], "is not available in this version; available: pi@");
-    }
     refused(&["--mode", "rpc", "--dialect", "pi@9.9"], "unknown dialect");
     refused(&["--export", "a.jsonl", "a.html"], "ENOENT: no such file or directory, open");
     refused(&["--mode", "rpc", "--script", "/no/such/file"], "/no/such/file");

@@ -26,9 +26,13 @@ pub fn check_frame(line: &str) {
 /// As [`check_frame`], for a dialect whose frames are looked at by tests of their own.
 #[track_caller]
 pub fn check_frame_of<D: Dialect>(line: &str) {
+    let frame: Value = serde_json::from_str(line).unwrap();
+    // An answer of JSON-RPC does not name its command: who asked checks it.
+    if frame.get("jsonrpc").is_some() && frame.get("method").is_none() {
+        return;
+    }
     let typed = ServerFrame::<D>::decode(&FrameText::from(line), |_| None)
         .unwrap_or_else(|error| panic!("{error}: {line}"));
-    let frame: Value = serde_json::from_str(line).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 

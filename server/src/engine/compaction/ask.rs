@@ -116,6 +116,7 @@ pub(crate) fn request_text(plan: &Plan, part: Part, focus: Option<&str>) -> Stri
 
 #[cfg(test)]
 mod tests {
+    use super::super::cut::Keep;
     use super::super::plan::{plan, tests::items};
     use super::*;
 
@@ -127,10 +128,11 @@ mod tests {
 
     #[test]
     fn a_request_holds_what_there_is() {
-        let plain = request_text(&plan(&items("uaua"), &[], 0, 20).unwrap(), Part::History, None);
+        let plain =
+            request_text(&plan(&items("uaua"), &[], 0, Keep::Around(20)).unwrap(), Part::History, None);
         assert!(plain.starts_with("<conversation>\nUser: xxx"), "{plain}");
         assert!(plain.contains("## Next Steps") && !plain.contains("<previous-summary>"));
-        let again = plan(&items("uacuaua"), &[], 0, 10).unwrap();
+        let again = plan(&items("uacuaua"), &[], 0, Keep::Around(10)).unwrap();
         let history = request_text(&again, Part::History, Some(" the tests "));
         assert!(history.contains("<previous-summary>\nbefore\n</previous-summary>"));
         assert!(history.ends_with("care about: the tests"));

@@ -253,14 +253,14 @@ pub(super) mod tests {
 
     #[test]
     fn the_summary_is_made_of_its_parts() {
-        let split = plan(&items("cuara"), &[], 0, 10).unwrap();
+        let split = plan(&items("cuara"), &[], 0, Keep::Around(10)).unwrap();
         assert!(!split.asks_for_history());
         assert_eq!(
             split.summary(None, Some("turn".into())),
             "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nturn\n\n<read-files>\nr\n</read-files>"
         );
         assert_eq!(split.details(), json!({"readFiles": ["r"], "modifiedFiles": []}));
-        let whole = plan(&items("uaua"), &[], 0, 20).unwrap();
+        let whole = plan(&items("uaua"), &[], 0, Keep::Around(20)).unwrap();
         assert!(whole.asks_for_history());
         assert_eq!(whole.summary(Some("history".into()), None), "history");
     }

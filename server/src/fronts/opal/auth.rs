@@ -1,7 +1,8 @@
 //! Credentials: which are there, the login with a device code, keys.
 
 use agentese::opal::{
-    AuthPollParams, AuthSetKeyParams, DeviceCode, DeviceCodeBuilder, Failure, OpalAuth, OpalAuthProvider, OpalAuthProviderBuilder, OpalAuthStatus,
+    AuthPollParams, AuthSetKeyParams, DeviceCode, DeviceCodeBuilder, Failure, OpalAuth, OpalAuthProvider,
+    OpalAuthProviderBuilder, OpalAuthStatus,
 };
 use agentese::serve::Refusal;
 
@@ -25,7 +26,8 @@ const KNOWN: [Known; 4] = [
 ];
 
 fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider {
-    OpalAuthProviderBuilder { id: id.to_owned(), name: name.to_owned(), method: method.to_owned(), ready }.build()
+    OpalAuthProviderBuilder { id: id.to_owned(), name: name.to_owned(), method: method.to_owned(), ready }
+        .build()
 }
 
 impl Front {

@@ -91,7 +91,13 @@ impl Ui for Person {
         let (asked, read): (Wire, fn(Value) -> Option<Answer>) = match dialog.clone() {
             Dialog::Confirm(dialog) => {
                 let actions = [ALLOW, DENY].map(str::to_owned).to_vec();
-                let asked = OpalConfirmBuilder { session_id: session.to_owned(), title: dialog.title, message: dialog.message, actions }.build();
+                let asked = OpalConfirmBuilder {
+                    session_id: session.to_owned(),
+                    title: dialog.title,
+                    message: dialog.message,
+                    actions,
+                }
+                .build();
                 (Wire::Confirm(asked), |result| {
                     result["action"].as_str().map(|said| Answer::Confirmed(said == ALLOW))
                 })

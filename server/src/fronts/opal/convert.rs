@@ -1,6 +1,9 @@
 //! Messages, models and levels as Opal writes them.
 
-use agentese::opal::{OpalHistoryCall, OpalHistoryMessage, OpalModel, OpalModelInfo, OpalModelInfoBuilder, OpalUsage, OpalUsageBuilder};
+use agentese::opal::{
+    OpalHistoryCall, OpalHistoryMessage, OpalModel, OpalModelInfo, OpalModelInfoBuilder, OpalUsage,
+    OpalUsageBuilder,
+};
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, Model, StopReason,
     ThinkingLevel, Usage,
@@ -68,14 +71,13 @@ pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
         catalog.levels(model).iter().map(|level| Level::of(*level)).filter(|level| *level != Level::Off);
     let mut names: Vec<String> = levels.map(|level| level.name().to_owned()).collect();
     names.dedup();
-    let mut info =
-        OpalModelInfoBuilder {
-            id: model.id.clone(),
-            name: model.name.clone(),
-            provider: model.provider.clone(),
-            supports_thinking: model.reasoning,
-        }
-        .build();
+    let mut info = OpalModelInfoBuilder {
+        id: model.id.clone(),
+        name: model.name.clone(),
+        provider: model.provider.clone(),
+        supports_thinking: model.reasoning,
+    }
+    .build();
     info.thinking_levels = Some(names);
     info
 }

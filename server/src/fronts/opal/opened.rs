@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{
-    AgentState, AgentStateBuilder, Failure, Opal, OpalConfig, OpalHistoryMessage, OpalModel, OpalStatus, PromptQueued,
+    AgentState, AgentStateBuilder, Failure, Opal, OpalConfig, OpalHistoryMessage, OpalModel, OpalStatus,
+    PromptQueued,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::types::Model;
@@ -112,8 +113,7 @@ impl Opened {
             (true, status) => status,
         };
         let messages = self.history().len() as u64;
-        let mut state =
-            AgentStateBuilder {
+        let mut state = AgentStateBuilder {
             session_id: self.id.clone(),
             status,
             model: self.model(),

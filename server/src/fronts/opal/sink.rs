@@ -170,11 +170,7 @@ impl Sink {
         let call = of.call.clone();
         if !state.silent {
             let session = self.session.as_str();
-            self.send(
-                inner
-                    .into_iter()
-                    .map(|inner| wrapped(session, &call, id, inner)),
-            );
+            self.send(inner.into_iter().map(|inner| wrapped(session, &call, id, inner)));
         }
     }
 

@@ -6,7 +6,8 @@ use agentese::opal::{
     Event as Wire, OpalAgentAbort, OpalAgentEnd, OpalAgentRecovered, OpalAgentStart, OpalContextDiscovered,
     OpalMessageApplied, OpalMessageDelta, OpalMessageQueued, OpalMessageStart, OpalRunError, OpalSkillLoaded,
     OpalStatus, OpalStatusUpdate, OpalThinkingDelta, OpalThinkingStart, OpalToolExecutionEndBuilder,
-    OpalToolExecutionStartBuilder, OpalToolFailure, OpalToolResult, OpalToolSuccess, OpalTurnEnd, OpalUsage, OpalUsageUpdate,
+    OpalToolExecutionStartBuilder, OpalToolFailure, OpalToolResult, OpalToolSuccess, OpalTurnEnd, OpalUsage,
+    OpalUsageUpdate,
 };
 use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, ToolCall};
 

@@ -1,0 +1,22 @@
+//! The opal dialect, served within this process.
+
+#[path = "opal/client.rs"]
+mod client;
+#[path = "opal/concurrent.rs"]
+mod concurrent;
+#[path = "opal/errors.rs"]
+mod errors;
+#[path = "opal/login.rs"]
+mod login;
+#[path = "opal/questions.rs"]
+mod questions;
+#[path = "opal/rpc.rs"]
+mod rpc;
+#[path = "opal/runs.rs"]
+mod runs;
+#[path = "opal/sessions.rs"]
+mod sessions;
+#[path = "support/mod.rs"]
+mod support;
+#[path = "opal/tools.rs"]
+mod tools;

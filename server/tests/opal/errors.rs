@@ -1,0 +1,125 @@
+//! JSON-RPC at its edges.
+
+use serde_json::{Value, json};
+
+use crate::rpc::Rpc;
+
+async fn line(rpc: &mut Rpc, text: &str) -> Value {
+    rpc.link.send_raw(format!("{text}\n").as_bytes()).await;
+    rpc.link.next().await.unwrap()
+}
+
+#[tokio::test]
+async fn ids_of_any_kind_come_back_and_bad_frames_have_none() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
+    for id in ["1", "0", "-7", "\"x\"", "null", "{\"a\":1}", "[1,2]", "1.5", "12345678901234567890"] {
+        let answer =
+            line(&mut rpc, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"opal/ping\"}}")).await;
+        assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap(), "{answer}");
+        assert_eq!(answer["result"], json!({}));
+    }
+    for (text, code) in [
+        ("no json", -32700),
+        ("{\"id\":3}", -32600),
+        ("{\"jsonrpc\":\"1.0\",\"id\":4,\"method\":\"opal/ping\"}", -32600),
+        ("{\"id\":4,\"method\":\"opal/ping\"}", -32600),
+        ("[]", -32600),
+        ("42", -32600),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"opal/ping\"}]", -32600),
+    ] {
+        let answer = line(&mut rpc, text).await;
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&Value::Null, &json!(code)),
+            "{text}: {answer}"
+        );
+    }
+    let answer = line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"no/such\"}").await;
+    assert_eq!(answer["error"], json!({"code": -32601, "message": "Method not found: no/such"}));
+    let answer = line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":42}").await;
+    assert_eq!(answer["error"]["message"], "Method not found: 42");
+    // Notifications, blank lines and answers to nothing are ignored.
+    for text in [
+        "",
+        "  ",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"opal/ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"s2c-1\",\"result\":{}}",
+    ] {
+        rpc.link.send_raw(format!("{text}\n").as_bytes()).await;
+    }
+    assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn parameters_that_are_missing_are_named_as_the_document_does() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
+    for (method, message) in [
+        ("agent/prompt", "Missing required params: session_id, text"),
+        ("agent/abort", "Missing required param: session_id"),
+        ("session/branch", "Missing required params: session_id, entry_id"),
+        ("model/set", "Missing required params: session_id, model_id"),
+        ("auth/poll", "Missing required params: device_code, interval"),
+        ("auth/set_key", "Missing required params: provider, api_key"),
+        ("settings/save", "Missing required param: settings"),
+    ] {
+        assert_eq!(rpc.error(method, json!({})).await, json!({"code": -32602, "message": message}));
+    }
+    for method in [
+        "agent/abort",
+        "agent/state",
+        "session/history",
+        "session/compact",
+        "tasks/list",
+        "opal/config/get",
+        "opal/config/set",
+        "session/delete",
+    ] {
+        let error = rpc.error(method, json!({"session_id": "nope"})).await;
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!(-32602), &json!("Session not found")),
+            "{method}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_not_started_with_what_nobody_knows() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
+    for (params, message) in [
+        (
+            json!({"model": {"provider": "", "id": "x"}}),
+            "model must be {provider, id} with non-empty strings",
+        ),
+        (json!({"model": {"provider": "nobody", "id": "x"}}), "Unknown provider"),
+        (json!({"features": {"telemetry": true}}), "Unknown feature keys"),
+        (json!({"tools": ["read_file", "teleport"]}), "Unknown tools in tools list"),
+    ] {
+        let error = rpc.error("session/start", params).await;
+        let text = error["message"].as_str().unwrap();
+        assert!(error["code"] == -32602 && text.starts_with(message), "{error}");
+    }
+    for params in [
+        json!([1]),
+        json!({"features": []}),
+        json!({"tools": "x"}),
+        json!({"model": "x"}),
+        json!({"session_id": "../x"}),
+        json!({"mcp_servers": [{}]}),
+    ] {
+        assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
+    }
+    // What the agent does not look at may be anything.
+    rpc.start(json!({"system_prompt": 5, "session": "yes", "unknown_key": 1, "working_dir": "/no/such/dir"}))
+        .await;
+}
+
+#[tokio::test]
+async fn a_last_line_that_is_not_finished_is_dropped() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
+    assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
+    rpc.link.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"opal/ping\"}").await;
+    rpc.link.hang_up();
+    assert!(rpc.link.next().await.is_none());
+}

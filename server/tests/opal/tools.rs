@@ -1,0 +1,125 @@
+//! Opal's own tools.
+
+use serde_json::{Value, json};
+
+use crate::rpc::{Rpc, types};
+
+fn call(id: &str, name: &str, args: Value) -> Value {
+    json!({"tool": {"id": id, "name": name, "args": args}})
+}
+
+fn results(told: &[Value]) -> Vec<&Value> {
+    told.iter().filter(|event| event["type"] == "tool_execution_end").map(|event| &event["result"]).collect()
+}
+
+#[tokio::test]
+async fn files_are_read_and_written_under_opals_names() {
+    let (mut rpc, place) = Rpc::scripted(json!({"responses": [
+        {"blocks": [call("w", "write_file", json!({"path": "a.txt", "content": "alpha\n"}))]},
+        {"blocks": [call("r", "read_file", json!({"path": "a.txt"})), call("s", "shell", json!({"command": "cat a.txt"}))]},
+        {"blocks": [{"text": ["done"]}]},
+    ]}));
+    let session = rpc.start(json!({})).await;
+    let told = rpc.run(&session, "go").await;
+    assert_eq!(std::fs::read_to_string(place.path().join("a.txt")).unwrap(), "alpha\n");
+    let results = results(&told);
+    assert!(results.iter().all(|result| result["ok"] == true), "{results:?}");
+    assert!(results[1]["output"].as_str().unwrap().contains("alpha"));
+    let start = told.iter().find(|event| event["type"] == "tool_execution_start").unwrap();
+    assert_eq!((&start["tool"], &start["meta"]), (&json!("write_file"), &json!("Write a.txt")));
+}
+
+#[tokio::test]
+async fn tasks_are_kept_and_listed() {
+    let ops = json!([{"action": "insert", "label": "Tests"}, {"action": "insert", "label": "Parser", "blocked_by": "1"}]);
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
+        {"blocks": [call("t", "tasks", json!({"action": "batch", "ops": ops}))]},
+        {"blocks": [call("u", "tasks", json!({"action": "update", "id": 1, "blocked_by": [2]}))]},
+        {"blocks": [{"text": ["planned"]}]},
+    ]}));
+    let session = rpc.start(json!({})).await;
+    assert_eq!(rpc.result("tasks/list", json!({"session_id": session})).await, json!({"tasks": []}));
+    let told = rpc.run(&session, "go").await;
+    let results = results(&told);
+    assert_eq!(results[0]["output"]["counts"], json!({"open": 1, "in_progress": 0, "blocked": 1, "done": 0}));
+    assert_eq!(results[1], &json!({"ok": false, "error": "task 1 would wait for itself, through 2"}));
+    let listed = rpc.result("tasks/list", json!({"session_id": session})).await;
+    assert_eq!(listed["tasks"][1]["blocked_by"], "1");
+    assert_eq!(listed["tasks"][1]["status"], "blocked");
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_told_of_within_its_call() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
+        {"blocks": [{"text": ["Delegating."]}, call("s", "sub_agent", json!({"prompt": "Count", "tools": ["read_file"]}))], "usage": {"input": 5, "output": 1}},
+        {"blocks": [{"text": ["child says 3"]}], "usage": {"input": 10, "output": 2}},
+        {"blocks": [{"text": ["It is 3."]}], "usage": {"input": 20, "output": 4}},
+    ]}));
+    let session = rpc.start(json!({})).await;
+    let told = rpc.run(&session, "go").await;
+    let inner: Vec<&Value> =
+        told.iter().filter(|event| event["type"] == "sub_agent_event").map(|event| &event["inner"]).collect();
+    let kinds: Vec<_> = inner.iter().map(|inner| inner["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["sub_agent_start", "agent_start", "message_start", "message_delta", "usage_update", "agent_end"]
+    );
+    assert_eq!((&inner[0]["label"], &inner[0]["tools"]), (&json!("Count"), &json!(["read_file"])));
+    assert!(inner.iter().all(|inner| inner.get("session_id").is_none()));
+    let place = |kind: &str| types(&told).iter().position(|told| *told == kind).unwrap();
+    let last = types(&told).iter().rposition(|told| *told == "sub_agent_event").unwrap();
+    assert!(place("tool_execution_start") < place("sub_agent_event") && last < place("tool_execution_end"));
+    assert_eq!(results(&told)[0], &json!({"ok": true, "output": "child says 3"}));
+    // What a child uses is not the parent's.
+    assert_eq!(told.last().unwrap()["usage"]["prompt_tokens"], 25);
+}
+
+#[tokio::test]
+async fn a_skill_is_loaded_once() {
+    let load = |id: &str, name: &str| call(id, "use_skill", json!({"skill_name": name}));
+    let (mut rpc, place) = Rpc::scripted(json!({"responses": [
+        {"blocks": [load("a", "greeter")]},
+        {"blocks": [load("b", "greeter"), load("c", "nope")]},
+        {"blocks": [{"text": ["Ahoy."]}]},
+    ]}));
+    let folder = place.path().join(".claude/skills/greeter");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), "---\nname: greeter\ndescription: Greets\n---\nSay ahoy.\n")
+        .unwrap();
+    std::fs::write(place.path().join("OPAL.md"), "Be kind.").unwrap();
+    let started = rpc.result("session/start", json!({})).await;
+    assert_eq!(started["available_skills"], json!(["greeter"]));
+    assert!(started["context_files"][0].as_str().unwrap().ends_with("/OPAL.md"), "{started}");
+    let session = started["session_id"].as_str().unwrap().to_owned();
+    let told = rpc.run(&session, "go").await;
+    let loaded: Vec<_> = told.iter().filter(|event| event["type"] == "skill_loaded").collect();
+    assert_eq!(loaded.len(), 1);
+    assert_eq!((&loaded[0]["name"], &loaded[0]["description"]), (&json!("greeter"), &json!("Greets")));
+    let results = results(&told);
+    assert_eq!(
+        (&results[0]["ok"], &results[1]["ok"], &results[2]["ok"]),
+        (&json!(true), &json!(true), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn tools_are_switched_at_the_start_and_later() {
+    let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
+        {"blocks": [call("s", "shell", json!({"command": "true"}))]},
+        {"blocks": [call("d", "debug_state", json!({}))]},
+        {"blocks": [{"text": ["ok"]}]},
+    ]}));
+    let session = rpc.start(json!({"tools": ["read_file"], "features": {"debug": true}})).await;
+    let config = rpc.result("opal/config/get", json!({"session_id": session})).await;
+    assert_eq!(config["tools"]["enabled"], json!(["read_file"]));
+    let config =
+        rpc.result("opal/config/set", json!({"session_id": session, "tools": ["debug_state", "grep"]})).await;
+    assert_eq!(config["tools"]["enabled"], json!(["grep", "debug_state"]));
+    assert_eq!(config["tools"]["all"].as_array().unwrap().len(), 10);
+    let told = rpc.run(&session, "go").await;
+    let results = results(&told);
+    assert_eq!((&results[0]["ok"], &results[1]["ok"]), (&json!(false), &json!(true)));
+    assert_eq!(results[1]["output"]["session_id"], session.as_str());
+    let error = rpc.error("opal/config/set", json!({"session_id": session, "tools": ["nope"]})).await;
+    assert_eq!(error["data"], "unknown tools: nope");
+}
