@@ -215,10 +215,8 @@ impl Work {
         let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let sink = &self.shared.sink;
-        let tries_again = matches!(
-            self.own(&state, outcome),
-            Some(Then::Retry { .. } | Then::Compact { again: true, .. })
-        );
+        let tries_again =
+            matches!(self.own(&state, outcome), Some(Then::Retry { .. } | Then::Compact { again: true, .. }));
         let goes_on = tries_again && !self.abort.is_cancelled();
         sink.push(Event::RunEnded { messages: &outcome.messages, goes_on });
         let decision = self.decide(&state, outcome);

@@ -1,6 +1,7 @@
 //! Servers in every dialect that is served.
 
 use agentese::omp::Omp;
+use agentese::opal::Opal;
 use agentese::operator::Operator;
 use agentese::pi::Pi;
 use agentese::pisces::Pisces;
@@ -47,6 +48,31 @@ async fn tools_of_servers_are_called_in_every_dialect() {
     plays::<Omp>(pi.clone()).await;
     plays::<Pisces>(pi).await;
     plays::<Operator>(json!({"type": "prompt", "id": "p", "text": "go"})).await;
+}
+
+#[tokio::test]
+async fn tools_of_servers_are_called_in_opal_and_switched_off() {
+    let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
+    let (builder, place) = builder(calling(&calls));
+    let mut link = Link::speaking::<Opal>(builder.mcp(servers(place.path())));
+    let send = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    link.send(send(1, "session/start", json!({}))).await;
+    let session = link.next().await.unwrap()["result"].clone();
+    assert_eq!(session["mcp_servers"], json!(["zoo"]));
+    let id = &session["session_id"];
+    link.send(send(2, "agent/prompt", json!({"session_id": id, "text": "go"}))).await;
+    let frames = link.until("the end", |frame| frame["params"]["type"] == "agent_end").await;
+    let text = Value::from(frames).to_string();
+    assert!(text.contains("works is done") && text.contains("zoo: everywhere"), "{text}");
+    for (number, on) in [(3, true), (4, false), (5, true)] {
+        link.send(send(number, "opal/config/set", json!({"session_id": id, "features": {"mcp": on}}))).await;
+        let answer = link.until("the answer", |frame| frame["id"] == number).await.pop().unwrap();
+        assert_eq!(answer["result"]["features"]["mcp"], on);
+        let has = answer["result"]["tools"]["all"].as_array().unwrap().iter().any(|tool| tool == "echo");
+        // One that is switched on again starts first.
+        assert!(has == on || number == 5, "{answer}");
+    }
+    link.finish().await;
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
         json!({"tools": "x"}),
         json!({"model": "x"}),
         json!({"session_id": "../x"}),
-        json!({"mcp_servers": [{}]}),
+        json!({"mcp_servers": [{"name": "x"}]}),
     ] {
         assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
     }

@@ -99,6 +99,11 @@ impl Features {
         part && !state.disabled.contains(tool)
     }
 
+    /// Whether MCP servers are switched on.
+    pub fn mcp(&self) -> bool {
+        self.state().parts.mcp
+    }
+
     /// The switches as Opal writes them.
     pub fn config(&self) -> OpalConfig {
         let all = self.all();
@@ -116,10 +121,10 @@ impl Features {
 impl Hooks for Features {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         let mut state = self.state();
-        for name in own.names().filter(|name| !self.own.iter().any(|known| known == name)) {
-            if !state.others.iter().any(|known| known == name) {
-                state.others.push(name.to_owned());
-            }
+        // Children have fewer tools, and say nothing about those that there are.
+        if self.own.iter().all(|name| own.get(name).is_some()) {
+            let others = own.names().filter(|name| !self.own.iter().any(|known| known == name));
+            state.others = others.map(str::to_owned).collect();
         }
         let mut tools = own.clone();
         tools.retain(|name| self.is_on(&state, name));

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{
-    AgentState, AgentStateBuilder, Failure, Opal, OpalConfig, OpalHistoryMessage, OpalModel, OpalStatus,
-    PromptQueued,
+    AgentState, AgentStateBuilder, Failure, Opal, OpalConfig, OpalFeatures, OpalHistoryMessage, OpalModel,
+    OpalStatus, PromptQueued,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::types::Model;
@@ -32,7 +32,7 @@ pub(super) struct Opened {
     id: String,
     desk: Arc<Desk>,
     sink: Arc<Sink>,
-    pub features: Arc<Features>,
+    features: Arc<Features>,
     pub tasks: Arc<TaskList>,
     /// How hard the model is to think, whatever levels it has.
     level: Mutex<Level>,
@@ -148,6 +148,18 @@ impl Opened {
     pub fn set_level(&self, level: Level) {
         *self.level() = level;
         self.desk.engine().set_thinking(level.engine());
+    }
+
+    /// Switches parts and tools. Refused for names that are not known.
+    pub fn configure(
+        &self,
+        features: Option<&OpalFeatures>,
+        tools: Option<&[String]>,
+    ) -> Result<(), Refusal> {
+        let _ = self.config();
+        self.features.set(features, tools)?;
+        self.desk.mcp().set_enabled(self.features.mcp());
+        Ok(())
     }
 
     /// Which parts and tools are switched on.

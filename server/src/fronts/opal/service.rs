@@ -217,7 +217,7 @@ impl agentese::opal::Service for Front {
         _: Call<Opal, OpalConfig>,
     ) -> Result<OpalConfig, Refusal> {
         let session = self.session(&params.session_id)?;
-        session.features.set(params.features.as_ref(), params.tools.as_deref())?;
+        session.configure(params.features.as_ref(), params.tools.as_deref())?;
         Ok(session.config())
     }
 

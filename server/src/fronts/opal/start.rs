@@ -14,9 +14,10 @@ use super::opened::{Opened, Parts as OpenedParts};
 use super::sink::Sink;
 use super::tools::{self, TaskList};
 use super::{Front, blocking};
-use crate::config::{expand_home, resolve};
+use crate::config::{Trust, expand_home, load_settings, resolve};
 use crate::desk::Desk;
 use crate::engine::Bounds;
+use crate::mcp;
 use crate::prompt::{self, ContextFile, ContextNames, SystemPrompt, named_context_files};
 use crate::providers::Chosen;
 use crate::resources::{Folders, Resources, Sources};
@@ -91,6 +92,52 @@ fn read(
     Ok(Found { context, resources, session })
 }
 
+/// The MCP servers of a session.
+struct Servers {
+    /// Those that are started.
+    started: Vec<mcp::Definition>,
+    /// The names of all that the files and the client name. Those of a directory that nobody trusts are not started.
+    names: Vec<String>,
+}
+
+impl Servers {
+    /// `ours` are those of the process's own directory, where it is that one. Blocks. Fails, with a sentence, for one that
+    /// the client names and that cannot be used.
+    fn find(
+        cwd: &Path,
+        home: Option<&Path>,
+        agent_dir: Option<&Path>,
+        ours: Option<Vec<mcp::Definition>>,
+        given: &[serde_json::Map<String, serde_json::Value>],
+    ) -> Result<Self, String> {
+        let environment = |name: &str| std::env::var_os(name);
+        let places = || mcp::Places { cwd, home, agent_dir };
+        let mut started = mcp::given(given, places(), &environment)?;
+        let found = ours.unwrap_or_else(|| {
+            let trust = load_settings(&super::HOME, agent_dir, cwd, home, None).trust;
+            mcp::find(places(), &environment, trust == Trust::Granted).definitions
+        });
+        let named = mcp::find(places(), &environment, true).definitions;
+        let is_new = |known: &[mcp::Definition], one: &mcp::Definition| {
+            known.iter().all(|known| known.name != one.name)
+        };
+        for definition in found {
+            if is_new(&started, &definition) {
+                started.push(definition);
+            }
+        }
+        let mut all = started.clone();
+        for definition in named {
+            if is_new(&all, &definition) {
+                all.push(definition);
+            }
+        }
+        let usable = all.iter().filter(|one| !one.disabled && !matches!(one.launch, mcp::Launch::Never(_)));
+        let names = usable.map(|one| one.name.clone()).collect();
+        Ok(Self { started, names })
+    }
+}
+
 fn failed(reason: impl ToString) -> Refusal {
     Failure::SessionStartFailed.refusal(&[]).with_data(reason.to_string())
 }
@@ -99,9 +146,6 @@ impl Front {
     /// Starts a session, or opens one that is kept.
     pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStarted, Refusal> {
         let named = self.named_model(&params)?;
-        if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
-            return Err(failed("`mcp_servers` is not available in this server"));
-        }
         let mut parts = self.parts().with(None);
         let id = match &params.session_id {
             Some(id) if !may_be_id(id) => {
@@ -126,6 +170,15 @@ impl Front {
             // What was asked about is another directory.
             parts.undecided = None;
         }
+        let agent_dir = parts.extensions.agent_dir.clone();
+        let servers = {
+            let (cwd, home, given) =
+                (cwd.clone(), home.clone(), params.mcp_servers.clone().unwrap_or_default());
+            let ours = (cwd == usual).then(|| parts.mcp.definitions.clone());
+            blocking(move || Servers::find(&cwd, home.as_deref(), agent_dir.as_deref(), ours, &given)).await
+        };
+        let servers = servers.map_err(failed)?;
+        parts.mcp.definitions = servers.started;
         let wanted = params.session == Some(true) || params.session_id.is_some();
         let store = parts.options.store.take().filter(|_| wanted).map(|store| store.shared(&cwd));
         let found = {
@@ -151,6 +204,7 @@ impl Front {
         let features = Features::new(tools::NAMES.map(str::to_owned).to_vec(), !skills.is_empty());
         features.set(params.features.as_ref(), params.tools.as_deref())?;
         let features = Arc::new(features);
+        let has_mcp = features.mcp();
         let files: Vec<String> =
             context.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
         let sink = Arc::new(Sink::new(
@@ -198,6 +252,7 @@ impl Front {
         parts.session = session;
         let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
         sink.of(desk.engine().link());
+        desk.mcp().set_enabled(features.mcp());
         desk.connect(person);
         self.desks.add(desk.clone());
         let opened = Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept });
@@ -207,7 +262,7 @@ impl Front {
         started.session_dir = Some(directory.unwrap_or_default());
         started.context_files = Some(files);
         started.available_skills = Some(skills.iter().map(|skill| skill.name().to_owned()).collect());
-        started.mcp_servers = Some(Vec::new());
+        started.mcp_servers = Some(if has_mcp { servers.names } else { Vec::new() });
         started.auth = Some(auth);
         Ok(started)
     }
