@@ -11,7 +11,7 @@ use crate::config::{Environment, Home, Settings, Trust, agent_dir, expand_home, 
 use crate::extensions::{self, project_folder};
 use crate::mcp;
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
-use crate::resources::{self, Folders, Resources, Sources};
+use crate::resources::{self, Resources, Sources};
 
 /// How many warnings about skills and templates are shown.
 const SHOWN: usize = 20;
@@ -102,7 +102,6 @@ impl Surroundings {
             cwd: cwd.clone(),
             home: self.home.clone(),
             agent_dir: self.agent_dir.clone(),
-            folders: Folders::PI,
             skills: with(&self.skills, &loaded.settings.skills),
             templates: with(&self.templates, &loaded.settings.prompts),
         })?;

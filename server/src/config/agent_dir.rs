@@ -64,7 +64,13 @@ pub struct ResourceFolders {
 
 impl ResourceFolders {
     /// Those of pi: as the program has it, and as its document says.
-    pub const PI: Self = Self { project: &[".pi", ".pi/agent"], templates: &["prompts"], rules: &[], home: &[], loose_skills: true };
+    pub const PI: Self = Self {
+        project: &[".pi", ".pi/agent"],
+        templates: &["prompts"],
+        rules: &[],
+        home: &[],
+        loose_skills: true,
+    };
 }
 
 impl Default for ResourceFolders {

@@ -66,7 +66,8 @@ impl Sources {
                 loose_files,
                 inside: Some(root.to_owned()),
             };
-            let ResourceFolders { project: of_project, home: of_home, loose_skills: loose_files, .. } = self.folders;
+            let ResourceFolders { project: of_project, home: of_home, loose_skills: loose_files, .. } =
+                self.folders;
             places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), loose_files)));
             let own = of_home.iter().chain(&[".agents"]);
             places.extend(

@@ -45,7 +45,13 @@ pub(super) const HOME: Home = Home {
     project: ".omp/settings.json",
     comments: true,
     tells_unknown: true,
-    resources: ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"], home: &[], loose_skills: true },
+    resources: ResourceFolders {
+        project: &[".omp"],
+        templates: &["commands", "prompts"],
+        rules: &["rules"],
+        home: &[],
+        loose_skills: true,
+    },
     login: None,
 };
 

@@ -29,10 +29,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{Failure, Opal};
 use agentese::serve::{Emitter, Refusal};
-use agentese::types::InterruptMode;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Home, Login, UserFile};
+use crate::config::{Home, Login, ResourceFolders, UserFile};
 use crate::desk::{Parts, Registry};
 use crate::engine::{Calls, Customs};
 use crate::providers::Catalog;
@@ -40,7 +39,7 @@ use client::Client;
 use opened::Opened;
 
 /// Calls of one answer run as each tool says; prompts wait until the model would stop.
-const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Immediate };
+const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };
 
 /// Where Opal's users keep their files.
 const HOME: Home = Home {
@@ -49,6 +48,15 @@ const HOME: Home = Home {
     settings: "settings.json",
     models: "models.json",
     project: ".opal/settings.json",
+    comments: false,
+    tells_unknown: false,
+    resources: ResourceFolders {
+        project: &[".github", ".claude"],
+        templates: &[],
+        rules: &[],
+        home: &[".opal", ".claude"],
+        loose_skills: false,
+    },
     login: Some(Login { domain: "OPAL_COPILOT_DOMAIN", client: "OPAL_COPILOT_CLIENT_ID" }),
 };
 

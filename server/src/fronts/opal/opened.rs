@@ -82,7 +82,7 @@ impl Opened {
                     self.sink.nothing_to_do();
                     return Ok(PromptQueued::new(false));
                 }
-                Err(Refused::Prompt(PromptError::Compacting)) => self.desk.engine().settle().await,
+                Err(Refused::Prompt(PromptError::Compacting)) => self.desk.engine().wait_until_idle().await,
                 Err(Refused::Prompt(error @ (PromptError::NoModel(_) | PromptError::NotReady(_)))) => {
                     call.answer(PromptQueued::new(false));
                     self.sink.refused(&error.to_string());

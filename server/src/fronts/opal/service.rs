@@ -237,8 +237,8 @@ impl agentese::opal::Service for Front {
         self.desks.shut_down().await;
     }
 
-    async fn settle(&self) {
-        self.desks.settle().await;
+    async fn wait_until_idle(&self) {
+        self.desks.wait_until_idle().await;
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::client::Client;
 use super::teller::Teller;
-use crate::engine::{ChildEvent, Engine, Event, EventSink, Link};
+use crate::engine::{ChildEvent, Engine, Event, EventSink, WeakEngine};
 use crate::providers::Catalog;
 
 /// A child that a tool sets to work.
@@ -49,7 +49,7 @@ pub(super) struct Sink {
     /// Context files, for a client that looks at them again after a recovery.
     context: Vec<String>,
     state: Mutex<State>,
-    link: OnceLock<Link>,
+    link: OnceLock<WeakEngine>,
 }
 
 impl Sink {
@@ -73,7 +73,7 @@ impl Sink {
     }
 
     /// The engine whose events these are: it is named with the titles that its model gives.
-    pub fn of(&self, link: Link) {
+    pub fn of(&self, link: WeakEngine) {
         let _ = self.link.set(link);
     }
 

@@ -20,7 +20,7 @@ use crate::engine::Bounds;
 use crate::mcp;
 use crate::prompt::{self, ContextFile, ContextNames, SystemPrompt, named_context_files};
 use crate::providers::Chosen;
-use crate::resources::{Folders, Resources, Sources};
+use crate::resources::{Resources, Sources};
 use crate::session::{OpenError, Session, Start, Store, may_be_id};
 use crate::world::Ids;
 
@@ -36,10 +36,6 @@ const CONTEXT: ContextNames = ContextNames {
     ],
     all: true,
 };
-
-/// Where skills are.
-const FOLDERS: Folders =
-    Folders { project: &[".github", ".claude"], home: &[".opal", ".claude"], loose_files: false };
 
 /// The setting that names the model to begin with, as `provider:id`.
 const DEFAULT_MODEL: &str = "default_model";
@@ -183,7 +179,8 @@ impl Front {
         let store = parts.options.store.take().filter(|_| wanted).map(|store| store.shared(&cwd));
         let found = {
             let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
-            let sources = Sources { cwd: cwd.clone(), home, folders: FOLDERS, ..Sources::default() };
+            let sources =
+                Sources { cwd: cwd.clone(), home, folders: super::HOME.resources, ..Sources::default() };
             let (cwd, store, id) = (cwd.clone(), store.clone(), id.clone());
             blocking(move || read(&cwd, &sources, store.as_ref().map(|store| (store, id.as_str())), start))
                 .await
@@ -251,7 +248,7 @@ impl Front {
         options.ids = Arc::new(FirstId { first: Mutex::new(Some(id.clone())), others: options.ids.clone() });
         parts.session = session;
         let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
-        sink.of(desk.engine().link());
+        sink.of(desk.engine().downgrade());
         desk.mcp().set_enabled(features.mcp());
         desk.connect(person);
         self.desks.add(desk.clone());
