@@ -1,7 +1,7 @@
 //! The agent as the typed client sees it.
 
 use agentese::opal::{Client, Event, Opal, OpalStatus};
-use agentese::serve::Ended;
+use agentese::serve::ServeEnd;
 use agentese::spec::Dialect;
 use agentese::transport::memory_pair;
 use agentese_server::fronts::Frontend;
@@ -59,5 +59,5 @@ async fn every_method_through_the_typed_client() {
     assert!(soon("a poll", client.auth_poll("x", 1)).await.is_err());
     assert!(soon("a key", client.auth_set_key("anthropic", "")).await.is_err());
     soon("the end", client.close()).await;
-    assert_eq!(soon("serving", served).await.unwrap(), Ended::EndOfInput);
+    assert_eq!(soon("serving", served).await.unwrap(), ServeEnd::EndOfInput);
 }
