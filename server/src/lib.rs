@@ -48,6 +48,7 @@ pub mod resources;
 mod roles;
 pub mod server;
 pub mod session;
+pub mod subagents;
 pub mod tools;
 pub mod ui;
 pub mod world;

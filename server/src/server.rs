@@ -9,7 +9,7 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::desk::{Parts, Undecided, Updates};
-use crate::engine::{Bounds, Chain, Customs, Options, Unsaved};
+use crate::engine::{Bounds, Chain, Customs, Ledger, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
 use crate::mcp;
@@ -18,8 +18,12 @@ use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, Provider, SecretString, SelectError, Selected, Wanted};
 use crate::resources::{ExtensionCommands, NoExtensions, Resources};
 use crate::session::{Session, Store};
+use crate::subagents::{Policies, Policy, select_tools};
 use crate::tools::{LocalSpawner, ShellSettings, Spawner, ToolContext, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
+
+/// Subagents of all generations that there may be at once.
+const CHILDREN: usize = 64;
 
 /// One agent, ready to serve one client.
 pub struct Server {
@@ -107,6 +111,7 @@ pub struct Builder {
     settings: Settings,
     persist: Arc<dyn Persist>,
     tools: Option<ToolSet>,
+    policies: Option<Policies>,
     extensions: extensions::Options,
     mcp: mcp::Options,
     spawner: Option<Arc<dyn Spawner>>,
@@ -137,6 +142,7 @@ impl Default for Builder {
             settings: Settings::default(),
             persist: Arc::new(NotPersisted),
             tools: None,
+            policies: None,
             extensions: extensions::Options::default(),
             mcp: mcp::Options::default(),
             spawner: None,
@@ -287,7 +293,13 @@ impl Builder {
         self
     }
 
-    /// The tools; by default read, bash, edit and write, and those that belong to the dialect.
+    /// What counts for subagents; the settings by default, with copies of repositories in the temporary directory.
+    pub fn subagents(mut self, policies: Policies) -> Self {
+        self.policies = Some(policies);
+        self
+    }
+
+    /// The tools; by default those of the dialect: read, bash, edit and write, and others where its users know them.
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = Some(tools);
         self
@@ -398,6 +410,14 @@ impl Builder {
         if let Some(directory) = self.temp_dir {
             context.temp_dir = directory;
         }
+        let policies = self.policies.unwrap_or_else(|| {
+            let worktrees = context.temp_dir.join("agentese-worktrees");
+            Policies::new(Policy::new(settings.task.clone(), worktrees))
+        });
+        let usual = || select_tools(self.frontend.customs().tools, &policies).tools;
+        let tools = self.tools.unwrap_or_else(usual);
+        let budget = settings.task.budget;
+        let depth = usize::try_from(settings.task.max_recursion_depth).unwrap_or(usize::MAX);
         let options = Options {
             catalog,
             model: selected.chosen,
@@ -413,9 +433,9 @@ impl Builder {
             hooks: Chain::default(),
             customs: Customs::default(),
             afterwards: Vec::new(),
-            bounds: Bounds::default(),
-            ledger: Arc::default(),
-            tools: self.tools.unwrap_or_default(),
+            bounds: Bounds::new(depth, CHILDREN),
+            ledger: Arc::new(Ledger::limited(budget)),
+            tools,
             context,
             clock: self.clock,
             ids: self.ids,

@@ -17,13 +17,14 @@ use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
 use crate::config::yaml::is_yaml;
-use crate::config::{NotPersisted, Persist, Settings, SettingsFile};
+use crate::config::{NotPersisted, Persist, Settings, SettingsFile, Trust};
 use crate::extensions::{self, Limits, NodeHost};
 use crate::mcp;
 use crate::providers::scripted::{self, Scripted};
 use crate::providers::{self, Budgets, Catalog, HttpClient, SecretString, Sources, key_variables, load};
 use crate::server::{Builder, Server};
 use crate::session::{Session, Start, Store};
+use crate::subagents::{self, Policies, select_tools};
 use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
 use crate::world::{RandomIds, SystemClock};
 
@@ -80,7 +81,8 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let catalog = catalog(&plan, stderr)?;
     let (store, session) = session(&plan, stderr)?;
     let found = discover(&plan.extensions, stderr);
-    let undecided = trust::undecided(&plan, &found, stderr);
+    let policies = policies(&plan);
+    let undecided = trust::undecided(&plan, &found, &policies, stderr);
     let more_may_come =
         undecided.is_some() && plan.left_out.contains(&extensions::project_folder(plan.cwd()));
     if found.is_empty() {
@@ -107,8 +109,9 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         .updates(plan.updates)
         .cwd(surroundings.cwd);
     if let Some(names) = plan.tools {
-        builder = builder.tools(tools(names, others, stderr));
+        builder = builder.tools(tools(names, others, &policies, stderr));
     }
+    builder = builder.subagents(policies);
     if let Some(undecided) = undecided {
         builder = builder.undecided(undecided);
     }
@@ -205,7 +208,14 @@ fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Sessio
     if plan.session == SessionChoice::InMemory {
         return Ok((None, None));
     }
-    let store = store(plan.session_dir.as_deref(), plan.agent_dir(), plan.cwd());
+    let surroundings = &plan.surroundings;
+    let store = match (plan.agent_dir(), plan.session_dir.is_none() && surroundings.files.short_names) {
+        (Some(agent_dir), true) => {
+            let (home, temp) = (surroundings.home.as_deref(), std::env::temp_dir());
+            Some(Store::short(agent_dir, plan.cwd(), home, &temp))
+        }
+        (agent_dir, _) => store(plan.session_dir.as_deref(), agent_dir, plan.cwd()),
+    };
     match &store {
         Some(store) => {
             if let Err(error) = store.create_directory() {
@@ -262,13 +272,24 @@ fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
 
 /// The built-in tools of those names. `others` says that there may be tools besides: who brings them tells of names that
 /// nobody has.
-fn tools(names: Vec<String>, others: bool, stderr: &Stderr) -> ToolSet {
-    let selection = ToolSet::select(names);
+fn tools(names: Vec<String>, others: bool, policies: &Policies, stderr: &Stderr) -> ToolSet {
+    let selection = select_tools(names, policies);
     for name in selection.unknown.into_iter().filter(|_| !others) {
-        let known: Vec<_> = ToolSet::available().names().map(str::to_owned).collect();
+        let all = ToolSet::available();
+        let known: Vec<_> = all.names().chain(["task"]).collect();
         stderr.warn(format_args!("unknown tool \"{name}\"; known: {}", known.join(", ")));
     }
     selection.tools
+}
+
+/// What counts for subagents. What programs that were killed left of them is put away meanwhile.
+fn policies(plan: &Plan) -> Policies {
+    let policy = plan.surroundings.subagents(&plan.settings, plan.trust == Trust::Granted);
+    let worktrees = policy.worktrees.clone();
+    if worktrees.is_dir() {
+        std::thread::spawn(move || subagents::sweep(&worktrees));
+    }
+    Policies::new(policy)
 }
 
 /// How commands are run.

@@ -12,6 +12,7 @@ use crate::extensions::{self, project_folder};
 use crate::mcp;
 use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use crate::resources::{self, Resources, Sources};
+use crate::subagents::Policy;
 
 /// How many warnings about skills and templates are shown.
 const SHOWN: usize = 20;
@@ -82,6 +83,22 @@ impl Surroundings {
         }
     }
 
+    /// What counts for subagents. The project's agents do where it is trusted.
+    pub fn subagents(&self, settings: &Settings, trusted: bool) -> Policy {
+        let own = |name: &str| self.agent_dir.as_ref().map(|directory| directory.join(name));
+        let worktrees = own("worktrees").unwrap_or_else(|| std::env::temp_dir().join("agentese-worktrees"));
+        let mut policy = Policy::new(settings.task.clone(), worktrees);
+        policy.user_agents = own("agents");
+        policy.project_agents = trusted.then(|| self.project_agents());
+        policy
+    }
+
+    /// The folder with the project's agents.
+    fn project_agents(&self) -> PathBuf {
+        let folder = Path::new(self.files.project).parent().unwrap_or(Path::new(""));
+        self.cwd.join(folder).join("agents")
+    }
+
     /// Reads everything. `trust` is what has been decided already. Fails for what the command line names and is not
     /// there, and for instructions that cannot be read.
     pub fn read(&self, trust: Option<bool>) -> Result<Found, Failure> {
@@ -118,7 +135,8 @@ impl Surroundings {
         let places = mcp::Places { cwd, home, agent_dir };
         let servers = mcp::find(places, &variable, trusted);
         warnings.extend(servers.complaints);
-        let left_out = loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out);
+        let agents = Some(self.project_agents()).filter(|folder| !trusted && folder.is_dir());
+        let left_out = loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out).chain(agents);
         Ok(Found {
             trust: loaded.trust,
             settings: loaded.settings,

@@ -13,10 +13,16 @@ use crate::config::{Change, Trust, write_settings};
 use crate::desk::{Allowed, Question, Undecided};
 use crate::engine::Granted;
 use crate::extensions::Found;
+use crate::subagents::Policies;
 
 /// What is to be asked and done about a working directory; nothing where it brings nothing, or all is decided.
 /// `loaded` are the extensions that are there in any case.
-pub(super) fn undecided(plan: &Plan, loaded: &[Found], stderr: &Stderr) -> Option<Undecided> {
+pub(super) fn undecided(
+    plan: &Plan,
+    loaded: &[Found],
+    policies: &Policies,
+    stderr: &Stderr,
+) -> Option<Undecided> {
     let timeout = Duration::from_millis(plan.settings.trust_dialog_ms);
     if plan.trust != Trust::Undecided || plan.left_out.is_empty() || timeout.is_zero() {
         return None;
@@ -30,8 +36,10 @@ pub(super) fn undecided(plan: &Plan, loaded: &[Found], stderr: &Stderr) -> Optio
         timeout,
     };
     let (stderr, said, loaded) = (stderr.clone(), plan.warnings.clone(), loaded.to_vec());
+    let policies = policies.clone();
     Some(Undecided::new(question, move |always| {
         let allowed = allowed(&surroundings, &said, &loaded, &stderr)?;
+        policies.replace(surroundings.subagents(&allowed.granted.settings, true));
         if let Some((settings, directory)) = remembered.as_ref().filter(|_| always)
             && let Err(error) = write_settings(settings, &[Change::TrustedDirectory(directory.clone())])
         {

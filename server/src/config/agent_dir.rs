@@ -34,6 +34,8 @@ pub struct Home {
     pub tells_unknown: bool,
     /// What a project has for agents.
     pub resources: ResourceFolders,
+    /// Folders of sessions are named by the way from the user's home or the one for temporary files.
+    pub short_names: bool,
     /// How users log in with a device code, where they can.
     pub login: Option<Login>,
 }
@@ -90,6 +92,7 @@ impl Home {
         comments: false,
         tells_unknown: false,
         resources: ResourceFolders::PI,
+        short_names: false,
         login: None,
     };
 }

@@ -19,6 +19,7 @@ mod persist;
 mod read_settings;
 mod setting;
 mod settings;
+mod task_settings;
 mod text_file;
 mod trust;
 mod user_file;
@@ -34,6 +35,7 @@ pub use settings::{
     ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, RuleContext,
     RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets, TodoSettings,
 };
+pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
 pub(crate) use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};
 pub use trust::Trust;

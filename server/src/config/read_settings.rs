@@ -9,7 +9,7 @@ use super::jsonc::from_jsonc;
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
 use super::yaml::{from_yaml, is_yaml};
-use super::{ApprovalSettings, Home, Settings, Trust, expand_home, resolve};
+use super::{ApprovalSettings, Home, Settings, TaskSettings, Trust, expand_home, resolve};
 
 #[cfg(test)]
 mod tests;
@@ -159,6 +159,7 @@ fn apply(
     file.set("rpc.persistDefaults", &mut settings.persist_defaults);
     file.set("rpc.hideKeys", &mut settings.hide_keys);
     file.set("rpc.trustDialogMs", &mut settings.trust_dialog_ms);
+    task(&mut file, &mut settings.task);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);
     }
@@ -174,6 +175,33 @@ fn apply(
             }
         }
     }
+}
+
+/// `task.*`.
+fn task(file: &mut File<'_>, task: &mut TaskSettings) {
+    file.set("task.isolation.mode", &mut task.isolation);
+    file.set("task.isolation.merge", &mut task.merge);
+    file.set("task.maxConcurrency", &mut task.max_concurrency);
+    file.set("task.maxRecursionDepth", &mut task.max_recursion_depth);
+    let verification = &mut task.verification;
+    file.set("task.verification.enabled", &mut verification.enabled);
+    file.set("task.verification.defaultProfile", &mut verification.default_profile);
+    file.set("task.verification.requireForIsolated", &mut verification.require_for_isolated);
+    file.set("task.verification.maxRetries", &mut verification.max_retries);
+    file.set("task.verification.failureContextLineLimit", &mut verification.failure_context_line_limit);
+    // Profiles of several files stand beside each other.
+    let mut profiles = Map::new();
+    file.set("task.verification.profiles", &mut profiles);
+    verification.profiles.extend(profiles);
+    let budget = &mut task.budget;
+    file.set("task.budget.maxWallTimeMs", &mut budget.max_wall_time_ms);
+    file.set("task.budget.maxInputTokens", &mut budget.max_input_tokens);
+    file.set("task.budget.maxOutputTokens", &mut budget.max_output_tokens);
+    file.set("task.budget.maxTotalTokens", &mut budget.max_total_tokens);
+    file.set("task.budget.maxCostUsd", &mut budget.max_cost_usd);
+    file.set("task.budget.maxToolCalls", &mut budget.max_tool_calls);
+    file.set("task.budget.maxSubagents", &mut budget.max_subagents);
+    file.set("task.budget.warnAtRatio", &mut budget.warn_at_ratio);
 }
 
 /// One file while it is applied; what was applied is gone from its object.
@@ -224,7 +252,6 @@ impl File<'_> {
             Ok(value) => value,
             Err((outer, found)) => {
                 self.complain(outer, "an object", found);
-                None
             }
         }
     }

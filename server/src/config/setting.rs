@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use agentese::types::{QueueMode, ThinkingLevel};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use super::{IsolationMode, MergeMode};
 
 use super::{RuleContext, RuleInterrupt, RuleRepeat};
 
@@ -38,6 +40,44 @@ impl Setting for u32 {
     const EXPECTED: &'static str = u64::EXPECTED;
     fn read(value: &Value) -> Option<Self> {
         u64::read(value)?.try_into().ok()
+    }
+}
+
+impl Setting for f64 {
+    const EXPECTED: &'static str = "a number";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_f64().filter(|number| *number >= 0.0)
+    }
+}
+
+impl Setting for Map<String, Value> {
+    const EXPECTED: &'static str = "an object";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_object().cloned()
+    }
+}
+
+impl Setting for IsolationMode {
+    const EXPECTED: &'static str = "one of none, worktree, fuse-overlay, fuse-projfs";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "none" => Some(Self::None),
+            "worktree" | "fuse-overlay" | "fuse-projfs" => Some(Self::Worktree),
+            _ => None,
+        }
+    }
+}
+
+impl Setting for MergeMode {
+    const EXPECTED: &'static str = "patch or branch";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        match value.as_str()? {
+            "patch" => Some(Self::Patch),
+            "branch" => Some(Self::Branch),
+            _ => None,
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::{Map, Value};
 
+use super::TaskSettings;
+
 /// A user's settings as they count. [`super::load_settings`] reads them; the default is what counts without files.
 ///
 /// Wire names of files are in camelCase; sizes are in tokens, times in milliseconds.
@@ -55,6 +57,8 @@ pub struct Settings {
     /// How long the question whether a directory is trusted waits for its answer (`rpc.trustDialogMs`); 0: it is not
     /// asked.
     pub trust_dialog_ms: u64,
+    /// Subagents, verification and budgets (`task.*`).
+    pub task: TaskSettings,
     /// What the files say besides; nobody here knows what it means.
     pub other: Map<String, Value>,
 }
@@ -84,6 +88,7 @@ impl Default for Settings {
             persist_defaults: false,
             hide_keys: false,
             trust_dialog_ms: 15_000,
+            task: TaskSettings::default(),
             other: Map::new(),
         }
     }

@@ -41,7 +41,7 @@ impl Parts {
     /// are shared.
     pub fn with(&self, session: Option<Session>) -> Self {
         let mut options = self.options.clone();
-        options.ledger = Arc::default();
+        options.ledger = Arc::new(options.ledger.fresh());
         Self {
             options,
             session,

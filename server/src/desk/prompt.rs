@@ -61,6 +61,7 @@ impl Desk {
     /// it. Returns when the work has begun, not when it is over.
     pub async fn prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         self.ready_for_prompts().await?;
+        self.engine.within_budget()?;
         let streaming = said.streaming;
         match self.heard(said, caller).await? {
             Left::Words(input, accepted) => Ok(begin(self.engine.begin(input, streaming)?, accepted)),
@@ -71,6 +72,8 @@ impl Desk {
     /// Stops what is going on and takes a prompt, in one step: nothing else begins in between. The closing events of
     /// what was stopped are sent before this is accepted.
     pub async fn abort_and_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        // What goes on is not stopped for a prompt that is refused.
+        self.engine.within_budget()?;
         self.give_up();
         self.ready_for_prompts().await?;
         let seat = self.engine.take_over().await?;

@@ -97,6 +97,8 @@ pub struct AgentLoop {
     had_calls: bool,
     /// The last answer failed or was aborted.
     failed: bool,
+    /// The last word is said: the model is not asked again.
+    finished: bool,
     /// Without steering, follow-ups begin the run.
     begins_with_follow_ups: bool,
 }
@@ -112,6 +114,7 @@ impl AgentLoop {
             interrupted: false,
             had_calls: false,
             failed: false,
+            finished: false,
             begins_with_follow_ups: false,
         }
     }
@@ -162,6 +165,11 @@ impl AgentLoop {
             return;
         }
         self.had_calls = !self.calls.is_empty();
+    }
+
+    /// A call was the last word: after its turn the run ends, whatever waits.
+    pub fn finish(&mut self) {
+        self.finished = true;
     }
 
     fn inject(&mut self, queues: &mut Queues, aborted: bool) -> Step {
@@ -219,6 +227,8 @@ impl AgentLoop {
             queues.put_back();
             // An aborted run whose last word are results is closed by an aborted answer.
             had_calls && !self.failed
+        } else if self.finished {
+            false
         } else {
             let steered = queues.has_taken() || queues.take_steering();
             steered || had_calls || queues.take_follow_ups()

@@ -71,9 +71,13 @@ impl Run {
     /// they show, and of their ends in the order of the calls. Where steering comes in between that interrupts, what still
     /// runs is stopped and counts as skipped.
     pub(super) async fn calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
-        for (call, _) in &calls {
+        for (call, verdict) in &calls {
             self.room().await;
             self.push(Event::ToolStarted(call));
+            if *verdict == Verdict::Execute {
+                self.shared.options.ledger.called();
+                self.shared.tell_what_is_due();
+            }
         }
         let stop = self.abort.child_token();
         let answers = calls.iter().enumerate().map(|(index, (call, verdict))| {
@@ -84,7 +88,8 @@ impl Run {
         let mut running: FuturesUnordered<_> = answers.collect();
         let mut outputs: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
         let mut told = Vec::new();
-        let mut interrupted = false;
+        let (mut interrupted, mut last_word) = (false, false);
+        let tools = self.shared.tools();
         while let Some((index, output)) = running.next().await {
             outputs[index] = Some(if interrupted { ToolOutput::error(SKIPPED) } else { output });
             if !interrupted && !running.is_empty() && self.shared.state().queues.interrupts() {
@@ -92,15 +97,20 @@ impl Run {
                 stop.cancel();
             }
             while let Some(output) = outputs.get_mut(told.len()).and_then(Option::take) {
-                let call = &calls[told.len()].0;
+                let (call, verdict) = &calls[told.len()];
                 self.room().await;
                 self.push(Event::ToolEnded(call, &output));
+                let executed = *verdict == Verdict::Execute && !output.is_error;
+                last_word |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
                 let result = result(call, output, self.shared.options.clock.now_ms());
                 let message = self.tell(AgentMessage::from(result.clone())).await;
                 told.push((result, message));
             }
         }
         drop(running);
+        if last_word {
+            self.finish();
+        }
         for (result, message) in told {
             self.keep(Some(result), message);
         }
@@ -113,7 +123,6 @@ impl Run {
                 None => self.aborted(call),
                 Some(Err(reason)) => ToolOutput::error(reason),
                 Some(Ok(())) => {
-                    self.shared.options.ledger.called();
                     let output = self.execute(call, stop).await;
                     let kept = output.clone();
                     unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept)

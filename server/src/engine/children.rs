@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ChildEvent, Engine, Event, EventSink, Input, Ledger, Options, Shared};
 use crate::session::{Session, Start};
-use crate::tools::{Agents, AgentsError, Child, ChildAnswer, Order};
+use crate::tools::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
 
 /// How many generations of children there may be, and how many at once.
 #[derive(Debug, Clone)]
@@ -35,6 +35,11 @@ impl Bounds {
     /// Those of a first agent.
     pub fn new(depth: usize, at_once: usize) -> Self {
         Self { depth, at_once, generation: 0, alive: Arc::default() }
+    }
+
+    /// How many generations there may be below this one.
+    fn left(&self) -> usize {
+        self.depth.saturating_sub(self.generation)
     }
 
     /// Counts a child in; gives the bounds of that child.
@@ -68,18 +73,51 @@ pub(super) struct Children {
 }
 
 impl Agents for Children {
+    fn parent(&self) -> Option<Parent> {
+        let shared = self.shared.upgrade()?;
+        let state = shared.state();
+        Some(Parent {
+            tools: shared.options.tools.clone(),
+            model: state.model.as_ref().map(|model| format!("{}/{}", model.provider, model.id)),
+            session_file: state.session.file().map(Into::into),
+            generations: shared.options.bounds.left(),
+        })
+    }
+
+    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let event = match news {
+            ChildNews::VerificationStarted(started) => ChildEvent::VerificationStarted(started),
+            ChildNews::VerificationCommandStarted(started) => ChildEvent::VerificationCommandStarted(started),
+            ChildNews::VerificationCommandEnded(ended) => ChildEvent::VerificationCommandEnded(ended),
+            ChildNews::VerificationEnded(ended) => ChildEvent::VerificationEnded(ended),
+            ChildNews::Ended { exit_code, verification } => ChildEvent::Ended { exit_code, verification },
+        };
+        shared.sink.push(Event::Child { id, agent, event });
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.shared.upgrade().map_or(0, |shared| shared.options.clock.now_ms())
+    }
+
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>> {
         async move {
             let gone = || AgentsError::Unusable("the agent has ended".to_owned());
             let parent = self.shared.upgrade().ok_or_else(gone)?;
+            let now = || parent.options.clock.now_ms();
+            parent.options.ledger.may_start(now()).map_err(AgentsError::Budget)?;
             let (bounds, place) = parent.options.bounds.enter()?;
             let mut options = child_options(&parent, &order)?;
             options.bounds = bounds;
             let session = history(&options, &order).await?;
-            let sink = Told { parent: self.shared.clone(), id: order.id, agent: order.agent };
-            parent.options.ledger.started_child();
-            let told = ChildEvent::Started { isolated: order.isolated };
-            parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event: told });
+            let Order { id, agent, watch, .. } = order;
+            let sink = Told { parent: self.shared.clone(), id, agent, watch };
+            if !order.resumes {
+                parent.options.ledger.start_child(now()).map_err(AgentsError::Budget)?;
+                let told = ChildEvent::Started { isolated: order.isolated };
+                parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event: told });
+                parent.tell_what_is_due();
+            }
             let engine = Engine::with_session(options, Some(session), Arc::new(sink));
             let child = Started { engine, stop: self.stop.clone(), _place: place };
             Ok(Box::new(child) as Box<dyn Child>)
@@ -113,7 +151,8 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
         options.tools = tools.clone();
     }
     options.store = None;
-    options.system_prompt = order.instructions.as_str().into();
+    options.system_prompt =
+        parent.prompt().for_another(order.instructions.clone(), options.context.cwd.clone());
     options.afterwards = Vec::new();
     options.ledger = Arc::new(Ledger::within(parent.options.ledger.clone()));
     Ok(options)
@@ -132,6 +171,21 @@ struct Told {
     parent: Weak<Shared>,
     id: String,
     agent: String,
+    watch: Option<Watch>,
+}
+
+impl Told {
+    fn watched(&self, event: &Event<'_>) {
+        let Some(watch) = &self.watch else { return };
+        match event {
+            Event::ToolStarted(call) => watch(ChildStep::Called(call)),
+            Event::ToolEnded(call, output) => watch(ChildStep::Returned(call, output)),
+            Event::MessageEnded { message: AgentMessage::Assistant(answer), .. } => {
+                watch(ChildStep::Answered(answer));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl EventSink for Told {
@@ -145,6 +199,7 @@ impl EventSink for Told {
     }
 
     fn push(&self, event: Event<'_>) {
+        self.watched(&event);
         if let Some(parent) = self.parent.upgrade() {
             let event = ChildEvent::Did(&event);
             parent.sink.push(Event::Child { id: &self.id, agent: &self.agent, event });

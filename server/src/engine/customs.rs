@@ -58,6 +58,8 @@ pub struct Customs {
     pub reads_mentions: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
+    /// The names of the tools that are there where nobody chooses.
+    pub tools: &'static [&'static str],
 }
 
 impl Customs {
@@ -74,6 +76,7 @@ impl Customs {
         exports_empty: false,
         reads_mentions: false,
         keeps_shell: false,
+        tools: &["read", "bash", "edit", "write"],
     };
 }
 

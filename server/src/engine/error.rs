@@ -30,6 +30,10 @@ pub enum PromptError {
     /// It would wait, and too much waits already.
     #[error(transparent)]
     Full(#[from] super::queue::QueuesFull),
+    /// A limit of the session's budget is reached.
+    // The text is the one that pisces gives.
+    #[error("Session budget exceeded ({0})")]
+    Budget(agentese::types::BudgetViolationReason),
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,

@@ -1,9 +1,13 @@
-//! What an agent and its children have used.
+//! What an agent and its children have used, and what is said where it nears a limit.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
-use agentese::types::Usage;
+use agentese::types::{BudgetScope, BudgetViolationReason, Usage};
 
+use super::budget::{Budget, Due};
+use super::{Event, Shared};
+use crate::config::BudgetLimits;
 use crate::providers::tokens;
 
 /// Sums of what was used.
@@ -11,6 +15,10 @@ use crate::providers::tokens;
 pub struct Spent {
     /// Tokens of all kinds.
     pub tokens: u64,
+    /// Input tokens.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
     /// Cost in US dollars.
     pub cost: f64,
     /// Requests to models that were answered.
@@ -21,22 +29,49 @@ pub struct Spent {
     pub children: u64,
 }
 
-/// Counts what one engine uses, and tells the ledger of its parent.
-#[derive(Debug, Default)]
+/// Counts what one engine uses, and tells the ledger of its parent. The first one has the limits: all that its children
+/// use counts there, and what is due is told to those who listen to its engine.
+#[derive(Default)]
 pub struct Ledger {
     spent: Mutex<Spent>,
     parent: Option<Arc<Ledger>>,
+    budget: Mutex<Budget>,
+    /// When the first run began.
+    begun: OnceLock<i64>,
+    /// The engine whose listeners are told.
+    engine: OnceLock<Weak<Shared>>,
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Ledger").field("spent", &self.spent()).finish_non_exhaustive()
+    }
 }
 
 impl Ledger {
+    /// One with limits.
+    pub fn limited(limits: BudgetLimits) -> Self {
+        Self { budget: Mutex::new(Budget::new(limits)), ..Self::default() }
+    }
+
     /// One whose sums are part of another's.
     pub fn within(parent: Arc<Ledger>) -> Self {
-        Self { spent: Mutex::default(), parent: Some(parent) }
+        Self { parent: Some(parent), ..Self::default() }
+    }
+
+    /// One with the same limits, of which nothing was used.
+    pub fn fresh(&self) -> Self {
+        Self { budget: Mutex::new(self.root().budget().fresh()), ..Self::default() }
+    }
+
+    /// Other limits, as of now.
+    pub(super) fn limit(&self, limits: BudgetLimits) {
+        self.root().budget().limit(limits);
     }
 
     /// What was used so far, by the engine and its children.
     pub fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.sums()
     }
 
     /// A model has answered.
@@ -45,6 +80,8 @@ impl Ledger {
         self.add(&|spent| {
             spent.requests += 1;
             spent.tokens = spent.tokens.saturating_add(tokens);
+            spent.input = spent.input.saturating_add(usage.input);
+            spent.output = spent.output.saturating_add(usage.output);
             spent.cost += cost;
         });
     }
@@ -54,13 +91,95 @@ impl Ledger {
         self.add(&|spent| spent.tool_calls += 1);
     }
 
-    /// A child was started.
-    pub fn started_child(&self) {
+    /// Counts a child, unless a limit is reached: then that is told, once, and the limit is given.
+    pub(super) fn start_child(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
+        self.may_start(now_ms)?;
         self.add(&|spent| spent.children += 1);
+        Ok(())
+    }
+
+    /// Whether work for a child may begin. As [`Ledger::start_child`], for what is not counted as one.
+    pub(super) fn may_start(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
+        let Some(reason) = self.exceeded(now_ms) else { return Ok(()) };
+        let (root, wall) = (self.root(), self.wall_ms(now_ms));
+        let mut budget = root.budget();
+        let due = budget.refusal(&root.spent(), wall);
+        root.tell(due);
+        Err(reason)
+    }
+
+    /// The limit that is reached, where one is.
+    pub fn exceeded(&self, now_ms: i64) -> Option<BudgetViolationReason> {
+        let root = self.root();
+        let (spent, wall) = (root.spent(), root.wall_ms(now_ms));
+        root.budget().exceeded(&spent, wall)
+    }
+
+    /// Whether it counts for an engine that is nobody's child.
+    pub(super) fn is_root(&self) -> bool {
+        self.parent.is_none()
+    }
+
+    /// Those who listen to that engine are told; only the first one counts.
+    pub(super) fn listened_by(&self, engine: Weak<Shared>) {
+        let _ = self.engine.set(engine);
+    }
+
+    /// A run begins; only the first one counts.
+    pub(super) fn begin(&self, now_ms: i64) {
+        let _ = self.root().begun.set(now_ms);
+    }
+
+    /// Tells what is due after something was used.
+    pub(super) fn tell_what_is_due(&self, now_ms: i64) {
+        let scope = if self.is_root() { BudgetScope::Session } else { BudgetScope::Subagent };
+        let root = self.root();
+        let wall = root.wall_ms(now_ms);
+        let mut budget = root.budget();
+        let due = budget.due(&scope, &root.spent(), wall);
+        // Under the lock: two children never tell the same, nor in another order than it came.
+        root.tell(due);
+    }
+
+    /// How long it is until time alone makes something due; none where it never does.
+    pub(super) fn until_due(&self, now_ms: i64) -> Option<Duration> {
+        let root = self.root();
+        let wall = root.wall_ms(now_ms);
+        root.budget().until_due(wall).map(Duration::from_millis)
+    }
+
+    fn tell(&self, due: impl IntoIterator<Item = Due>) {
+        let Some(engine) = self.engine.get().and_then(Weak::upgrade) else { return };
+        for Due { used_up, scope, snapshot } in due {
+            let (scope, snapshot) = (&scope, &snapshot);
+            engine.sink.push(match used_up {
+                false => Event::BudgetNear { scope, snapshot },
+                true => Event::BudgetUsedUp { scope, snapshot },
+            });
+        }
+    }
+
+    /// Milliseconds since the first run began.
+    fn wall_ms(&self, now_ms: i64) -> u64 {
+        let begun = self.root().begun.get().copied().unwrap_or(now_ms);
+        u64::try_from(now_ms.saturating_sub(begun)).unwrap_or_default()
+    }
+
+    /// The ledger of the first agent.
+    fn root(&self) -> &Ledger {
+        self.parent.as_deref().map_or(self, Ledger::root)
+    }
+
+    fn budget(&self) -> MutexGuard<'_, Budget> {
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, change: &dyn Fn(&mut Spent)) {
-        change(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.sums());
         if let Some(parent) = &self.parent {
             parent.add(change);
         }

@@ -11,7 +11,7 @@
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
-//! | `children`, `ledger` | agents that it sets to work, and what all of them use |
+//! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
 //! | `prompt`, `mentions`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
 mod afterwards;
@@ -20,6 +20,7 @@ mod approvals;
 mod ask;
 mod bash;
 mod branch;
+mod budget;
 mod call;
 mod chain;
 mod children;
@@ -109,6 +110,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells what is due of the budget, after something was used.
+    fn tell_what_is_due(&self) {
+        self.options.ledger.tell_what_is_due(self.options.clock.now_ms());
+    }
+
     /// The tools that there are now.
     fn tools(&self) -> ToolSet {
         self.options.hooks.tools(&self.options.tools)
@@ -128,7 +134,9 @@ impl Engine {
         let extra = resources::Extra::default();
         let shared =
             Shared { options, sink, state, overlay: OnceLock::new(), extra, shell: KeptShell::default() };
-        Self { shared: Arc::new(shared), owner: true }
+        let shared = Arc::new(shared);
+        shared.options.ledger.listened_by(Arc::downgrade(&shared));
+        Self { shared, owner: true }
     }
 }
 

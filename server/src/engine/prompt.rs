@@ -119,6 +119,12 @@ impl std::fmt::Debug for Begun {
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
+    /// Whether there is something left of the session's budget. Prompts are refused where there is not; what goes on,
+    /// goes on.
+    pub fn within_budget(&self) -> Result<(), PromptError> {
+        self.shared.within_budget()
+    }
+
     /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
     /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
     pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
@@ -150,14 +156,15 @@ impl Engine {
     /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
     /// During the pause before a retry, and while the agent compacts on its own, it waits and is
     /// delivered with the run that follows; after an abort with the next one. Refused while a run is going on and `streaming` says
-    /// nothing, while a compaction that was asked for is going on, without a model or its key, and
-    /// while the engine is shut down.
+    /// nothing, while a compaction that was asked for is going on, without a model or its key, where the budget is used up,
+    /// and while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if state.closing {
             return Err(PromptError::Closing);
         }
+        self.shared.within_budget()?;
         if let Some(working) = &state.work {
             let follows = match (working.kind, working.phase, streaming) {
                 (Kind::Compaction, ..) => return Err(PromptError::Compacting),
@@ -188,6 +195,15 @@ impl Engine {
 }
 
 impl Shared {
+    /// Whether a prompt is within the budget. A child was started within it, and may be spoken to.
+    pub(super) fn within_budget(&self) -> Result<(), PromptError> {
+        let ledger = &self.options.ledger;
+        match ledger.exceeded(self.options.clock.now_ms()).filter(|_| ledger.is_root()) {
+            Some(reason) => Err(PromptError::Budget(reason)),
+            None => Ok(()),
+        }
+    }
+
     /// Puts a message into a queue and tells of it. Fails, and tells nothing, where too much waits already.
     fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) -> Result<(), QueuesFull> {
         state.queues.fits(&message)?;

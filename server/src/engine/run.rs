@@ -141,7 +141,12 @@ impl Run {
                 Step::Call(calls) => self.calls(calls).await,
                 Step::EndTurn => {
                     if let Some(answer) = &self.outcome.answer {
+                        // A turn counts when it is over.
+                        if let AgentMessage::Assistant(answer) = &**answer {
+                            self.shared.options.ledger.answered(&answer.usage);
+                        }
                         self.push(Event::TurnEnded { message: answer, results: &self.results });
+                        self.shared.tell_what_is_due();
                     }
                 }
                 Step::EndRun => return self.outcome,
@@ -211,6 +216,11 @@ impl Run {
         self.shared.tell_of_storage(&mut self.shared.state());
     }
 
+    /// The last word of the run is said.
+    pub(super) fn finish(&mut self) {
+        self.steps.finish();
+    }
+
     /// A message belongs to the run, and to the turn where it is a result.
     pub(super) fn keep(&mut self, result: Option<ToolResultMessage>, message: Arc<AgentMessage>) {
         self.results.extend(result);
@@ -219,7 +229,6 @@ impl Run {
 
     async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
-        self.shared.options.ledger.answered(&message.usage);
         let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
         let tools = self.shared.tools();
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);

@@ -39,10 +39,14 @@ impl Shared {
         self.overlay.get().map_or(&self.options.resources, |overlay| &overlay.resources)
     }
 
+    /// The parts of what a model is told beforehand.
+    pub(super) fn prompt(&self) -> &SystemPrompt {
+        self.overlay.get().map_or(&self.options.system_prompt, |overlay| &overlay.system_prompt)
+    }
+
     /// What a model is told beforehand, as of now.
     pub(super) fn system_prompt(&self) -> String {
-        let options = &self.options;
-        let prompt = self.overlay.get().map_or(&options.system_prompt, |overlay| &overlay.system_prompt);
+        let (options, prompt) = (&self.options, self.prompt());
         let date = Date::of_ms(options.clock.now_ms());
         match self.extra.skills() {
             Some(skills) => prompt.clone().with_skills(skills).text(&self.tools(), date),
@@ -64,6 +68,7 @@ impl Engine {
             return;
         }
         self.shared.options.hooks.trusted(&settings);
+        self.shared.options.ledger.limit(settings.task.budget);
         self.shared.extra.renew(self.shared.own_resources());
         let before = &self.shared.options.settings;
         let mut state = self.shared.state();

@@ -95,7 +95,15 @@ impl Work {
 
     /// Drives the work; where a part of it panics, what was begun is ended for those who listen.
     async fn drive_to_the_end(mut self, run: Run) {
-        if AssertUnwindSafe(self.drive(run)).catch_unwind().await.is_ok() {
+        let shared = self.shared.clone();
+        shared.options.ledger.begin(shared.options.clock.now_ms());
+        let work = AssertUnwindSafe(self.drive(run)).catch_unwind();
+        let done = tokio::select! {
+            biased;
+            done = work => done,
+            never = watch_time(&shared) => match never {},
+        };
+        if done.is_ok() {
             return;
         }
         tracing::error!("the work failed inside the agent");
@@ -390,6 +398,18 @@ impl Work {
         self.shared.sink.push(Event::CompactionStarted { reason: &reason });
         super::compact::compact_on_its_own(&self.shared, &reason, will_retry, &self.abort).await
     }
+}
+
+/// Tells what time alone makes due of the budget, while the work goes on.
+async fn watch_time(shared: &Shared) -> std::convert::Infallible {
+    let options = &shared.options;
+    // The time of children is that of the first agent, who looks at it.
+    while let Some(pause) = options.ledger.until_due(options.clock.now_ms()).filter(|_| options.ledger.is_root())
+    {
+        options.clock.sleep(pause).await;
+        shared.tell_what_is_due();
+    }
+    std::future::pending().await
 }
 
 /// The failed answer leaves the context; the session's file keeps it.

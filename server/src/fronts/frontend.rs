@@ -45,6 +45,7 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
 pub struct Frontend {
     spec: &'static Spec,
     home: Home,
+    customs: Customs,
     serve: fn(Parts, Transport, Options) -> BoxFuture<'static, ServeEnd>,
 }
 
@@ -60,6 +61,7 @@ impl Frontend {
         Self {
             spec: F::Dialect::SPEC,
             home: F::HOME,
+            customs: F::CUSTOMS,
             serve: |parts, transport, options| serve::<F>(parts, transport, options).boxed(),
         }
     }
@@ -72,6 +74,11 @@ impl Frontend {
     /// Where its users keep settings and models.
     pub fn home(&self) -> Home {
         self.home
+    }
+
+    /// The ways of its agent.
+    pub fn customs(&self) -> &Customs {
+        &self.customs
     }
 
     /// Serves one client until its input ends. Never fails: bad input is answered.

@@ -48,6 +48,17 @@ impl SystemPrompt {
         self
     }
 
+    /// What another agent is told that works beside the one of this prompt: its own base, and the same context and skills.
+    pub fn for_another(&self, base: String, cwd: PathBuf) -> Self {
+        match self {
+            Self::Verbatim(_) => Self::Verbatim(base),
+            Self::Parts(parts) => {
+                let (context, skills) = (parts.context.clone(), parts.skills.clone());
+                Parts { base: Some(base), appended: Vec::new(), context, skills, cwd }.into()
+            }
+        }
+    }
+
     /// The whole text for those tools, on that day.
     pub fn text(&self, tools: &ToolSet, date: Date) -> String {
         match self {

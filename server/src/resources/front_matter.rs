@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::config::yaml::from_yaml;
 
 /// The members that mean something here. Others are for other programs.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -33,6 +36,24 @@ pub(super) struct Document<F = FrontMatter> {
     pub front_matter: Option<F>,
     /// What comes after it, without white space around it; all of the text where there is none.
     pub body: String,
+}
+
+/// The members before a Markdown text, whatever they are, and the text after them without white space around it. Fails as
+/// skills do; a text that begins otherwise has no members.
+pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterError> {
+    let text = text.replace("\r\n", "\n");
+    let Some(after) =
+        text.strip_prefix("---").and_then(|rest| rest.trim_start_matches([' ', '\t']).strip_prefix('\n'))
+    else {
+        return Ok((Map::new(), text));
+    };
+    let (yaml, body) = split(after).ok_or(FrontMatterError::Open)?;
+    let members = match from_yaml(yaml).map_err(FrontMatterError::Yaml)? {
+        Value::Object(members) => members,
+        Value::Null => Map::new(),
+        _ => return Err(FrontMatterError::Yaml("members were expected".to_owned())),
+    };
+    Ok((members, body.trim().to_owned()))
 }
 
 /// Takes a text apart.

@@ -30,6 +30,7 @@ pub(crate) use arguments::split as split_arguments;
 pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
 pub use complaint::Complaint;
 pub use expand::ExpandError;
+pub use front_matter::{FrontMatterError, members};
 pub use load::{MissingPath, Resources};
 pub use place::{Location, Sources, Wanted};
 pub use rule::Rule;

@@ -23,6 +23,20 @@ pub(super) fn directory(cwd: &Path) -> String {
     format!("--{}{tail}", &encoded[..end])
 }
 
+/// The name of that directory as omp makes it: by the way from the home directory or the one for temporary files, where
+/// it is within one of them.
+pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> String {
+    let within = |base: &Path, prefix: &str| {
+        let way = cwd.strip_prefix(base).ok()?.to_string_lossy().replace(['/', '\\', ':'], "-");
+        Some(if way.is_empty() { prefix.to_owned() } else { format!("{prefix}-{way}") })
+    };
+    // The one within the other counts: a home directory may lie in the one for temporary files.
+    let short = home.and_then(|home| within(home, "")).or_else(|| within(temp, "-tmp"));
+    short.map(|name| if name.is_empty() { "-".to_owned() } else { name })
+        .filter(|name| name.len() <= LONGEST)
+        .unwrap_or_else(|| directory(cwd))
+}
+
 /// The name of a file, from the time as ISO text and the session's identifier.
 pub(super) fn file(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))

@@ -53,6 +53,14 @@ impl Store {
         Self { directory: root.join(names::directory(cwd)), root: Some(root), cwd: cwd.to_owned() }
     }
 
+    /// As [`Store::new`], with the directory named by the way from the user's home or the one for temporary files, as
+    /// users of omp know it.
+    pub fn short(agent_dir: &Path, cwd: &Path, home: Option<&Path>, temp: &Path) -> Self {
+        let root = agent_dir.join("sessions");
+        let directory = root.join(names::short_directory(cwd, home, temp));
+        Self { directory, root: Some(root), cwd: cwd.to_owned() }
+    }
+
     /// A directory that holds the files itself, whatever their working directories are; a relative
     /// one begins in the working directory.
     pub fn at(directory: &Path, cwd: &Path) -> Self {

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, StopReason, ThinkingLevel};
+use agentese::types::{
+    AgentMessage, AssistantMessage, BudgetViolationReason, StopReason, SubagentVerificationCommandEnd,
+    SubagentVerificationCommandStart, SubagentVerificationEnd, SubagentVerificationStart, ThinkingLevel, ToolCall,
+    VerificationResult,
+};
 use futures::future::BoxFuture;
 
-use super::ToolSet;
+use super::{ToolOutput, ToolSet};
 
 /// What a child is to be.
 #[derive(Clone)]
@@ -29,6 +33,58 @@ pub struct Order {
     pub history: Option<PathBuf>,
     /// It works in a copy of the directory: for the event that tells of it.
     pub isolated: bool,
+    /// It goes on with the work of a child that was told of: no event tells that it starts, and it does not count as
+    /// another child.
+    pub resumes: bool,
+    /// Sees what it does.
+    pub watch: Option<Watch>,
+}
+
+/// Sees what a child does, step by step. Must not block.
+pub type Watch = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
+
+/// A step of a child.
+#[derive(Debug, Clone, Copy)]
+pub enum ChildStep<'a> {
+    /// It calls a tool.
+    Called(&'a ToolCall),
+    /// The call is over.
+    Returned(&'a ToolCall, &'a ToolOutput),
+    /// Its model has answered.
+    Answered(&'a AssistantMessage),
+}
+
+/// What those who listen to the parent are told of a child, besides that it starts.
+#[derive(Debug, Clone, Copy)]
+pub enum ChildNews<'a> {
+    /// An attempt to verify what it did begins.
+    VerificationStarted(&'a SubagentVerificationStart),
+    /// A command of the verification is about to run.
+    VerificationCommandStarted(&'a SubagentVerificationCommandStart),
+    /// A command of the verification has ended.
+    VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
+    /// An attempt to verify has ended.
+    VerificationEnded(&'a SubagentVerificationEnd),
+    /// It has ended, and its verification with it.
+    Ended {
+        /// 0 where it did what it was told.
+        exit_code: i64,
+        /// What came of verifying.
+        verification: Option<&'a VerificationResult>,
+    },
+}
+
+/// What the one who sets children to work is.
+#[derive(Clone)]
+pub struct Parent {
+    /// Its own tools.
+    pub tools: ToolSet,
+    /// Its model, as `provider/id`.
+    pub model: Option<String>,
+    /// The file of its session; none where that is in memory alone.
+    pub session_file: Option<PathBuf>,
+    /// How many generations of children there may be below it.
+    pub generations: usize,
 }
 
 /// How a child answered.
@@ -54,6 +110,10 @@ pub enum AgentsError {
     /// There are that many already.
     #[error("{0} subagents are at work already")]
     TooMany(usize),
+    /// A limit of the budget is reached.
+    // The text is the one that pisces gives.
+    #[error("Budget exceeded ({0})")]
+    Budget(BudgetViolationReason),
     /// Its parts cannot be had.
     #[error("{0}")]
     Unusable(String),
@@ -71,6 +131,15 @@ pub trait Child: Send + Sync {
 
 /// Sets other agents to work.
 pub trait Agents: Send + Sync {
+    /// What the one who does so is; none where it has ended.
+    fn parent(&self) -> Option<Parent>;
+
+    /// Tells those who listen to the parent of a child.
+    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
+
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
+
     /// Puts a child together; it does nothing yet. It counts against the limit until it is dropped.
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;
 }

@@ -66,7 +66,7 @@ mod write;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-pub use agents::{Agents, AgentsError, Child, ChildAnswer, Order};
+pub use agents::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
 pub(crate) use artifact::Artifact;
 pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
@@ -108,6 +108,11 @@ pub trait Tool: Send + Sync {
     /// Whether several calls may run side by side, in a dialect that lets them; others run alone.
     fn shared(&self) -> bool {
         self.read_only()
+    }
+
+    /// Whether a call that succeeds is the last word of a run: the model is not asked again.
+    fn ends_run(&self) -> bool {
+        false
     }
 
     /// What the list of tools in a system prompt says of it; the description's first sentence where it is none.

@@ -10,6 +10,8 @@ use super::spawner::CommandLine;
 pub struct ShellSettings {
     /// The shell; without it `/bin/bash`, else bash or at last sh from `PATH`.
     pub program: Option<PathBuf>,
+    /// It reads what a login shell reads.
+    pub login: bool,
     /// Lines put before every command.
     pub prefix: Option<String>,
     /// A directory put before `PATH`.
@@ -42,7 +44,7 @@ impl ShellSettings {
         }
         CommandLine {
             program: self.program.as_ref().map_or_else(default_shell, |program| program.into()),
-            arguments: vec!["-c".into(), text.into()],
+            arguments: vec![if self.login { "-lc" } else { "-c" }.into(), text.into()],
             cwd: cwd.to_owned(),
             environment,
             hidden: self.hidden.clone(),

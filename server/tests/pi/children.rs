@@ -51,6 +51,8 @@ impl Tool for Delegate {
                 cwd: None,
                 history: self.history.clone(),
                 isolated: false,
+                resumes: false,
+                watch: None,
             };
             let said = match context.agents.as_ref().unwrap().start(order).await {
                 Ok(child) => child.say("do it").await,
@@ -140,7 +142,8 @@ async fn fm_f93_depth_and_number_of_the_agents_own_children_are_bounded() {
     // The child has the tool too: it may not use it.
     let tool = Delegate::default();
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
-    let (options, _place) = options(script, &tool);
+    let (mut options, _place) = options(script, &tool);
+    options.bounds = Bounds::new(1, 64);
     run(&Engine::new(options, Arc::new(Diary::default()))).await;
     let heard = tool.heard.lock().unwrap().clone();
     assert_eq!(heard[0], Err(AgentsError::TooDeep(1)));

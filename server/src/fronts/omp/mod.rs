@@ -33,6 +33,7 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
+    tools: &["read", "bash", "edit", "write", "task"],
     ..Customs::PI
 };
 
@@ -53,6 +54,7 @@ pub(super) const HOME: Home = Home {
         loose_skills: true,
     },
     login: None,
+    short_names: true,
 };
 
 /// Rules, lists of what is to be done, and going on after a compaction.

@@ -1,0 +1,192 @@
+//! How far what was used is from its limits. Decisions without I/O: the [`super::Ledger`] counts, this says what is due.
+
+use agentese::types::{BudgetScope, BudgetSnapshot, BudgetStatus, BudgetViolationReason};
+use serde_json::Number;
+
+use super::Spent;
+use crate::config::BudgetLimits;
+use crate::providers::number;
+
+/// Something that is due: a limit is near, or reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Due {
+    /// The limit is reached.
+    pub used_up: bool,
+    pub scope: BudgetScope,
+    pub snapshot: BudgetSnapshot,
+}
+
+/// The limits of a session, and what was said about them.
+#[derive(Debug, Default)]
+pub(super) struct Budget {
+    limits: BudgetLimits,
+    /// The dimensions that were warned of.
+    warned: Vec<BudgetViolationReason>,
+    /// Somebody was told that a limit is reached.
+    used_up: bool,
+    /// Somebody was told that no more children are started.
+    refused: bool,
+}
+
+/// One limit and what was used of it.
+struct Dimension {
+    reason: BudgetViolationReason,
+    used: f64,
+    limit: f64,
+}
+
+impl Budget {
+    pub fn new(limits: BudgetLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Other limits, as of now.
+    pub fn limit(&mut self, limits: BudgetLimits) {
+        self.limits = limits;
+    }
+
+    /// The same limits, with nothing used.
+    pub fn fresh(&self) -> Self {
+        Self::new(self.limits)
+    }
+
+    /// The limits that there are, in the order in which they are looked at.
+    #[allow(clippy::cast_precision_loss)] // Nobody counts to 2^53 here.
+    fn dimensions(&self, spent: &Spent, wall_ms: u64) -> Vec<Dimension> {
+        use BudgetViolationReason as Reason;
+        let limits = &self.limits;
+        let whole = |limit: Option<u64>| limit.map(|limit| limit as f64);
+        [
+            (Reason::WallTime, wall_ms as f64, whole(limits.max_wall_time_ms)),
+            (Reason::InputTokens, spent.input as f64, whole(limits.max_input_tokens)),
+            (Reason::OutputTokens, spent.output as f64, whole(limits.max_output_tokens)),
+            (Reason::TotalTokens, spent.tokens as f64, whole(limits.max_total_tokens)),
+            (Reason::Cost, spent.cost, limits.max_cost_usd),
+            (Reason::ToolCalls, spent.tool_calls as f64, whole(limits.max_tool_calls)),
+            (Reason::Subagents, spent.children as f64, whole(limits.max_subagents)),
+        ]
+        .into_iter()
+        .filter_map(|(reason, used, limit)| Some(Dimension { reason, used, limit: limit? }))
+        .collect()
+    }
+
+    /// The first limit that is reached.
+    pub fn exceeded(&self, spent: &Spent, wall_ms: u64) -> Option<BudgetViolationReason> {
+        let reached = |dimension: &Dimension| dimension.used >= dimension.limit;
+        self.dimensions(spent, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
+    }
+
+    /// What is due after a use by `scope`: a warning for each dimension that came near its limit, once, and one word when
+    /// the first limit is reached. What jumps over the warning is not warned of.
+    pub fn due(&mut self, scope: &BudgetScope, spent: &Spent, wall_ms: u64) -> Vec<Due> {
+        let exceeded = self.exceeded(spent, wall_ms);
+        let status = if exceeded.is_some() { BudgetStatus::Exceeded } else { BudgetStatus::Warning };
+        let mut due = Vec::new();
+        for Dimension { reason, used, limit } in self.dimensions(spent, wall_ms) {
+            let near = used >= limit * self.limits.warn_at_ratio && used < limit;
+            if near && !self.warned.contains(&reason) {
+                self.warned.push(reason.clone());
+                let snapshot = snapshot(status, spent, wall_ms, Some(reason));
+                due.push(Due { used_up: false, scope: scope.clone(), snapshot });
+            }
+        }
+        if exceeded.is_some() && !std::mem::replace(&mut self.used_up, true) {
+            let snapshot = snapshot(status, spent, wall_ms, exceeded);
+            due.push(Due { used_up: true, scope: scope.clone(), snapshot });
+        }
+        due
+    }
+
+    /// What is due when a child is refused: told once.
+    pub fn refusal(&mut self, spent: &Spent, wall_ms: u64) -> Option<Due> {
+        let reason = self.exceeded(spent, wall_ms)?;
+        let first = !std::mem::replace(&mut self.refused, true);
+        let snapshot = snapshot(BudgetStatus::Exceeded, spent, wall_ms, Some(reason));
+        first.then_some(Due { used_up: true, scope: BudgetScope::Task, snapshot })
+    }
+
+    /// In how many milliseconds time alone makes something due; none where it never does.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    pub fn until_due(&self, wall_ms: u64) -> Option<u64> {
+        let limit = self.limits.max_wall_time_ms?;
+        let warning = ((limit as f64 * self.limits.warn_at_ratio).ceil() as u64).min(limit);
+        if wall_ms < limit && !self.warned.contains(&BudgetViolationReason::WallTime) {
+            return Some(warning.saturating_sub(wall_ms).max(1));
+        }
+        (!self.used_up).then(|| limit.saturating_sub(wall_ms).max(1))
+    }
+}
+
+fn snapshot(
+    status: BudgetStatus,
+    spent: &Spent,
+    wall_ms: u64,
+    reason: Option<BudgetViolationReason>,
+) -> BudgetSnapshot {
+    let mut snapshot = BudgetSnapshot::new(
+        status,
+        Number::from(wall_ms),
+        spent.input,
+        spent.output,
+        spent.tokens,
+        number(spent.cost),
+        spent.tool_calls,
+        spent.children,
+    );
+    snapshot.reason = reason;
+    snapshot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(budget: &mut Budget, spent: Spent, wall_ms: u64) -> Vec<(bool, String)> {
+        let due = budget.due(&BudgetScope::Session, &spent, wall_ms).into_iter();
+        due.map(|due| (due.used_up, due.snapshot.reason.unwrap().to_string())).collect()
+    }
+
+    #[test]
+    fn each_dimension_is_warned_of_once_and_masks_no_other() {
+        let limits = BudgetLimits {
+            max_input_tokens: Some(100),
+            max_tool_calls: Some(10),
+            max_cost_usd: Some(1.0),
+            ..BudgetLimits::default()
+        };
+        let mut budget = Budget::new(limits);
+        let spent = |input, tool_calls, cost| Spent { input, tool_calls, cost, ..Spent::default() };
+        assert_eq!(due(&mut budget, spent(79, 7, 0.1), 0), []);
+        let near = [(false, "input_tokens".to_owned()), (false, "tool_calls".to_owned())];
+        assert_eq!(due(&mut budget, spent(80, 8, 0.1), 0), near);
+        assert_eq!(due(&mut budget, spent(85, 9, 0.1), 0), []);
+        // One is reached and another one near: both are said.
+        let both = [(false, "cost".to_owned()), (true, "input_tokens".to_owned())];
+        assert_eq!(due(&mut budget, spent(100, 9, 0.9), 0), both);
+        assert_eq!(due(&mut budget, spent(200, 20, 2.0), 0), [], "it is used up once");
+        assert_eq!(budget.exceeded(&spent(0, 10, 0.0), 0), Some(BudgetViolationReason::ToolCalls));
+    }
+
+    #[test]
+    fn a_jump_over_the_warning_is_not_warned_of() {
+        let mut budget =
+            Budget::new(BudgetLimits { max_input_tokens: Some(90), ..BudgetLimits::default() });
+        let spent = Spent { input: 100, ..Spent::default() };
+        assert_eq!(due(&mut budget, spent, 0), [(true, "input_tokens".to_owned())]);
+        let first = budget.refusal(&spent, 0).unwrap();
+        assert_eq!((first.scope, first.snapshot.status), (BudgetScope::Task, BudgetStatus::Exceeded));
+        assert_eq!(budget.refusal(&spent, 0), None, "told once");
+    }
+
+    #[test]
+    fn time_is_waited_for_until_its_warning_and_until_its_end() {
+        let mut budget =
+            Budget::new(BudgetLimits { max_wall_time_ms: Some(1000), ..BudgetLimits::default() });
+        assert_eq!(budget.until_due(0), Some(800));
+        assert_eq!(due(&mut budget, Spent::default(), 800), [(false, "wall_time".to_owned())]);
+        assert_eq!(budget.until_due(800), Some(200));
+        assert_eq!(due(&mut budget, Spent::default(), 1000), [(true, "wall_time".to_owned())]);
+        assert_eq!(budget.until_due(1000), None);
+        assert_eq!(Budget::default().until_due(5), None);
+    }
+}

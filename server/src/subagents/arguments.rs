@@ -1,0 +1,120 @@
+//! What the model says when it sets subagents to work.
+
+use serde_json::{Value, json};
+
+/// How many subagents one call may have.
+const MOST: usize = 32;
+/// How long the id of one may be.
+const LONGEST_ID: usize = 32;
+
+/// The arguments of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arguments {
+    pub agent: String,
+    pub context: Option<String>,
+    pub tasks: Vec<Item>,
+    pub isolated: bool,
+    pub verify: Option<Value>,
+    pub schema: Option<Value>,
+}
+
+/// One piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub id: String,
+    pub description: String,
+    pub assignment: String,
+}
+
+/// What a model is told of the arguments. Copies and verification are offered where the settings allow them.
+pub fn schema(agents: &str, isolation: bool) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "agent": {"type": "string", "description": format!("The agent that does the work. {agents}")},
+            "context": {"type": "string", "description": "What all of the subagents need to know"},
+            "tasks": {
+                "type": "array",
+                "description": "The pieces of work. They run side by side and do not see each other",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "description": "A short name of letters, digits, - and _"},
+                        "description": {"type": "string", "description": "What it is, in a few words, for people"},
+                        "assignment": {"type": "string", "description": "All that is to be done, in full"},
+                    },
+                    "required": ["id", "description", "assignment"],
+                },
+            },
+            "schema": {"type": "object", "description": "A JSON Schema for the data of each result"},
+        },
+        "required": ["agent", "tasks"],
+    });
+    if isolation {
+        schema["properties"]["isolated"] = json!({
+            "type": "boolean",
+            "description": "Each subagent works in a git worktree of its own; its changes come back at the end",
+        });
+        schema["properties"]["verify"] = json!({
+            "description": "How isolated work is verified before its changes come back: true for the default profile, \
+                            the name of a profile, or an object with commands [{name, command, timeoutMs, optional}] \
+                            and onFailure (return_failure, retry_once, discard_patch). false for not at all",
+        });
+    }
+    schema
+}
+
+/// Reads the arguments. Fails with what the model is to know.
+pub fn read(arguments: &Value) -> Result<Arguments, String> {
+    let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
+    let listed = arguments["tasks"].as_array().filter(|tasks| !tasks.is_empty());
+    let listed = listed.ok_or("tasks: there has to be at least one")?;
+    if listed.len() > MOST {
+        return Err(format!("tasks: there may be {MOST} at most, not {}", listed.len()));
+    }
+    let mut tasks: Vec<Item> = Vec::new();
+    for (index, task) in listed.iter().enumerate() {
+        let id = text(task, "id").unwrap_or_default();
+        let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if id.is_empty() || id.len() > LONGEST_ID || !id.chars().all(named) {
+            return Err(format!(
+                "tasks[{index}].id: 1 to {LONGEST_ID} letters, digits, - and _ were expected, not {id:?}"
+            ));
+        }
+        if tasks.iter().any(|other| other.id.eq_ignore_ascii_case(&id)) {
+            return Err(format!("tasks[{index}].id: {id} is there twice"));
+        }
+        let assignment = text(task, "assignment").or_else(|| text(task, "task"));
+        let assignment = assignment.filter(|assignment| !assignment.trim().is_empty());
+        let assignment = assignment.ok_or_else(|| format!("tasks[{index}].assignment: it is missing"))?;
+        tasks.push(Item { id, description: text(task, "description").unwrap_or_default(), assignment });
+    }
+    Ok(Arguments {
+        agent: text(arguments, "agent").unwrap_or_default(),
+        context: text(arguments, "context").filter(|context| !context.trim().is_empty()),
+        tasks,
+        isolated: arguments["isolated"] == true,
+        verify: arguments.get("verify").filter(|verify| !verify.is_null()).cloned(),
+        schema: arguments.get("schema").filter(|schema| schema.is_object()).cloned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let task = |id: &str| json!({"id": id, "description": "d", "assignment": "a"});
+        let refused = |tasks: Value| read(&json!({"agent": "task", "tasks": tasks})).unwrap_err();
+        assert!(refused(json!([])).starts_with("tasks:"));
+        assert!(refused(json!([task("../x")])).starts_with("tasks[0].id:"));
+        assert!(refused(json!([task(&"x".repeat(33))])).starts_with("tasks[0].id:"));
+        assert_eq!(refused(json!([task("a"), task("A")])), "tasks[1].id: A is there twice");
+        assert!(refused(json!([{"id": "a"}])).starts_with("tasks[0].assignment:"));
+        let many: Vec<_> = (0..33).map(|number| task(&format!("t{number}"))).collect();
+        assert!(refused(json!(many)).contains("32 at most"));
+        let read = read(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
+        assert!(read.isolated && read.verify.is_none() && read.context.is_none());
+    }
+}

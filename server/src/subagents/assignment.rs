@@ -1,0 +1,77 @@
+//! What a subagent is told.
+
+use agentese::types::VerificationAttemptResult;
+
+use super::arguments::{Arguments, Item};
+use super::definition::Definition;
+use super::submit::NAME;
+
+/// How often a subagent that stops without a result is reminded of it.
+pub const REMINDERS: usize = 3;
+
+/// The rule around a heading.
+const RULE: &str = "═══════════";
+
+fn heading(title: &str) -> String {
+    format!("{RULE}{title}{RULE}")
+}
+
+/// A subagent's first prompt. Clients see it in the results, in this form.
+pub fn first(arguments: &Arguments, item: &Item) -> String {
+    let mut text = String::new();
+    if let Some(context) = &arguments.context {
+        text = format!("{}\n\n<context>\n{}\n</context>\n\n", heading("Background"), context.trim());
+    }
+    let begin = "Your assignment is below. Your work begins now.";
+    text + &format!("{}\n\n{begin}\n<goal>\n{}\n</goal>", heading("Task"), item.assignment.trim())
+}
+
+/// What the model of a subagent is told beforehand.
+pub fn instructions(definition: &Definition, isolated: bool) -> String {
+    let place = match isolated {
+        true => {
+            "\n\nYou work in a copy of the repository. Your changes are taken from it when you are done; what you do \
+             outside of it is not."
+        }
+        false => "",
+    };
+    format!(
+        "{}{place}\n\n# Your result\n\nNobody reads what you write on the way. When the work is done, and only then, call \
+         `{NAME}` once, with the result in `result.data`. Where it cannot be done, call it with the reason in \
+         `result.error`. Nothing comes after that call.",
+        definition.instructions.trim()
+    )
+}
+
+/// What a subagent is told that stopped without a result.
+pub fn reminder(number: usize) -> String {
+    format!(
+        "You have stopped without handing in a result (reminder {number} of {REMINDERS}). Call `{NAME}` now: \
+         `result.data` with what came of your work, or `result.error` with the reason why nothing did."
+    )
+}
+
+/// What a subagent is told that repairs what was not verified.
+pub fn repair(first: &str, attempt: &VerificationAttemptResult, lines: usize) -> String {
+    let mut text = format!(
+        "Your previous attempt is done, but its verification failed. All of its changes are still in the working \
+         directory. Find out why these commands fail, mend it, and hand in the result again. Never weaken a check so \
+         that it passes.\n\n{}\n\n{first}\n\n{}",
+        heading("The assignment"),
+        heading("What failed"),
+    );
+    let failed = attempt.command_results.iter();
+    for command in failed.filter(|command| command.exit_code != 0 && command.optional != Some(true)) {
+        let how = match command.timed_out {
+            Some(true) => "ran out of time".to_owned(),
+            _ => format!("ended with code {}", command.exit_code),
+        };
+        text.push_str(&format!("\n\n{} ({how}):\n\n    {}", command.name, command.command));
+        if let Some(shown) = &command.output_preview {
+            let all: Vec<&str> = shown.lines().collect();
+            let shown = all[all.len().saturating_sub(lines)..].join("\n");
+            text.push_str(&format!("\n\n```\n{shown}\n```"));
+        }
+    }
+    text
+}

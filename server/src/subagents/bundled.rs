@@ -1,0 +1,10 @@
+//! The agents that come with the program.
+
+/// Their files.
+pub(super) const FILES: [&str; 5] = [
+    include_str!("bundled/task.md"),
+    include_str!("bundled/quick_task.md"),
+    include_str!("bundled/explore.md"),
+    include_str!("bundled/plan.md"),
+    include_str!("bundled/reviewer.md"),
+];

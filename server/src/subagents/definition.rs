@@ -1,0 +1,160 @@
+//! What an agent is: a Markdown file whose front matter has its name, its tools and whom it may set to work, and whose
+//! text is what its model is told.
+
+use std::path::Path;
+
+use agentese::types::ThinkingLevel;
+use serde_json::{Map, Value};
+
+use super::{Policy, bundled};
+use crate::config::read_text;
+use crate::resources::members;
+
+/// Agents' files are read up to this size.
+const LIMIT: u64 = 256 * 1024;
+
+/// Whom an agent may set to work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spawns {
+    Nobody,
+    Anybody,
+    Named(Vec<String>),
+}
+
+impl Spawns {
+    pub fn allow(&self, name: &str) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Anybody => true,
+            Self::Named(names) => names.iter().any(|known| known == name),
+        }
+    }
+}
+
+/// An agent that can be set to work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub name: String,
+    pub description: String,
+    /// Its tools; none: those of its parent.
+    pub tools: Option<Vec<String>>,
+    pub spawns: Spawns,
+    pub model: Option<String>,
+    pub thinking: Option<ThinkingLevel>,
+    /// The schema of its result.
+    pub output: Option<Value>,
+    pub instructions: String,
+    /// Where it comes from, as clients are told.
+    pub source: &'static str,
+}
+
+/// The agents that there are, the first of a name: the project's, the user's, the bundled ones. A file that is no agent is
+/// left out with a warning. Reads files.
+pub fn load(policy: &Policy) -> Vec<Definition> {
+    let mut all: Vec<Definition> = Vec::new();
+    let folders = [(&policy.project_agents, "project"), (&policy.user_agents, "user")];
+    for (folder, source) in folders {
+        for path in folder.iter().flat_map(|folder| files(folder)) {
+            let read = read_text(&path, LIMIT).map_err(|error| error.to_string());
+            match read.and_then(|file| parse(&file.text, source)) {
+                Ok(definition) => add(&mut all, definition),
+                Err(reason) => tracing::warn!(path = %path.display(), reason, "this file is no agent"),
+            }
+        }
+    }
+    for text in bundled::FILES {
+        match parse(text, "bundled") {
+            Ok(definition) => add(&mut all, definition),
+            Err(reason) => tracing::error!(reason, "a bundled agent cannot be read"),
+        }
+    }
+    all
+}
+
+fn add(all: &mut Vec<Definition>, definition: Definition) {
+    if all.iter().all(|known| known.name != definition.name) {
+        all.push(definition);
+    }
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    files.sort();
+    files
+}
+
+fn parse(text: &str, source: &'static str) -> Result<Definition, String> {
+    let (members, body) = members(text).map_err(|error| error.to_string())?;
+    let text = |name: &str| members.get(name).and_then(Value::as_str).map(|text| text.trim().to_owned());
+    let needed = |name: &str| {
+        text(name).filter(|text| !text.is_empty()).ok_or_else(|| format!("its front matter has no {name}"))
+    };
+    let thinking = text("thinking").or_else(|| text("thinkingLevel")).or_else(|| text("thinking-level"));
+    let thinking = thinking.map(|level| level.parse().map_err(|_| format!("{level} is no thinking level")));
+    Ok(Definition {
+        name: needed("name")?,
+        description: needed("description")?,
+        tools: list(&members, "tools"),
+        spawns: match list(&members, "spawns") {
+            None => Spawns::Nobody,
+            Some(names) if names.iter().any(|name| name == "*") => Spawns::Anybody,
+            Some(names) => Spawns::Named(names),
+        },
+        model: list(&members, "model").and_then(|models| models.into_iter().next()),
+        thinking: thinking.transpose()?,
+        output: members.get("output").filter(|schema| schema.is_object()).cloned(),
+        instructions: body,
+        source,
+    })
+}
+
+/// A list, or a text with commas.
+fn list(members: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
+    let split = |text: &str| text.split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>();
+    let mut listed = match members.get(name)? {
+        Value::String(text) => split(text),
+        Value::Array(entries) => entries.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => return None,
+    };
+    listed.retain(|part| !part.is_empty());
+    Some(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundled_agents_are_agents() {
+        let all = load(&Policy::default());
+        let names: Vec<_> = all.iter().map(|agent| agent.name.as_str()).collect();
+        assert_eq!(names, ["task", "quick_task", "explore", "plan", "reviewer"]);
+        assert!(all[0].spawns.allow("explore") && all[0].tools.is_none());
+        assert_eq!(all[1].spawns, Spawns::Nobody);
+        assert!(all[3].spawns.allow("explore") && !all[3].spawns.allow("task"));
+    }
+
+    #[test]
+    fn the_projects_agents_come_first_and_then_the_users() {
+        let place = tempfile::tempdir().unwrap();
+        let (user, project) = (place.path().join("user"), place.path().join("project"));
+        for (folder, name, description) in
+            [(&user, "task", "mine"), (&user, "own", "mine"), (&project, "own", "ours")]
+        {
+            std::fs::create_dir_all(folder).unwrap();
+            let text = format!("---\nname: {name}\ndescription: {description}\ntools: [read, bash]\n---\nDo it.");
+            std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
+        }
+        std::fs::write(user.join("bad.md"), "no front matter").unwrap();
+        let mut policy = Policy::default();
+        (policy.user_agents, policy.project_agents) = (Some(user), Some(project));
+        let all = load(&policy);
+        let of = |name: &str| all.iter().find(|agent| agent.name == name).unwrap();
+        assert_eq!((of("own").source, of("own").description.as_str()), ("project", "ours"));
+        assert_eq!((of("task").source, of("task").instructions.as_str()), ("user", "Do it."));
+        assert_eq!(of("task").tools.as_deref().unwrap(), ["read", "bash"]);
+        assert!(all.iter().all(|agent| agent.name != "bad"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Putting worktrees away. Blocks; used at the end of a call, where a call was given up, and at the start of the program.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+
+use super::git::{AWAY, QUIET};
+
+const EXTENSION: &str = "lease";
+
+/// A lock that says that somebody works there.
+#[derive(Debug)]
+pub struct Claim {
+    file: File,
+    /// The folder that it is about.
+    pub place: PathBuf,
+    root: PathBuf,
+}
+
+impl Claim {
+    /// Claims a folder of that name, and makes it.
+    pub fn take(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
+        make_private(worktrees)?;
+        let place = worktrees.join(name);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(place.with_extension(EXTENSION))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let mut claim = Self { file, place, root: root.to_owned() };
+        claim.write(&[])?;
+        make_private(&claim.place)?;
+        Ok(claim)
+    }
+
+    /// The branches that there are for now.
+    pub fn write(&mut self, branches: &[String]) -> io::Result<()> {
+        let text = json!({"root": self.root.to_string_lossy(), "branches": branches}).to_string();
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        self.file.write_all(text.as_bytes())
+    }
+
+    /// Puts everything away.
+    pub fn clean(mut self) {
+        if let Err(error) = clean(&mut self.file, &self.place) {
+            tracing::warn!(place = %self.place.display(), %error, "copies of a repository are left behind");
+        }
+    }
+}
+
+/// Puts away what programs that were killed left in that folder. Never fails: what cannot be put away stays until the next
+/// time.
+pub fn sweep(worktrees: &Path) {
+    let Ok(entries) = std::fs::read_dir(worktrees) else { return };
+    let leases = entries.flatten().map(|entry| entry.path());
+    for lease in leases.filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION)) {
+        let Ok(mut file) = File::options().read(true).write(true).open(&lease) else { continue };
+        // Whoever works there has the lock.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && let Err(error) = clean(&mut file, &lease.with_extension(""))
+        {
+            tracing::warn!(lease = %lease.display(), %error, "copies of a repository are left behind");
+        }
+    }
+}
+
+fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
+    let mut text = String::new();
+    lease.rewind()?;
+    lease.read_to_string(&mut text)?;
+    let said: Value = serde_json::from_str(&text).unwrap_or_default();
+    let root = said["root"].as_str().map(PathBuf::from).filter(|root| root.is_dir());
+    if let Some(root) = root {
+        for branch in said["branches"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            git(&root, &["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        }
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            if entry.path().join(".git").exists() {
+                remove_worktree(&root, &entry.path());
+            }
+        }
+    }
+    remove_all(place)?;
+    std::fs::remove_file(place.with_extension(EXTENSION))
+}
+
+/// Removes a worktree and what the repository knows of it.
+pub fn remove_worktree(root: &Path, path: &Path) {
+    // The folder goes first: git looks at every file before it removes one.
+    if let Err(error) = remove_all(path) {
+        tracing::warn!(path = %path.display(), %error, "a copy of a repository is left behind");
+    }
+    git(root, &["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
+}
+
+fn git(root: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    for name in AWAY {
+        command.env_remove(name);
+    }
+    command.args(QUIET).args(arguments).current_dir(root);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.status() {
+        tracing::warn!(%error, "git does not start");
+    }
+}
+
+/// Removes a folder with all that is in it, also where that was made unwritable.
+fn remove_all(path: &Path) -> io::Result<()> {
+    let removed = |result: io::Result<()>| match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    };
+    removed(std::fs::remove_dir_all(path)).or_else(|_| {
+        open_up(path);
+        removed(std::fs::remove_dir_all(path))
+    })
+}
+
+fn open_up(path: &Path) {
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    if !metadata.is_dir() {
+        return;
+    }
+    let _ = std::fs::set_permissions(path, Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        open_up(&entry.path());
+    }
+}
+
+/// Makes a folder that is its owner's alone. Fails where somebody else has made it.
+fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let metadata = path.symlink_metadata()?;
+    if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other(format!("{} belongs to somebody else", path.display())));
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Bringing changes back: all of them or none, and nothing but them.
+
+use std::path::{Path, PathBuf};
+
+use super::base::{diff, with_index};
+use super::git::Variables;
+use super::lease::Lease;
+
+/// What is to become a commit.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    pub branch: String,
+    pub message: String,
+    pub patch: PathBuf,
+}
+
+/// What came of merging commits.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The branches whose changes are there.
+    pub merged: Vec<String>,
+    /// The others, with the reason.
+    pub left: Vec<(String, String)>,
+}
+
+/// Who makes commits where the user has not said who they are.
+const NOBODY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "agentese"),
+    ("GIT_AUTHOR_EMAIL", "agentese@localhost"),
+    ("GIT_COMMITTER_NAME", "agentese"),
+    ("GIT_COMMITTER_EMAIL", "agentese@localhost"),
+];
+
+impl Lease {
+    /// Applies patches to the user's files, all of them or none. Says whether there was anything to apply. Where they
+    /// contradict each other, or the files have changed meanwhile, it fails and the files are as they were.
+    pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {
+        let base = self.base().await?;
+        let variables = with_index(&base.objects, &self.place().join("merge.index"));
+        self.git.run(&self.root, &variables, &["read-tree", &base.tree]).await?;
+        for patch in patches {
+            self.stage(&variables, patch).await?;
+        }
+        let tree = self.git.run(&self.root, &variables, &["write-tree"]).await?;
+        if tree == base.tree {
+            return Ok(false);
+        }
+        let all = self.place().join("merge.patch");
+        diff(&self.git, &self.root, &base.objects, &base.tree, &tree, &all).await?;
+        let apply = ["apply", "--whitespace=nowarn", &all.to_string_lossy()];
+        self.git.run(&self.root, &Vec::new(), &apply).await?;
+        Ok(true)
+    }
+
+    /// Makes a commit of each patch, on a branch of its own, and moves what is checked out to them. A patch that does not
+    /// apply is left out. Where files of the user are in the way, nothing is merged and everything is as it was. The
+    /// branches are gone afterwards.
+    pub async fn merge(&mut self, commits: &[Commit]) -> Result<Merged, String> {
+        let base = self.base().await?;
+        let variables = with_index(&Vec::new(), &self.place().join("merge.index"));
+        let none = Vec::new();
+        let mut head = self.git.run(&self.root, &none, &["rev-parse", "HEAD"]).await?;
+        if head != base.head {
+            return Err("another commit was checked out meanwhile".to_owned());
+        }
+        self.git.run(&self.root, &variables, &["read-tree", &head]).await?;
+        let names: Vec<_> = commits.iter().map(|commit| commit.branch.clone()).collect();
+        if let Some(claim) = &mut self.claim {
+            claim.write(&names).map_err(|error| error.to_string())?;
+        }
+        let mut merged = Merged::default();
+        for commit in commits {
+            if let Err(reason) = self.stage(&variables, &commit.patch).await {
+                merged.left.push((commit.branch.clone(), reason));
+                continue;
+            }
+            let tree = self.git.run(&self.root, &variables, &["write-tree"]).await?;
+            head = self.commit(&tree, &head, &commit.message).await?;
+            let name = format!("refs/heads/{}", commit.branch);
+            self.git.run(&self.root, &none, &["update-ref", &name, &head]).await?;
+            merged.merged.push(commit.branch.clone());
+        }
+        let moved = self.git.run(&self.root, &none, &["merge", "--ff-only", "--quiet", "--no-stat", &head]).await;
+        for branch in &merged.merged {
+            let name = format!("refs/heads/{branch}");
+            self.git.run(&self.root, &none, &["update-ref", "-d", &name]).await?;
+        }
+        moved.map(|_| merged)
+    }
+
+    /// Applies a patch to an index alone. An empty one changes nothing.
+    async fn stage(&self, variables: &Variables, patch: &Path) -> Result<(), String> {
+        let size = tokio::fs::metadata(patch).await.map_err(|error| format!("{}: {error}", patch.display()))?;
+        if size.len() == 0 {
+            return Ok(());
+        }
+        let apply = ["apply", "--cached", "--whitespace=nowarn", &patch.to_string_lossy()];
+        self.git.run(&self.root, variables, &apply).await.map(drop)
+    }
+
+    async fn commit(&self, tree: &str, parent: &str, message: &str) -> Result<String, String> {
+        let commit = ["commit-tree", tree, "-p", parent, "-m", message];
+        let known = self.git.run(&self.root, &Vec::new(), &commit).await;
+        match known {
+            Ok(made) => Ok(made),
+            Err(_) => {
+                let nobody = NOBODY.iter().map(|(name, value)| (name.into(), value.into())).collect();
+                self.git.run(&self.root, &nobody, &commit).await
+            }
+        }
+    }
+}

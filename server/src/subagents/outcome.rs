@@ -1,0 +1,219 @@
+//! What came of one subagent.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, AssistantBlock, Cost, Usage, VerificationResult};
+use serde_json::{Map, Value, json};
+
+use super::arguments::Item;
+use super::submit::Submitted;
+use crate::providers::{number, tokens};
+use crate::tools::truncate::{Limits, truncate_head};
+
+/// How much of a result the model gets; all of it is in the file.
+const SHOWN: Limits = Limits { max_lines: 5000, max_bytes: 500_000 };
+
+/// Who works on what, as clients are told.
+#[derive(Debug, Clone)]
+pub struct Label {
+    pub index: usize,
+    /// Unique in the session.
+    pub id: String,
+    pub agent: String,
+    pub source: &'static str,
+    /// The first prompt.
+    pub task: String,
+    pub item: Item,
+    /// The model, as `provider/id`.
+    pub model: Option<String>,
+}
+
+impl Label {
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut json = Map::new();
+        let mut put = |name: &str, value: Value| json.insert(name.to_owned(), value);
+        put("index", self.index.into());
+        put("id", self.id.clone().into());
+        put("agent", self.agent.clone().into());
+        put("agentSource", self.source.into());
+        put("task", self.task.clone().into());
+        put("assignment", self.item.assignment.clone().into());
+        put("description", self.item.description.clone().into());
+        json
+    }
+}
+
+/// What came of a subagent.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub label: Label,
+    /// 0 where it did its work, and that was verified where it was to be.
+    pub exit_code: i64,
+    /// What it handed in, or what it wrote.
+    pub output: String,
+    pub truncated: bool,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Why it stopped before its end.
+    pub abort_reason: Option<String>,
+    pub submitted: Option<Submitted>,
+    pub last_intent: Option<String>,
+    pub duration_ms: i64,
+    pub tokens: u64,
+    /// None where it was not begun.
+    pub usage: Option<Usage>,
+    /// The file with all of the output.
+    pub output_file: Option<PathBuf>,
+    pub verification: Option<VerificationResult>,
+    /// Its changes are looked at.
+    pub isolated: bool,
+    /// The file with its changes.
+    pub patch: Option<PathBuf>,
+    /// The branch that its changes are merged from.
+    pub branch: Option<String>,
+}
+
+impl Outcome {
+    /// That of one that was not begun.
+    pub fn not_begun(label: Label, error: String, abort_reason: Option<String>) -> Self {
+        Self {
+            label,
+            exit_code: 1,
+            output: String::new(),
+            truncated: false,
+            error: Some(error),
+            abort_reason,
+            submitted: None,
+            last_intent: None,
+            duration_ms: 0,
+            tokens: 0,
+            usage: None,
+            output_file: None,
+            verification: None,
+            isolated: false,
+            patch: None,
+            branch: None,
+        }
+    }
+
+    /// Whether it did its work.
+    pub fn succeeded(&self) -> bool {
+        self.exit_code == 0
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut json = self.label.to_json();
+        let mut put = |name: &str, value: Value| json.insert(name.to_owned(), value);
+        let shown = |path: &Path| Value::from(path.to_string_lossy().into_owned());
+        if let Some(intent) = &self.last_intent {
+            put("lastIntent", intent.clone().into());
+        }
+        put("exitCode", self.exit_code.into());
+        put("output", self.output.clone().into());
+        // What was not begun said nothing.
+        let stderr = self.error.clone().filter(|_| self.usage.is_some()).unwrap_or_default();
+        put("stderr", stderr.into());
+        put("truncated", self.truncated.into());
+        put("durationMs", self.duration_ms.into());
+        put("tokens", self.tokens.into());
+        if let (Some(model), Some(_)) = (&self.label.model, &self.usage) {
+            put("modelOverride", json!([model]));
+        }
+        if let Some(error) = &self.error {
+            put("error", error.clone().into());
+        }
+        put("aborted", self.abort_reason.is_some().into());
+        if let Some(reason) = &self.abort_reason {
+            put("abortReason", reason.clone().into());
+        }
+        if let Some(usage) = &self.usage {
+            put("usage", serde_json::to_value(usage).unwrap_or_default());
+            put("outputMeta", json!({"lineCount": self.output.lines().count(), "charCount": self.output.chars().count()}));
+        }
+        if let Some(path) = &self.output_file {
+            put("outputPath", shown(path));
+        }
+        if let Some(submitted) = &self.submitted {
+            put("extractedToolData", json!({"submit_result": [submitted.to_json()]}));
+        }
+        if let Some(verification) = &self.verification {
+            put("verification", serde_json::to_value(verification).unwrap_or_default());
+        }
+        if let Some(branch) = &self.branch {
+            put("branchName", branch.clone().into());
+        } else if let Some(patch) = &self.patch {
+            put("patchPath", shown(patch));
+        }
+        if self.isolated && (self.patch.is_some() || self.branch.is_some()) {
+            put("nestedPatches", json!([]));
+        }
+        Value::Object(json)
+    }
+}
+
+/// The part of an output that is shown, and whether that is not all.
+pub fn shown(output: String) -> (String, bool) {
+    let cut = truncate_head(&output, SHOWN);
+    match cut.truncated() {
+        true => (cut.content, true),
+        false => (output, false),
+    }
+}
+
+/// All that a subagent wrote.
+pub fn written(messages: &[Arc<AgentMessage>]) -> String {
+    let mut text = String::new();
+    for message in messages {
+        let AgentMessage::Assistant(answer) = &**message else { continue };
+        for block in &answer.content {
+            if let AssistantBlock::Text(block) = block {
+                text.push_str(&block.text);
+            }
+        }
+    }
+    text
+}
+
+/// Nothing used.
+pub fn no_usage() -> Usage {
+    let none = || number(0.0);
+    let mut usage = Usage::new(0, 0, 0, 0, Cost::new(none(), none(), none(), none(), none()));
+    usage.total_tokens = Some(0);
+    usage
+}
+
+/// What several used.
+pub fn sum<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
+    let mut all = no_usage();
+    let plus = |a: &serde_json::Number, b: &serde_json::Number| {
+        number(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default())
+    };
+    for usage in usages {
+        all.input += usage.input;
+        all.output += usage.output;
+        all.cache_read += usage.cache_read;
+        all.cache_write += usage.cache_write;
+        all.total_tokens = all.total_tokens.map(|total| total + tokens(usage));
+        let (to, from) = (&mut all.cost, &usage.cost);
+        to.input = plus(&to.input, &from.input);
+        to.output = plus(&to.output, &from.output);
+        to.cache_read = plus(&to.cache_read, &from.cache_read);
+        to.cache_write = plus(&to.cache_write, &from.cache_write);
+        to.total = plus(&to.total, &from.total);
+    }
+    all
+}
+
+/// Writes a file that only its owner can read, in place of one that is there.
+pub fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file: File =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}

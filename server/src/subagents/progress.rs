@@ -1,0 +1,182 @@
+//! What is shown of subagents while they work.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::outcome::Label;
+use super::submit::Submitted;
+use crate::providers::tokens;
+use crate::tools::{ChildStep, ToolContent, ToolUpdate, Updates};
+
+/// How many calls of tools are shown of each.
+const RECENT: usize = 5;
+/// How much of a call's arguments is shown.
+const ARGUMENTS: usize = 80;
+
+/// Where one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Pending,
+    Running,
+    Completed,
+    Failed,
+    Aborted,
+}
+
+impl Status {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+struct Entry {
+    label: Label,
+    status: Status,
+    begun: i64,
+    duration: i64,
+    last_intent: Option<String>,
+    recent: Vec<Value>,
+    calls: u64,
+    tokens: u64,
+    submitted: Option<Submitted>,
+}
+
+/// What the subagents of one call do. Each change is sent.
+pub struct Progress {
+    updates: Updates,
+    begun: i64,
+    agents_dir: Value,
+    /// The session that sets them to work.
+    session_file: Option<PathBuf>,
+    entries: Mutex<Vec<Entry>>,
+}
+
+impl Progress {
+    pub fn new(
+        updates: Updates,
+        begun: i64,
+        agents_dir: Value,
+        session_file: Option<PathBuf>,
+        labels: &[Label],
+    ) -> Self {
+        let entry = |label: &Label| Entry {
+            label: label.clone(),
+            status: Status::Pending,
+            begun,
+            duration: 0,
+            last_intent: None,
+            recent: Vec::new(),
+            calls: 0,
+            tokens: 0,
+            submitted: None,
+        };
+        let entries = Mutex::new(labels.iter().map(entry).collect());
+        let progress = Self { updates, begun, agents_dir, session_file, entries };
+        progress.send(&progress.entries(), begun);
+        progress
+    }
+
+    /// Another status of one, and what it has handed in.
+    pub fn status(&self, index: usize, status: Status, submitted: Option<&Submitted>, now: i64) {
+        let mut entries = self.entries();
+        let Some(entry) = entries.get_mut(index) else { return };
+        if entry.status == Status::Pending {
+            entry.begun = now;
+        }
+        entry.status = status;
+        entry.duration = now.saturating_sub(entry.begun);
+        if let Some(submitted) = submitted {
+            entry.submitted = Some(submitted.clone());
+        }
+        self.send(&entries, now);
+    }
+
+    /// A step of one.
+    pub fn step(&self, index: usize, step: ChildStep<'_>, now: i64) {
+        let mut entries = self.entries();
+        let Some(entry) = entries.get_mut(index) else { return };
+        entry.duration = now.saturating_sub(entry.begun);
+        match step {
+            ChildStep::Called(call) => {
+                entry.calls += 1;
+                if let Some(intent) = intent(&call.arguments) {
+                    entry.last_intent = Some(intent);
+                }
+                return;
+            }
+            ChildStep::Returned(call, _) => {
+                let arguments = shown(&call.arguments);
+                entry.recent.insert(0, json!({"tool": call.name, "args": arguments, "endMs": now}));
+                entry.recent.truncate(RECENT);
+            }
+            ChildStep::Answered(answer) => entry.tokens += tokens(&answer.usage),
+        }
+        self.send(&entries, now);
+    }
+
+    fn send(&self, entries: &[Entry], now: i64) {
+        if !self.updates.wanted() {
+            return;
+        }
+        let working = entries.iter().filter(|entry| entry.status == Status::Running).count();
+        let text = format!("{working} of {} subagents at work", entries.len());
+        let mut details = json!({
+            "projectAgentsDir": self.agents_dir,
+            "results": [],
+            "totalDurationMs": now.saturating_sub(self.begun),
+            "progress": entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
+        });
+        if let Some(file) = &self.session_file {
+            // Beside it lie the conversations of the subagents.
+            details["sessionFile"] = file.to_string_lossy().into();
+        }
+        self.updates.send(ToolUpdate { content: vec![ToolContent::Text(text)], details: Some(details) });
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn to_json(&self) -> Value {
+        let mut json = self.label.to_json();
+        let mut put = |name: &str, value: Value| json.insert(name.to_owned(), value);
+        put("status", self.status.name().into());
+        if let Some(intent) = &self.last_intent {
+            put("lastIntent", intent.clone().into());
+        }
+        put("recentTools", self.recent.clone().into());
+        put("recentOutput", json!([]));
+        put("toolCount", self.calls.into());
+        put("tokens", self.tokens.into());
+        put("durationMs", self.duration.into());
+        if let Some(model) = &self.label.model {
+            put("modelOverride", json!([model]));
+        }
+        if let Some(submitted) = &self.submitted {
+            put("extractedToolData", json!({"submit_result": [submitted.to_json()]}));
+        }
+        Value::Object(json)
+    }
+}
+
+/// Why a call is made, in the words of a model that says so.
+pub fn intent(arguments: &Map<String, Value>) -> Option<String> {
+    arguments.get("_i").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// What a call is about: the first of its arguments that is a text.
+fn shown(arguments: &Map<String, Value>) -> String {
+    let texts = arguments.iter().filter(|(name, _)| *name != "_i").find_map(|(_, value)| value.as_str());
+    let line = texts.and_then(|text| text.lines().next()).unwrap_or_default();
+    line.chars().take(ARGUMENTS).collect()
+}

@@ -1,0 +1,246 @@
+//! The tool `task`.
+
+use std::collections::HashMap;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+
+use super::arguments::{self, Arguments};
+use super::assignment::first;
+use super::batch::{Batch, Changes};
+use super::definition::{Definition, Spawns};
+use super::isolate::Lease;
+use super::outcome::{Label, Outcome};
+use super::policy::{Policies, Policy};
+use super::progress::Progress;
+use super::report;
+use super::verify::resolve;
+use crate::config::IsolationMode;
+use crate::tools::{Agents, Parent, Selection, Tool, ToolContext, ToolOutput, ToolSet};
+
+/// The tool's name.
+pub const NAME: &str = "task";
+
+// The text is the one of pisces 13.18.
+const NO_ISOLATION: &str = "Task isolation is disabled. Remove the isolated argument or set task.isolation.mode to \
+                            'worktree', 'fuse-overlay', or 'fuse-projfs'.";
+
+/// The tools with these names, `task` among them; see [`ToolSet::select`].
+pub fn select_tools<I>(names: I, policies: &Policies) -> Selection
+where
+    I: IntoIterator,
+    I::Item: AsRef<str>,
+{
+    let mut selection = ToolSet::select(names);
+    if selection.unknown.iter().any(|name| name == NAME) {
+        selection.unknown.retain(|name| name != NAME);
+        selection.tools.add(Arc::new(Task::new(policies.clone())));
+    }
+    selection
+}
+
+/// Sets subagents to work.
+#[derive(Debug)]
+pub struct Task {
+    policies: Policies,
+    /// Whom its owner may set to work.
+    spawns: Spawns,
+    /// The next number of a subagent, for each folder of their files.
+    numbers: Mutex<HashMap<PathBuf, usize>>,
+}
+
+impl Task {
+    /// The tool of a first agent.
+    pub fn new(policies: Policies) -> Self {
+        Self::within(policies, Spawns::Anybody)
+    }
+
+    /// The tool of a subagent.
+    pub(super) fn within(policies: Policies, spawns: Spawns) -> Self {
+        Self { policies, spawns, numbers: Mutex::default() }
+    }
+
+    async fn call(&self, context: &ToolContext, arguments: Value) -> ToolOutput {
+        let policy = self.policies.now();
+        let agents_dir = policy.project_agents.as_ref().filter(|folder| folder.is_dir());
+        let agents_dir = agents_dir.map_or(Value::Null, |folder| folder.to_string_lossy().into_owned().into());
+        let Some(agents) = context.agents.clone() else {
+            return report::refused("Nobody can be set to work here.", &agents_dir);
+        };
+        let begun = agents.now_ms();
+        let took = || agents.now_ms().saturating_sub(begun).max(0);
+        match self.work(context, &policy, &agents, &arguments, &agents_dir).await {
+            Ok((outcomes, changes)) => report::output(&outcomes, &changes, &agents_dir, took()),
+            Err(reason) => report::refused(&reason, &agents_dir),
+        }
+    }
+
+    async fn work(
+        &self,
+        context: &ToolContext,
+        policy: &Arc<Policy>,
+        agents: &Arc<dyn Agents>,
+        arguments: &Value,
+        agents_dir: &Value,
+    ) -> Result<(Vec<Outcome>, Changes), String> {
+        let arguments = arguments::read(arguments)?;
+        let definition = self.definition(policy, &arguments.agent)?;
+        if arguments.isolated && policy.settings.isolation == IsolationMode::None {
+            return Err(NO_ISOLATION.to_owned());
+        }
+        let plan = resolve(&policy.settings.verification, arguments.isolated, arguments.verify.as_ref())?;
+        let parent = agents.parent().ok_or("The agent has ended.")?;
+        let lease = match arguments.isolated {
+            true => Some(Lease::take(context, &policy.worktrees).await?),
+            false => None,
+        };
+        let files = Files::of(&parent, context)?;
+        let labels = self.labels(&arguments, &definition, &parent, &files.folder);
+        let progress = Progress::new(
+            context.updates.clone(),
+            agents.now_ms(),
+            agents_dir.clone(),
+            parent.session_file.clone(),
+            &labels,
+        );
+        let at_once = usize::try_from(policy.settings.max_concurrency).unwrap_or(usize::MAX);
+        let batch = Batch {
+            context: context.clone(),
+            agents: agents.clone(),
+            policies: self.policies.clone(),
+            policy: policy.clone(),
+            schema: arguments.schema.clone().or_else(|| definition.output.clone()),
+            definition,
+            plan,
+            lease,
+            room: Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)),
+            progress: Arc::new(progress),
+            artifacts: files.folder.clone(),
+            histories: parent.session_file.is_some().then(|| files.folder.clone()),
+        };
+        let (mut outcomes, changes) = batch.run(labels).await;
+        files.end(&mut outcomes, &changes);
+        Ok((outcomes, changes))
+    }
+
+    fn definition(&self, policy: &Policy, name: &str) -> Result<Definition, String> {
+        let known = policy.agents().iter().filter(|agent| self.spawns.allow(&agent.name));
+        let found = known.clone().find(|agent| agent.name == name).cloned();
+        found.ok_or_else(|| {
+            let names: Vec<_> = known.map(|agent| agent.name.as_str()).collect();
+            format!("There is no agent \"{name}\" that may be set to work; there is {}.", names.join(", "))
+        })
+    }
+
+    fn labels(
+        &self,
+        arguments: &Arguments,
+        definition: &Definition,
+        parent: &Parent,
+        folder: &Path,
+    ) -> Vec<Label> {
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.entry(folder.to_owned()).or_insert_with(|| next_number(folder));
+        let labels = arguments.tasks.iter().enumerate().map(|(index, item)| {
+            let id = format!("{next}-{}", item.id);
+            *next += 1;
+            Label {
+                index,
+                id,
+                agent: definition.name.clone(),
+                source: definition.source,
+                task: first(arguments, item),
+                item: item.clone(),
+                model: definition.model.clone().or_else(|| parent.model.clone()),
+            }
+        });
+        labels.collect()
+    }
+}
+
+/// The number after those that files in the folder begin with.
+fn next_number(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        name.to_str()?.split_once('-')?.0.parse::<usize>().ok()
+    });
+    numbers.max().map_or(0, |last| last.saturating_add(1))
+}
+
+/// Where the files of a call are kept.
+struct Files {
+    folder: PathBuf,
+    /// The session is in memory alone: what nobody needs goes with the call.
+    passing: Option<TempDir>,
+}
+
+impl Files {
+    /// The folder beside the session's file, or one of its own where the session has none.
+    fn of(parent: &Parent, context: &ToolContext) -> Result<Self, String> {
+        let failed = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
+        if let Some(file) = &parent.session_file {
+            let folder = file.with_extension("");
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+            return made
+                .map(|()| Self { folder: folder.clone(), passing: None })
+                .map_err(|error| failed(&folder, error));
+        }
+        let passing = tempfile::Builder::new().prefix("agentese-task-").tempdir_in(&context.temp_dir);
+        let passing = passing.map_err(|error| failed(&context.temp_dir, error))?;
+        Ok(Self { folder: passing.path().to_owned(), passing: Some(passing) })
+    }
+
+    /// Of a session in memory only patches that were not merged are kept.
+    fn end(self, outcomes: &mut [Outcome], changes: &Changes) {
+        let Some(passing) = self.passing else { return };
+        let waits = |outcome: &Outcome| outcome.patch.is_some() && outcome.branch.is_none();
+        if matches!(changes, Changes::Kept(_) | Changes::Merged(_)) && outcomes.iter().any(waits) {
+            let _ = passing.keep();
+            return;
+        }
+        for outcome in outcomes {
+            outcome.output_file = None;
+            outcome.patch = None;
+            let attempts = outcome.verification.iter_mut().flat_map(|result| &mut result.attempts);
+            attempts.flat_map(|attempt| &mut attempt.command_results).for_each(|command| command.artifact_path = None);
+        }
+    }
+}
+
+impl Tool for Task {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn description(&self) -> &str {
+        "Sets subagents to work, side by side, each with a conversation of its own, and waits for their results. A \
+         subagent sees nothing of this conversation: its assignment has to say all that it needs. Use it for work that \
+         falls into parts, and to look through much code without filling this conversation."
+    }
+
+    fn parameters(&self) -> Value {
+        let policy = self.policies.now();
+        let agents = policy.agents().iter().filter(|agent| self.spawns.allow(&agent.name));
+        let agents: Vec<_> = agents.map(|agent| format!("{}: {}.", agent.name, agent.description)).collect();
+        arguments::schema(&agents.join(" "), policy.settings.isolation == IsolationMode::Worktree)
+    }
+
+    fn snippet(&self) -> Option<&str> {
+        Some("Sets subagents to work on parts of a task")
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        self.call(context, arguments).boxed()
+    }
+}

@@ -1,0 +1,23 @@
+//! Verifying what a subagent did: which commands, and running them.
+
+mod resolve;
+mod run;
+
+pub use resolve::{Plan, resolve};
+pub use run::Verifier;
+
+use agentese::types::{AttemptStatus, VerificationMode, VerificationResult, VerificationStatus};
+
+/// The result before anything was verified: that of a subagent which failed itself.
+pub fn skipped(plan: &Plan) -> VerificationResult {
+    let mut result = VerificationResult::new(true, VerificationStatus::Skipped, Vec::new(), 0);
+    result.profile.clone_from(&plan.profile);
+    result.mode = Some(VerificationMode::Command);
+    result.on_failure = Some(plan.on_failure.clone());
+    result
+}
+
+/// Whether the last attempt of a result passed.
+pub fn passed(result: &VerificationResult) -> bool {
+    result.attempts.last().is_some_and(|attempt| attempt.status == AttemptStatus::Passed)
+}

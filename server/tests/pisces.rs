@@ -1,0 +1,165 @@
+//! The pisces dialect, served within this process: subagents, the verification of their work, and budgets.
+
+#[path = "pisces/budgets.rs"]
+mod budgets;
+#[path = "pisces/isolation.rs"]
+mod isolation;
+#[path = "pisces/leftovers.rs"]
+mod leftovers;
+#[path = "support/mod.rs"]
+mod support;
+#[path = "pisces/tasks.rs"]
+mod tasks;
+#[path = "pisces/verification.rs"]
+mod verification;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use agentese::pisces::Pisces;
+use agentese_server::Builder;
+use agentese_server::config::{Home, Settings, load_settings};
+use serde_json::{Value, json};
+use support::link::{Link, builder};
+
+/// The settings that a file with these members gives.
+fn settings(members: &Value) -> Settings {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("settings.json"), members.to_string()).unwrap();
+    let loaded = load_settings(&Home::PI, Some(place.path()), place.path(), None, Some(false));
+    assert!(loaded.complaints.is_empty(), "{:?}", loaded.complaints);
+    loaded.settings
+}
+
+/// What is started with such settings and such a script, in a directory `work` beside the one for files that pass.
+fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    let work = place.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    let mut settings = settings(&members);
+    settings.retry.enabled = false;
+    (builder.cwd(work).settings(settings), place)
+}
+
+/// An agent with such settings whose model says what the script says.
+fn scripted(members: Value, script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = prepared(members, script);
+    (Link::speaking::<Pisces>(builder), place)
+}
+
+/// The same in a repository with one commit of `base.txt`.
+fn in_repository(members: Value, script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = prepared(members, script);
+    repository(&place.path().join("work"));
+    (Link::speaking::<Pisces>(builder), place)
+}
+
+fn repository(work: &Path) {
+    std::fs::write(work.join("base.txt"), "base\n").unwrap();
+    git(work, &["init", "--quiet", "--initial-branch", "main"]);
+    git(work, &["add", "--all"]);
+    git(work, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "base"]);
+}
+
+fn git(work: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").args(arguments).current_dir(work).stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Settings under which subagents may work in copies.
+fn isolating(more: Value) -> Value {
+    let mut members = json!({"task": {"isolation": {"mode": "worktree"}}});
+    for (key, value) in more.as_object().unwrap() {
+        members["task"][key] = value.clone();
+    }
+    members
+}
+
+/// The model's call of the tool, and what it says afterwards.
+fn delegate(arguments: Value) -> Vec<Value> {
+    vec![
+        json!({"when": {"user": "delegate", "tool_results": false},
+               "blocks": [{"tool": {"id": "t", "name": "task", "args": arguments}}]}),
+        json!({"when": {"user": "delegate", "tool_results": true}, "text": "over"}),
+    ]
+}
+
+/// Tasks with these ids; the assignment of `a` is `JOB-a`.
+fn tasks(ids: &[&str]) -> Value {
+    let task = |id: &&str| json!({"id": id, "description": format!("work on {id}"), "assignment": format!("JOB-{id}")});
+    ids.iter().map(task).collect()
+}
+
+/// A subagent's answer to what contains that: a call.
+fn calls(user: &str, name: &str, arguments: Value) -> Value {
+    json!({"when": {"user": user}, "blocks": [{"tool": {"id": "c", "name": name, "args": arguments}}]})
+}
+
+/// It writes a file.
+fn writes(user: &str, path: &str, content: &str) -> Value {
+    calls(user, "write", json!({"path": path, "content": content}))
+}
+
+/// It hands in a result.
+fn submits(user: &str) -> Value {
+    calls(user, "submit_result", json!({"result": {"data": format!("{user} is done")}}))
+}
+
+/// A subagent that writes a file and hands in its result.
+fn writer(id: &str, path: &str, content: &str) -> [Value; 2] {
+    let user = format!("JOB-{id}");
+    [writes(&user, path, content), submits(&user)]
+}
+
+fn script(answers: impl IntoIterator<Item = Value>) -> Value {
+    json!({"responses": answers.into_iter().collect::<Vec<_>>()})
+}
+
+/// Sends a prompt and gives the events of its run.
+async fn run(link: &mut Link, message: &str) -> Vec<Value> {
+    link.data(json!({"type": "prompt", "message": message})).await;
+    link.until_event("agent_end").await
+}
+
+/// The result of the tool among the frames of a run.
+fn result(frames: &[Value]) -> Value {
+    let ended = |frame: &&Value| frame["type"] == "tool_execution_end" && frame["toolName"] == "task";
+    frames.iter().find(ended).unwrap_or_else(|| panic!("{frames:#?}"))["result"].clone()
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+/// The events about subagents, as `type id status`.
+fn lives(frames: &[Value]) -> Vec<String> {
+    let told = frames.iter().filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("subagent_")));
+    let line = |frame: &Value| {
+        let kind = frame["type"].as_str().unwrap().trim_start_matches("subagent_");
+        let more = [&frame["commandName"], &frame["status"], &frame["exitCode"]];
+        let more = more.into_iter().filter(|value| !value.is_null()).map(|value| format!(" {value}"));
+        format!("{kind} {}{}", frame["id"].as_str().unwrap(), more.collect::<String>().replace('"', ""))
+    };
+    told.map(line).collect()
+}
+
+/// Everything in a folder that should not be there: worktrees, leases, outputs.
+fn left_behind(place: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
+    let folders = entries.flat_map(|path| match path.file_name().and_then(|name| name.to_str()) {
+        Some("agentese-worktrees") => std::fs::read_dir(path).unwrap().flatten().map(|entry| entry.path()).collect(),
+        Some(name) if name.starts_with("agentese-task-") || name.starts_with("pi-bash-") => vec![path],
+        _ => Vec::new(),
+    });
+    folders.collect()
+}
+
+/// That nothing is left of a call: no file, worktree, branch.
+#[track_caller]
+fn assert_clean(place: &Path) {
+    assert_eq!(left_behind(place), Vec::<PathBuf>::new());
+    let work = place.join("work");
+    assert_eq!(git(&work, &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    assert_eq!(git(&work, &["branch", "--format", "%(refname:short)"]), "main\n");
+}

@@ -1,0 +1,166 @@
+//! Copies of the repository: what a subagent sees, how its changes come back, and that nothing else changes.
+
+use serde_json::{Value, json};
+
+use crate::{
+    run,    assert_clean, calls, delegate, git, in_repository, isolating, prepared, repository, result, script, scripted,
+    submits, tasks, text, writer, writes,
+};
+use agentese::pisces::Pisces;
+
+use crate::support::link::Link;
+
+fn isolated(ids: &[&str]) -> Vec<Value> {
+    delegate(json!({"agent": "task", "tasks": tasks(ids), "isolated": true}))
+}
+
+#[tokio::test]
+async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
+    let mut answers = isolated(&["a"]);
+    answers.push(calls("JOB-a", "bash", json!({"command": "cat base.txt new.txt > seen.txt; rm new.txt; git status --short"})));
+    answers.push(submits("JOB-a"));
+    let (builder, place) = prepared(isolating(json!({})), script(answers));
+    let work = place.path().join("work");
+    repository(&work);
+    std::fs::write(work.join("base.txt"), "changed\n").unwrap();
+    std::fs::write(work.join("new.txt"), "not added\n").unwrap();
+    std::fs::write(work.join("other.txt"), "mine\n").unwrap();
+    git(&work, &["add", "other.txt"]);
+    let mut link = Link::speaking::<Pisces>(builder);
+    let frames = run(&mut link, "delegate").await;
+    assert!(text(&result(&frames)).contains("applied"), "{frames:#?}");
+    assert_eq!(std::fs::read_to_string(work.join("seen.txt")).unwrap(), "changed\nnot added\n");
+    assert!(!work.join("new.txt").exists());
+    let status = git(&work, &["status", "--short"]);
+    assert_eq!(status, " M base.txt\nA  other.txt\n?? seen.txt\n", "the index is the user's");
+    assert_clean(place.path());
+}
+
+#[tokio::test]
+async fn nothing_changes_before_all_of_them_are_done() {
+    let mut answers = isolated(&["a", "b"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    // The second looks at the user's files when the first has handed in.
+    answers.push(calls("JOB-b", "bash", json!({"command": "git -C \"$(git worktree list | head -1 | cut -d' ' -f1)\" status --short > b.txt"})));
+    answers.push(submits("JOB-b"));
+    let (mut link, place) = in_repository(isolating(json!({"maxConcurrency": 1})), script(answers));
+    run(&mut link, "delegate").await;
+    let work = place.path().join("work");
+    assert_eq!(std::fs::read_to_string(work.join("b.txt")).unwrap(), "", "nothing was there yet");
+    assert_eq!(git(&work, &["status", "--short"]), "?? a.txt\n?? b.txt\n");
+    assert_clean(place.path());
+}
+
+#[tokio::test]
+async fn patches_that_contradict_each_other_leave_everything_as_it_was() {
+    let mut answers = isolated(&["a", "b"]);
+    answers.extend(writer("a", "base.txt", "one\n"));
+    answers.extend(writer("b", "base.txt", "two\n"));
+    let (mut link, place) = in_repository(isolating(json!({})), script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    assert!(text(&result).contains("as it was"), "{result}");
+    let work = place.path().join("work");
+    assert_eq!(std::fs::read_to_string(work.join("base.txt")).unwrap(), "base\n");
+    for (outcome, word) in result["details"]["results"].as_array().unwrap().iter().zip(["+one", "+two"]) {
+        let patch = std::fs::read_to_string(outcome["patchPath"].as_str().unwrap()).unwrap();
+        assert!(patch.contains(word), "{patch}");
+    }
+    assert_eq!(git(&work, &["status", "--short"]), "");
+}
+
+#[tokio::test]
+async fn files_that_changed_meanwhile_are_not_overwritten() {
+    let mut answers = isolated(&["a"]);
+    let work_on_it = "echo mine > ../../../work/base.txt; echo theirs > base.txt";
+    answers.push(calls("JOB-a", "bash", json!({"command": work_on_it})));
+    answers.push(submits("JOB-a"));
+    let (mut link, place) = in_repository(isolating(json!({})), script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    assert!(text(&result).contains("as it was"), "{result}");
+    assert_eq!(std::fs::read_to_string(place.path().join("work/base.txt")).unwrap(), "mine\n");
+}
+
+#[tokio::test]
+async fn where_one_fails_the_patches_are_kept() {
+    let mut answers = isolated(&["a", "b"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    answers.push(json!({"when": {"user": "JOB-b"}, "error": {"status": 400, "message": "no"}}));
+    let (mut link, place) = in_repository(isolating(json!({})), script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    assert!(text(&result).contains("not every subagent did its work"), "{result}");
+    assert!(result["details"]["results"][0]["patchPath"].is_string());
+    assert!(!place.path().join("work/a.txt").exists());
+}
+
+#[tokio::test]
+async fn branches_are_merged_as_commits_and_gone() {
+    let mut answers = isolated(&["a", "b", "c"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    answers.extend(writer("b", "base.txt", "b\n"));
+    answers.extend(writer("c", "base.txt", "c\n"));
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (mut link, place) = in_repository(members, script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    let work = place.path().join("work");
+    assert_eq!(git(&work, &["log", "--format=%s"]), "work on b (1-b)\nwork on a (0-a)\nbase\n");
+    assert_eq!(std::fs::read_to_string(work.join("base.txt")).unwrap(), "b\n");
+    assert_eq!(git(&work, &["status", "--short"]), "");
+    let outcomes = &result["details"]["results"];
+    assert_eq!(outcomes[0]["branchName"], "omp/task/0-a");
+    let patch = std::fs::read_to_string(outcomes[2]["patchPath"].as_str().unwrap()).unwrap();
+    assert!(patch.contains("+c") && text(&result).contains("Not merged: omp/task/2-c"), "{result}");
+    assert_eq!(git(&work, &["branch", "--format", "%(refname:short)"]), "main\n");
+}
+
+#[tokio::test]
+async fn a_branch_is_not_merged_over_files_of_the_user() {
+    let mut answers = isolated(&["a"]);
+    answers.extend([
+        writes("JOB-a", "a.txt", "theirs\n"),
+        calls("JOB-a", "bash", json!({"command": "echo mine > ../../../work/a.txt"})),
+        submits("JOB-a"),
+    ]);
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (mut link, place) = in_repository(members, script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    let work = place.path().join("work");
+    assert!(text(&result).contains("as it was"), "{result}");
+    assert_eq!(std::fs::read_to_string(work.join("a.txt")).unwrap(), "mine\n");
+    assert_eq!(git(&work, &["log", "--format=%s"]), "base\n");
+    assert_eq!(git(&work, &["branch", "--format", "%(refname:short)"]), "main\n");
+    assert!(result["details"]["results"][0]["patchPath"].is_string());
+}
+
+#[tokio::test]
+async fn copies_need_a_repository_with_a_commit() {
+    let (mut link, place) = scripted(isolating(json!({})), script(isolated(&["a"])));
+    let refused = result(&run(&mut link, "delegate").await);
+    let expected = "Isolated task execution requires a git repository.";
+    assert!(text(&refused).starts_with(expected), "{refused}");
+    assert_eq!(crate::left_behind(place.path()), Vec::<std::path::PathBuf>::new());
+
+    let (builder, place) = prepared(isolating(json!({})), script(isolated(&["a"])));
+    git(&place.path().join("work"), &["init", "--quiet"]);
+    let refused = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    assert!(text(&refused).contains("requires a commit"), "{refused}");
+}
+
+#[tokio::test]
+async fn hooks_of_the_repository_do_not_run() {
+    let mut answers = isolated(&["a"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (builder, place) = prepared(members, script(answers));
+    let work = place.path().join("work");
+    repository(&work);
+    for hook in ["post-checkout", "post-merge", "pre-commit", "reference-transaction"] {
+        let path = work.join(".git/hooks").join(hook);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\ntouch {}/ran-{hook}\n", place.path().display())).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    run(&mut Link::speaking::<Pisces>(builder), "delegate").await;
+    assert!(work.join("a.txt").exists());
+    let ran: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(ran.iter().all(|name| !name.to_string_lossy().starts_with("ran-")), "{ran:?}");
+}
