@@ -85,6 +85,9 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("conformance/src/attack/", &["bash"], "the name of a tool"),
     ("server/src/tools/", &["bash"], "the name of a tool"),
     ("server/src/prompt/built_in.rs", &["bash"], "the name of a tool"),
+    ("server/src/engine/customs.rs", &["bash"], "the name of a tool"),
+    ("server/src/config/setting.rs", &["branch"], "the value of a setting"),
+    ("server/src/subagents/verify/run.rs", &["bash"], "the name of a shell"),
     ("server/src/export/tool.rs", &["bash"], "the name of a tool"),
     ("server/src/providers/scripted/plan.rs", &["bash"], "the name of a tool"),
     ("server/src/export/page.rs", &["branch"], "a word on an exported page"),
@@ -213,6 +216,8 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         ("export", vec!["replace", "tools"]),
         // The value of a key may be what a command prints.
         ("providers", vec!["config", "replace", "roles", "tools", "world"]),
+        // Subagents are a tool; the engine does not know them.
+        ("subagents", vec!["config", "providers", "resources", "tools"]),
         ("engine", below.to_vec()),
         ("extensions", and(&["engine"])),
         ("mcp", and(&["engine"])),

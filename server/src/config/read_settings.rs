@@ -252,6 +252,7 @@ impl File<'_> {
             Ok(value) => value,
             Err((outer, found)) => {
                 self.complain(outer, "an object", found);
+                None
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, FailurePolicy, VerificationResult, VerificationStatus};
+use agentese::types::{
+    AgentMessage, AssistantBlock, AttemptOutcome, FailurePolicy, VerificationResult, VerificationStatus,
+};
 
 use super::assignment::{instructions, repair};
 use super::batch::Batch;
@@ -16,7 +18,6 @@ use crate::tools::{AgentsError, Child, ChildNews, Order, Parent};
 
 /// Why a subagent is not begun that was to be.
 const CANCELLED: &str = "The call was stopped before this subagent began.";
-const BUDGET: &str = "budget_exceeded";
 /// Why one is stopped.
 const STOPPED: &str = "The operation was aborted.";
 
@@ -74,7 +75,7 @@ async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Optio
     let child = match start(batch, &label, parent, worktree, &submit, false).await {
         Ok(child) => child,
         Err(error) => {
-            let reason = matches!(error, AgentsError::Budget(_)).then(|| BUDGET.to_owned());
+            let reason = matches!(error, AgentsError::Budget(_)).then(|| AttemptOutcome::BudgetExceeded.to_string());
             return Outcome::not_begun(label, error.to_string(), reason);
         }
     };
