@@ -1,6 +1,6 @@
 //! How far what was used is from its limits. Decisions without I/O: the [`super::Ledger`] counts, this says what is due.
 
-use agentese::types::{BudgetScope, BudgetSnapshot, BudgetStatus, BudgetViolationReason};
+use agentese::types::{BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason};
 use serde_json::Number;
 
 use super::Spent;
@@ -123,16 +123,17 @@ fn snapshot(
     wall_ms: u64,
     reason: Option<BudgetViolationReason>,
 ) -> BudgetSnapshot {
-    let mut snapshot = BudgetSnapshot::new(
+    let mut snapshot = BudgetSnapshotBuilder {
         status,
-        Number::from(wall_ms),
-        spent.input,
-        spent.output,
-        spent.tokens,
-        number(spent.cost),
-        spent.tool_calls,
-        spent.children,
-    );
+        wall_time_ms: Number::from(wall_ms),
+        input_tokens: spent.input,
+        output_tokens: spent.output,
+        total_tokens: spent.tokens,
+        cost_usd: number(spent.cost),
+        tool_calls: spent.tool_calls,
+        subagents: spent.children,
+    }
+    .build();
     snapshot.reason = reason;
     snapshot
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, Cost, Usage, VerificationResult};
+use agentese::types::{AgentMessage, AssistantBlock, Usage, VerificationResult};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Item;
@@ -180,8 +180,7 @@ pub fn written(messages: &[Arc<AgentMessage>]) -> String {
 
 /// Nothing used.
 pub fn no_usage() -> Usage {
-    let none = || number(0.0);
-    let mut usage = Usage::new(0, 0, 0, 0, Cost::new(none(), none(), none(), none(), none()));
+    let mut usage = Usage::default();
     usage.total_tokens = Some(0);
     usage
 }

@@ -77,6 +77,7 @@ mod tests {
     #[test]
     fn prefix_and_path_are_added() {
         let settings = ShellSettings {
+            login: false,
             program: Some("/bin/zsh".into()),
             prefix: Some("set -e".into()),
             path_prefix: Some("/agent/bin".into()),

@@ -71,7 +71,7 @@ async fn patches_that_contradict_each_other_leave_everything_as_it_was() {
 #[tokio::test]
 async fn files_that_changed_meanwhile_are_not_overwritten() {
     let mut answers = isolated(&["a"]);
-    let work_on_it = "echo mine > ../../../work/base.txt; echo theirs > base.txt";
+    let work_on_it = format!("echo mine > ../../../{}/base.txt; echo theirs > base.txt", "work");
     answers.push(calls("JOB-a", "bash", json!({"command": work_on_it})));
     answers.push(submits("JOB-a"));
     let (mut link, place) = in_repository(isolating(json!({})), script(answers));
@@ -117,7 +117,7 @@ async fn a_branch_is_not_merged_over_files_of_the_user() {
     let mut answers = isolated(&["a"]);
     answers.extend([
         writes("JOB-a", "a.txt", "theirs\n"),
-        calls("JOB-a", "bash", json!({"command": "echo mine > ../../../work/a.txt"})),
+        calls("JOB-a", "bash", json!({"command": format!("echo mine > ../../../{}/a.txt", "work")})),
         submits("JOB-a"),
     ]);
     let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));

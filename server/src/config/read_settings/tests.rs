@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
+use crate::config::{IsolationMode, MergeMode};
 
 /// An agent directory and a working directory with such settings, not trusted otherwise.
 struct Place(tempfile::TempDir);
@@ -81,6 +82,7 @@ fn every_key_is_read() {
     let text = |text: &str| Some(text.to_owned());
     let list = |text: &str| vec![text.to_owned()];
     let expected = Settings {
+        task: TaskSettings::default(),
         default_provider: text("p"),
         default_model: text("m"),
         default_thinking_level: Some(ThinkingLevel::High),
@@ -304,4 +306,27 @@ fn json_may_have_comments_where_its_users_write_them() {
         assert!(said.contains("it is not JSON"), "{broken}: {said}");
     }
     assert!(complaints("{} // comment").contains("it is not JSON"));
+}
+
+#[test]
+fn a_key_may_be_written_with_dots_or_as_objects() {
+    let budget = |settings: &Settings| (settings.task.budget.max_tool_calls, settings.task.budget.warn_at_ratio);
+    for user in [
+        json!({"task": {"budget": {"maxToolCalls": 4, "warnAtRatio": 0.5}}}),
+        json!({"task.budget.maxToolCalls": 4, "task.budget.warnAtRatio": 0.5}),
+        json!({"task.budget": {"maxToolCalls": 4}, "task": {"budget.warnAtRatio": 0.5}}),
+    ] {
+        let loaded = Place::new(&user.to_string(), "{}").load(false);
+        assert_eq!((budget(&loaded.settings), loaded.complaints.len()), ((Some(4), 0.5), 0), "{user}");
+        assert!(loaded.settings.other.is_empty(), "{user}: {:?}", loaded.settings.other);
+    }
+    let user = json!({"task": {"isolation": {"mode": "worktree"}, "verification": {"profiles": {"ci": {}}}}});
+    let project = json!({"task.isolation.merge": "branch", "task": {"verification": {"profiles": {"own": {}}}}});
+    let task = Place::new(&user.to_string(), &project.to_string()).load(true).settings.task;
+    assert_eq!((task.isolation, task.merge), (IsolationMode::Worktree, MergeMode::Branch));
+    assert_eq!(task.verification.profiles.keys().collect::<Vec<_>>(), ["ci", "own"]);
+    assert_eq!(
+        complaints(r#"{"task": {"isolation": {"mode": "moon"}}}"#),
+        "/agent/settings.json: task.isolation.mode is to be one of none, worktree, fuse-overlay, fuse-projfs, but is \"moon\"; it is ignored"
+    );
 }

@@ -6,11 +6,19 @@ mod run;
 pub use resolve::{Plan, resolve};
 pub use run::Verifier;
 
-use agentese::types::{AttemptStatus, VerificationMode, VerificationResult, VerificationStatus};
+use agentese::types::{
+    AttemptStatus, VerificationMode, VerificationResult, VerificationResultBuilder, VerificationStatus,
+};
 
 /// The result before anything was verified: that of a subagent which failed itself.
 pub fn skipped(plan: &Plan) -> VerificationResult {
-    let mut result = VerificationResult::new(true, VerificationStatus::Skipped, Vec::new(), 0);
+    let mut result = VerificationResultBuilder {
+        requested: true,
+        status: VerificationStatus::Skipped,
+        attempts: Vec::new(),
+        retries_used: 0,
+    }
+    .build();
     result.profile.clone_from(&plan.profile);
     result.mode = Some(VerificationMode::Command);
     result.on_failure = Some(plan.on_failure.clone());

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use agentese::types::{
-    AttemptOutcome, AttemptStatus, SubagentVerificationCommandEnd, SubagentVerificationCommandStart,
-    SubagentVerificationEnd, SubagentVerificationStart, VerificationAttemptResult, VerificationCommandResult,
-    VerifyCommand,
+    AttemptOutcome, AttemptStatus, SubagentVerificationCommandEndBuilder, SubagentVerificationCommandStart,
+    SubagentVerificationEnd, SubagentVerificationStart, VerificationAttemptResult,
+    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder, VerifyCommand,
 };
 use serde_json::Number;
 
@@ -50,13 +50,14 @@ impl Verifier<'_> {
             let start = SubagentVerificationCommandStart::new(self.id, attempt, &command.name);
             self.tell(ChildNews::VerificationCommandStarted(&start));
             let result = self.command(command, &self.file(attempt, index + 1, &command.name)).await;
-            let mut end = SubagentVerificationCommandEnd::new(
-                self.id,
+            let mut end = SubagentVerificationCommandEndBuilder {
+                id: self.id.to_owned(),
                 attempt,
-                &command.name,
-                result.exit_code,
-                result.duration_ms.clone(),
-            );
+                command_name: command.name.clone(),
+                exit_code: result.exit_code,
+                duration_ms: result.duration_ms.clone(),
+            }
+            .build();
             end.artifact_id.clone_from(&result.artifact_path);
             self.tell(ChildNews::VerificationCommandEnded(&end));
             results.push(result);
@@ -70,7 +71,14 @@ impl Verifier<'_> {
         };
         self.tell(ChildNews::VerificationEnded(&SubagentVerificationEnd::new(self.id, attempt, outcome)));
         let ended = self.agents.now_ms();
-        let mut result = VerificationAttemptResult::new(attempt, status, begun, ended, results);
+        let mut result = VerificationAttemptResultBuilder {
+            attempt,
+            status,
+            started_at: begun,
+            ended_at: ended,
+            command_results: results,
+        }
+        .build();
         result.error = (!passed).then(|| "One or more verification commands failed.".to_owned());
         result
     }
@@ -101,8 +109,13 @@ impl Verifier<'_> {
             Ok(finished) => (code(&finished.ending), finished.ending == Ending::TimedOut, output(finished)),
             Err(error) => (127, false, error.to_string()),
         };
-        let mut result =
-            VerificationCommandResult::new(&command.name, &command.command, exit_code, Number::from(took));
+        let mut result = VerificationCommandResultBuilder {
+            name: command.name.clone(),
+            command: command.command.clone(),
+            exit_code,
+            duration_ms: Number::from(took),
+        }
+        .build();
         result.optional = command.optional;
         result.timed_out = Some(timed_out);
         if !output.is_empty() {
