@@ -62,7 +62,8 @@ fn repository(work: &Path) {
 }
 
 fn git(work: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git").args(arguments).current_dir(work).stderr(Stdio::inherit()).output().unwrap();
+    let output =
+        Command::new("git").args(arguments).current_dir(work).stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "git {arguments:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -134,7 +135,9 @@ fn text(result: &Value) -> &str {
 
 /// The events about subagents, as `type id status`.
 fn lives(frames: &[Value]) -> Vec<String> {
-    let told = frames.iter().filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("subagent_")));
+    let told = frames
+        .iter()
+        .filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("subagent_")));
     let line = |frame: &Value| {
         let kind = frame["type"].as_str().unwrap().trim_start_matches("subagent_");
         let more = [&frame["commandName"], &frame["status"], &frame["exitCode"]];
@@ -148,7 +151,9 @@ fn lives(frames: &[Value]) -> Vec<String> {
 fn left_behind(place: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
     let folders = entries.flat_map(|path| match path.file_name().and_then(|name| name.to_str()) {
-        Some("agentese-worktrees") => std::fs::read_dir(path).unwrap().flatten().map(|entry| entry.path()).collect(),
+        Some("agentese-worktrees") => {
+            std::fs::read_dir(path).unwrap().flatten().map(|entry| entry.path()).collect()
+        }
         Some(name) if name.starts_with("agentese-task-") || name.starts_with("pi-bash-") => vec![path],
         _ => Vec::new(),
     });

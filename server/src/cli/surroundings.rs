@@ -136,7 +136,8 @@ impl Surroundings {
         let servers = mcp::find(places, &variable, trusted);
         warnings.extend(servers.complaints);
         let agents = Some(self.project_agents()).filter(|folder| !trusted && folder.is_dir());
-        let left_out = loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out).chain(agents);
+        let left_out =
+            loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out).chain(agents);
         Ok(Found {
             trust: loaded.trust,
             settings: loaded.settings,

@@ -1,6 +1,8 @@
 //! How far what was used is from its limits. Decisions without I/O: the [`super::Ledger`] counts, this says what is due.
 
-use agentese::types::{BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason};
+use agentese::types::{
+    BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason,
+};
 use serde_json::Number;
 
 use super::Spent;
@@ -170,8 +172,7 @@ mod tests {
 
     #[test]
     fn a_jump_over_the_warning_is_not_warned_of() {
-        let mut budget =
-            Budget::new(BudgetLimits { max_input_tokens: Some(90), ..BudgetLimits::default() });
+        let mut budget = Budget::new(BudgetLimits { max_input_tokens: Some(90), ..BudgetLimits::default() });
         let spent = Spent { input: 100, ..Spent::default() };
         assert_eq!(due(&mut budget, spent, 0), [(true, "input_tokens".to_owned())]);
         let first = budget.refusal(&spent, 0).unwrap();

@@ -404,7 +404,8 @@ impl Work {
 async fn watch_time(shared: &Shared) -> std::convert::Infallible {
     let options = &shared.options;
     // The time of children is that of the first agent, who looks at it.
-    while let Some(pause) = options.ledger.until_due(options.clock.now_ms()).filter(|_| options.ledger.is_root())
+    while let Some(pause) =
+        options.ledger.until_due(options.clock.now_ms()).filter(|_| options.ledger.is_root())
     {
         options.clock.sleep(pause).await;
         shared.tell_what_is_due();

@@ -185,8 +185,12 @@ mod tests {
                 "Project repo/a/b/.pi/agent/prompts"
             ]
         );
-        let omp =
-            ResourceFolders { project: &[".omp"], templates: &["commands", "prompts"], rules: &["rules"] };
+        let omp = ResourceFolders {
+            templates: &["commands", "prompts"],
+            rules: &["rules"],
+            project: &[".omp"],
+            ..ResourceFolders::PI
+        };
         let of_omp = Sources { folders: omp, ..sources.clone() };
         assert_eq!(
             shown(of_omp.template_places()),

@@ -32,7 +32,8 @@ pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> S
     };
     // The one within the other counts: a home directory may lie in the one for temporary files.
     let short = home.and_then(|home| within(home, "")).or_else(|| within(temp, "-tmp"));
-    short.map(|name| if name.is_empty() { "-".to_owned() } else { name })
+    short
+        .map(|name| if name.is_empty() { "-".to_owned() } else { name })
         .filter(|name| name.len() <= LONGEST)
         .unwrap_or_else(|| directory(cwd))
 }

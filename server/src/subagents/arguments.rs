@@ -114,7 +114,8 @@ mod tests {
         assert!(refused(json!([{"id": "a"}])).starts_with("tasks[0].assignment:"));
         let many: Vec<_> = (0..33).map(|number| task(&format!("t{number}"))).collect();
         assert!(refused(json!(many)).contains("32 at most"));
-        let read = read(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
+        let read =
+            read(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
         assert!(read.isolated && read.verify.is_none() && read.context.is_none());
     }
 }

@@ -59,7 +59,12 @@ pub struct Ended {
 }
 
 /// Tells a subagent what to do, and reminds it of its result where it stops without one.
-pub async fn work(child: &dyn Child, prompt: &str, submit: &Submit, context: &ToolContext) -> Result<Ended, String> {
+pub async fn work(
+    child: &dyn Child,
+    prompt: &str,
+    submit: &Submit,
+    context: &ToolContext,
+) -> Result<Ended, String> {
     let mut answer = child.say(prompt).await.map_err(|error| error.to_string())?;
     for number in 1..=REMINDERS {
         let done = submit.submitted().is_some() || context.abort.is_cancelled();
@@ -73,7 +78,9 @@ pub async fn work(child: &dyn Child, prompt: &str, submit: &Submit, context: &To
     let error = match (&submitted, answer.stop) {
         (Some(_), _) => None,
         _ if aborted => None,
-        (None, StopReason::Error) => Some(answer.error.clone().unwrap_or_else(|| "The model failed".to_owned())),
+        (None, StopReason::Error) => {
+            Some(answer.error.clone().unwrap_or_else(|| "The model failed".to_owned()))
+        }
         (None, _) => {
             Some(format!("The subagent stopped without handing in a result, after {REMINDERS} reminders"))
         }

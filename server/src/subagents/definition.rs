@@ -144,7 +144,8 @@ mod tests {
             [(&user, "task", "mine"), (&user, "own", "mine"), (&project, "own", "ours")]
         {
             std::fs::create_dir_all(folder).unwrap();
-            let text = format!("---\nname: {name}\ndescription: {description}\ntools: [read, bash]\n---\nDo it.");
+            let text =
+                format!("---\nname: {name}\ndescription: {description}\ntools: [read, bash]\n---\nDo it.");
             std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
         }
         std::fs::write(user.join("bad.md"), "no front matter").unwrap();

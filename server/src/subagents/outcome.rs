@@ -132,7 +132,10 @@ impl Outcome {
         }
         if let Some(usage) = &self.usage {
             put("usage", serde_json::to_value(usage).unwrap_or_default());
-            put("outputMeta", json!({"lineCount": self.output.lines().count(), "charCount": self.output.chars().count()}));
+            put(
+                "outputMeta",
+                json!({"lineCount": self.output.lines().count(), "charCount": self.output.chars().count()}),
+            );
         }
         if let Some(path) = &self.output_file {
             put("outputPath", shown(path));
@@ -212,7 +215,6 @@ pub fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file: File =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file: File = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes)
 }

@@ -60,8 +60,9 @@ fn status(outcome: &Outcome) -> String {
 fn told(changes: &Changes, outcomes: &[Outcome]) -> Option<String> {
     let kept = || {
         let patches = outcomes.iter().filter(|outcome| outcome.branch.is_none());
-        let patches: Vec<_> =
-            patches.filter_map(|outcome| Some(format!("\n- {}", outcome.patch.as_ref()?.display()))).collect();
+        let patches: Vec<_> = patches
+            .filter_map(|outcome| Some(format!("\n- {}", outcome.patch.as_ref()?.display())))
+            .collect();
         match patches.is_empty() {
             true => String::new(),
             false => format!(" The patches are kept:{}", patches.concat()),
@@ -71,12 +72,15 @@ fn told(changes: &Changes, outcomes: &[Outcome]) -> Option<String> {
         Changes::None => None,
         Changes::Applied(true) => Some("The changes are applied to the working directory.".to_owned()),
         Changes::Applied(false) => Some("There were no changes.".to_owned()),
-        Changes::Kept(reason) => {
-            Some(format!("No changes were applied, and the working directory is as it was: {reason}.{}", kept()))
-        }
+        Changes::Kept(reason) => Some(format!(
+            "No changes were applied, and the working directory is as it was: {reason}.{}",
+            kept()
+        )),
         Changes::Merged(merged) => {
             let mut lines = vec![format!("Merged: {}.", list(&merged.merged))];
-            lines.extend(merged.left.iter().map(|(branch, reason)| format!("Not merged: {branch}: {reason}.")));
+            lines.extend(
+                merged.left.iter().map(|(branch, reason)| format!("Not merged: {branch}: {reason}.")),
+            );
             if !merged.left.is_empty() {
                 lines.push(kept().trim_start().to_owned());
             }

@@ -69,7 +69,8 @@ impl Task {
     async fn call(&self, context: &ToolContext, arguments: Value) -> ToolOutput {
         let policy = self.policies.now();
         let agents_dir = policy.project_agents.as_ref().filter(|folder| folder.is_dir());
-        let agents_dir = agents_dir.map_or(Value::Null, |folder| folder.to_string_lossy().into_owned().into());
+        let agents_dir =
+            agents_dir.map_or(Value::Null, |folder| folder.to_string_lossy().into_owned().into());
         let Some(agents) = context.agents.clone() else {
             return report::refused("Nobody can be set to work here.", &agents_dir);
         };
@@ -209,7 +210,9 @@ impl Files {
             outcome.output_file = None;
             outcome.patch = None;
             let attempts = outcome.verification.iter_mut().flat_map(|result| &mut result.attempts);
-            attempts.flat_map(|attempt| &mut attempt.command_results).for_each(|command| command.artifact_path = None);
+            attempts
+                .flat_map(|attempt| &mut attempt.command_results)
+                .for_each(|command| command.artifact_path = None);
         }
     }
 }

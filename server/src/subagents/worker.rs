@@ -75,7 +75,8 @@ async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Optio
     let child = match start(batch, &label, parent, worktree, &submit, false).await {
         Ok(child) => child,
         Err(error) => {
-            let reason = matches!(error, AgentsError::Budget(_)).then(|| AttemptOutcome::BudgetExceeded.to_string());
+            let reason =
+                matches!(error, AgentsError::Budget(_)).then(|| AttemptOutcome::BudgetExceeded.to_string());
             return Outcome::not_begun(label, error.to_string(), reason);
         }
     };
@@ -174,14 +175,16 @@ async fn mend(
 ) -> Result<bool, String> {
     let lines = usize::try_from(batch.policy.settings.verification.failure_context_line_limit);
     let failed = result.attempts.last();
-    let prompt = failed.map(|failed| repair(&told.task, failed, lines.unwrap_or(usize::MAX))).unwrap_or_default();
+    let prompt =
+        failed.map(|failed| repair(&told.task, failed, lines.unwrap_or(usize::MAX))).unwrap_or_default();
     let submit = Submit::of(batch.schema.clone());
     let label = Label { id: format!("{}-repair", told.id), task: prompt.clone(), ..told.clone() };
     let begun = batch.agents.now_ms();
-    let child = start(batch, &label, parent, Some(worktree), &submit, true).await.map_err(|error| match error {
-        AgentsError::Budget(_) => format!("{error}; repair skipped"),
-        error => format!("The repair did not begin: {error}"),
-    })?;
+    let child =
+        start(batch, &label, parent, Some(worktree), &submit, true).await.map_err(|error| match error {
+            AgentsError::Budget(_) => format!("{error}; repair skipped"),
+            error => format!("The repair did not begin: {error}"),
+        })?;
     result.retries_used = 1;
     let mut repaired = run(batch, label, &prompt, child, &submit, begun).await;
     repaired.isolated = true;
@@ -239,7 +242,9 @@ async fn run(
     let (path, text) = (file.clone(), outcome.output.clone());
     match tokio::task::spawn_blocking(move || keep(&path, text.as_bytes())).await {
         Ok(Ok(())) => outcome.output_file = Some(file),
-        failed => tracing::warn!(?failed, file = %file.display(), "the output of a subagent could not be kept"),
+        failed => {
+            tracing::warn!(?failed, file = %file.display(), "the output of a subagent could not be kept")
+        }
     }
     (outcome.output, outcome.truncated) = shown(std::mem::take(&mut outcome.output));
     outcome

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentese::types::{
     AgentMessage, AssistantMessage, BudgetViolationReason, StopReason, SubagentVerificationCommandEnd,
-    SubagentVerificationCommandStart, SubagentVerificationEnd, SubagentVerificationStart, ThinkingLevel, ToolCall,
-    VerificationResult,
+    SubagentVerificationCommandStart, SubagentVerificationEnd, SubagentVerificationStart, ThinkingLevel,
+    ToolCall, VerificationResult,
 };
 use futures::future::BoxFuture;
 

@@ -10,8 +10,12 @@ use tempfile::TempDir;
 
 use crate::support::link::{Link, builder};
 
-const FOLDERS: ResourceFolders =
-    ResourceFolders { project: &[".omp"], templates: &["commands"], rules: &["rules"] };
+const FOLDERS: ResourceFolders = ResourceFolders {
+    project: &[".omp"],
+    templates: &["commands"],
+    rules: &["rules"],
+    ..ResourceFolders::PI
+};
 
 fn write_rule(place: &Path, name: &str, head: &str) {
     let folder = place.join(".omp/rules");

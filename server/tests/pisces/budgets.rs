@@ -2,13 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::{run, calls, delegate, script, scripted, submits, tasks};
+use crate::{calls, delegate, run, script, scripted, submits, tasks};
 
 fn told(frames: &[Value]) -> Vec<String> {
-    let budget = frames.iter().filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("budget_")));
+    let budget =
+        frames.iter().filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("budget_")));
     let line = |frame: &Value| {
         let kind = frame["type"].as_str().unwrap().trim_start_matches("budget_");
-        format!("{kind} {} {}", frame["scope"].as_str().unwrap(), frame["snapshot"]["reason"].as_str().unwrap())
+        format!(
+            "{kind} {} {}",
+            frame["scope"].as_str().unwrap(),
+            frame["snapshot"]["reason"].as_str().unwrap()
+        )
     };
     budget.map(line).collect()
 }
@@ -20,7 +25,9 @@ fn hundred() -> Value {
 
 #[tokio::test]
 async fn a_warning_then_the_end_and_prompts_are_refused_for_good() {
-    for members in [json!({"task": {"budget": {"maxInputTokens": 250}}}), json!({"task.budget.maxInputTokens": 250})] {
+    for members in
+        [json!({"task": {"budget": {"maxInputTokens": 250}}}), json!({"task.budget.maxInputTokens": 250})]
+    {
         let (mut link, _place) = scripted(members, hundred());
         assert_eq!(told(&run(&mut link, "hello").await), [""; 0]);
         let second = run(&mut link, "hello").await;
@@ -32,7 +39,10 @@ async fn a_warning_then_the_end_and_prompts_are_refused_for_good() {
             link.send(json!({"id": kind, "type": kind, "message": "hello"})).await;
             let refused = link.until("the refusal", |frame| frame["success"] == false).await;
             let last = refused.last().unwrap();
-            assert_eq!((&last["id"], &last["error"]), (&json!(kind), &json!("Session budget exceeded (input_tokens)")));
+            assert_eq!(
+                (&last["id"], &last["error"]),
+                (&json!(kind), &json!("Session budget exceeded (input_tokens)"))
+            );
         }
         assert_eq!(link.state().await["isStreaming"], false);
         link.data(json!({"type": "new_session"})).await;
@@ -43,16 +53,23 @@ async fn a_warning_then_the_end_and_prompts_are_refused_for_good() {
 
 #[tokio::test]
 async fn each_dimension_warns_once_and_a_jump_does_not_warn() {
-    let limits = json!({"task": {"budget": {"maxInputTokens": 125, "maxOutputTokens": 62, "maxTotalTokens": 150}}});
+    let limits =
+        json!({"task": {"budget": {"maxInputTokens": 125, "maxOutputTokens": 62, "maxTotalTokens": 150}}});
     let (mut link, _place) = scripted(limits, hundred());
-    let expected = ["warning session input_tokens", "warning session output_tokens", "exceeded session total_tokens"];
+    let expected =
+        ["warning session input_tokens", "warning session output_tokens", "exceeded session total_tokens"];
     assert_eq!(told(&run(&mut link, "hello").await), expected);
 }
 
 #[tokio::test]
 async fn work_that_goes_on_is_not_stopped() {
-    let call = |id: &str| json!({"tool": {"id": id, "name": "bash", "args": {"command": format!("echo {id}")}}});
-    let answers = [json!({"blocks": [call("a"), call("b"), call("c")]}), json!({"text": "done"}), json!({"text": "again"})];
+    let call =
+        |id: &str| json!({"tool": {"id": id, "name": "bash", "args": {"command": format!("echo {id}")}}});
+    let answers = [
+        json!({"blocks": [call("a"), call("b"), call("c")]}),
+        json!({"text": "done"}),
+        json!({"text": "again"}),
+    ];
     let (mut link, _place) = scripted(json!({"task": {"budget": {"maxToolCalls": 2}}}), script(answers));
     let frames = run(&mut link, "go").await;
     assert_eq!(told(&frames), ["exceeded session tool_calls"]);
@@ -81,7 +98,8 @@ async fn time_that_passes_between_runs_refuses_the_next_prompt_without_a_word() 
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until_event("agent_end").await;
     while link.ask(json!({"type": "prompt", "message": "hello"})).await["success"] == true {
-        let frames = link.until("the end", |frame| frame["success"] == false || frame["type"] == "agent_end").await;
+        let frames =
+            link.until("the end", |frame| frame["success"] == false || frame["type"] == "agent_end").await;
         if frames.last().unwrap()["success"] == false {
             break;
         }
@@ -128,7 +146,10 @@ async fn fm_f95_two_children_cross_a_limit_at_once_it_is_told_once_and_the_sums_
     let (mut link, _place) = scripted(budget, script(answers));
     let frames = run(&mut link, "delegate").await;
     let told = told(&frames);
-    assert_eq!(told.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(), ["exceeded subagent total_tokens"]);
+    assert_eq!(
+        told.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(),
+        ["exceeded subagent total_tokens"]
+    );
     // Whoever was first: both go on to their end, and all of it counts.
     assert_eq!(crate::result(&frames)["details"]["usage"]["totalTokens"], json!(2 * (1000 + 33)));
     link.send(json!({"type": "prompt", "message": "hello"})).await;

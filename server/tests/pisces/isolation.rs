@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    run,    assert_clean, calls, delegate, git, in_repository, isolating, prepared, repository, result, script, scripted,
-    submits, tasks, text, writer, writes,
+    assert_clean, calls, delegate, git, in_repository, isolating, prepared, repository, result, run, script,
+    scripted, submits, tasks, text, writer, writes,
 };
 use agentese::pisces::Pisces;
 
@@ -17,7 +17,11 @@ fn isolated(ids: &[&str]) -> Vec<Value> {
 #[tokio::test]
 async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
     let mut answers = isolated(&["a"]);
-    answers.push(calls("JOB-a", "bash", json!({"command": "cat base.txt new.txt > seen.txt; rm new.txt; git status --short"})));
+    answers.push(calls(
+        "JOB-a",
+        "bash",
+        json!({"command": "cat base.txt new.txt > seen.txt; rm new.txt; git status --short"}),
+    ));
     answers.push(submits("JOB-a"));
     let (builder, place) = prepared(isolating(json!({})), script(answers));
     let work = place.path().join("work");
@@ -161,6 +165,7 @@ async fn hooks_of_the_repository_do_not_run() {
     }
     run(&mut Link::speaking::<Pisces>(builder), "delegate").await;
     assert!(work.join("a.txt").exists());
-    let ran: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let ran: Vec<_> =
+        std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(ran.iter().all(|name| !name.to_string_lossy().starts_with("ran-")), "{ran:?}");
 }

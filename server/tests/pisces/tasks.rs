@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{run, calls, delegate, lives, prepared, result, script, scripted, submits, tasks, text};
+use crate::{calls, delegate, lives, prepared, result, run, script, scripted, submits, tasks, text};
 use agentese::pisces::Pisces;
 use agentese_server::session::Store;
 
@@ -19,13 +19,18 @@ async fn results_come_back_in_the_order_of_the_tasks() {
     let ids: Vec<_> = results.iter().map(|result| result["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["0-a", "1-b"]);
     assert_eq!(results[0]["output"], "\"JOB-a is done\"");
-    assert_eq!(results[0]["extractedToolData"]["submit_result"][0], json!({"data": "JOB-a is done", "status": "success"}));
+    assert_eq!(
+        results[0]["extractedToolData"]["submit_result"][0],
+        json!({"data": "JOB-a is done", "status": "success"})
+    );
     assert!(results[0]["task"].as_str().unwrap().contains("<context>\nctx\n</context>"));
     let mut told = lives(&frames);
     told.sort();
     assert_eq!(told, ["end 0-a 0", "end 1-b 0", "start 0-a", "start 1-b"]);
     let shown: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_update").collect();
-    assert!(shown.iter().any(|frame| frame["partialResult"]["details"]["progress"][1]["status"] == "completed"));
+    assert!(
+        shown.iter().any(|frame| frame["partialResult"]["details"]["progress"][1]["status"] == "completed")
+    );
     assert_eq!(crate::left_behind(place.path()), Vec::<std::path::PathBuf>::new());
 }
 
@@ -43,7 +48,9 @@ async fn conversations_and_outputs_are_kept_beside_the_session() {
     assert_eq!(result(&frames)["details"]["results"][0]["id"], "1-a", "numbers count over the session");
     let file = link.state().await["sessionFile"].as_str().unwrap().to_owned();
     let folder = std::path::Path::new(&file).with_extension("");
-    let kept = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let kept = |name: &str| {
+        std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
     assert!(kept("0-a.jsonl").contains("JOB-a") && kept("1-a.jsonl").contains("JOB-a"));
     assert_eq!(kept("0-a.md"), "\"JOB-a is done\"");
     assert!(!std::fs::read_to_string(&file).unwrap().contains("Call `submit_result`"));
@@ -68,7 +75,11 @@ async fn fm_f93_one_that_never_hands_in_is_reminded_three_times_and_ends() {
 async fn one_that_was_reminded_may_still_hand_in() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
     answers.push(json!({"when": {"user": "JOB-a"}, "text": "Hm."}));
-    answers.push(calls("reminder 1", "submit_result", json!({"result": {"error": "there is nothing to do"}})));
+    answers.push(calls(
+        "reminder 1",
+        "submit_result",
+        json!({"result": {"error": "there is nothing to do"}}),
+    ));
     let (mut link, _place) = scripted(json!({}), script(answers));
     let result = result(&run(&mut link, "delegate").await)["details"]["results"][0].clone();
     assert_eq!((&result["exitCode"], &result["aborted"]), (&json!(0), &json!(true)));
@@ -119,7 +130,9 @@ async fn fm_f93_generations_are_bounded() {
 async fn fm_f131_an_abort_ends_all_of_them_and_nothing_begins_again() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b", "c"])}));
     answers.push(submits("JOB-a"));
-    answers.push(json!({"when": {"user": "JOB-b"}, "blocks": [{"text": "wor"}, {"text": "king"}], "hang_after": 1}));
+    answers.push(
+        json!({"when": {"user": "JOB-b"}, "blocks": [{"text": "wor"}, {"text": "king"}], "hang_after": 1}),
+    );
     answers.push(calls("JOB-c", "bash", json!({"command": "echo $$ > pid; exec sleep 60"})));
     let (mut link, place) = scripted(json!({}), script(answers));
     link.send(json!({"type": "prompt", "message": "delegate"})).await;

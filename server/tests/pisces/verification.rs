@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    run,    assert_clean, delegate, in_repository, isolating, lives, result, script, submits, tasks, text, writer,
-    writes,
+    assert_clean, delegate, in_repository, isolating, lives, result, run, script, submits, tasks, text,
+    writer, writes,
 };
 
 fn verified(verify: Value) -> Vec<Value> {
-    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true, "verify": verify}));
+    let mut answers =
+        delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true, "verify": verify}));
     answers.extend(writer("a", "a.txt", "made\n"));
     answers
 }
@@ -62,7 +63,10 @@ async fn what_fails_is_returned_and_not_applied() {
 async fn optional_commands_do_not_count_and_discarded_changes_are_gone() {
     let verify = json!({"commands": [{"name": "may", "command": "exit 9", "optional": true}]});
     let (mut link, place) = in_repository(isolating(json!({})), script(verified(verify)));
-    assert_eq!(result(&run(&mut link, "delegate").await)["details"]["results"][0]["verification"]["status"], "passed");
+    assert_eq!(
+        result(&run(&mut link, "delegate").await)["details"]["results"][0]["verification"]["status"],
+        "passed"
+    );
     assert!(place.path().join("work/a.txt").exists());
 
     let verify = json!({"commands": [command("no", "false")], "onFailure": "discard_patch"});
@@ -76,7 +80,8 @@ async fn optional_commands_do_not_count_and_discarded_changes_are_gone() {
 #[tokio::test]
 async fn one_repair_may_mend_it() {
     for (mended, path, status) in [(true, "fixed.txt", "passed"), (false, "other.txt", "failed")] {
-        let verify = json!({"commands": [command("needs fix", "test -f fixed.txt")], "onFailure": "retry_once"});
+        let verify =
+            json!({"commands": [command("needs fix", "test -f fixed.txt")], "onFailure": "retry_once"});
         let mut answers = verified(verify);
         answers.extend([writes("previous attempt", path, "x"), submits("previous attempt")]);
         let (mut link, place) = in_repository(isolating(json!({})), script(answers));
@@ -85,15 +90,22 @@ async fn one_repair_may_mend_it() {
         assert_eq!(told.iter().filter(|line| line.starts_with("start")).count(), 1, "{told:?}");
         assert_eq!(told.iter().filter(|line| line.starts_with("verification_start")).count(), 2);
         let outcome = result(&frames)["details"]["results"][0].clone();
-        assert_eq!((&outcome["id"], &outcome["verification"]["status"]), (&json!("0-a-repair"), &json!(status)));
+        assert_eq!(
+            (&outcome["id"], &outcome["verification"]["status"]),
+            (&json!("0-a-repair"), &json!(status))
+        );
         assert_eq!(outcome["verification"]["retriesUsed"], 1);
         assert_eq!(place.path().join("work/a.txt").exists(), mended);
     }
     // None is left where the profile says so.
     let verify = json!({"commands": [command("no", "false")], "onFailure": "retry_once", "maxRetries": 0});
     let (mut link, _place) = in_repository(isolating(json!({})), script(verified(verify)));
-    let verification = result(&run(&mut link, "delegate").await)["details"]["results"][0]["verification"].clone();
-    assert_eq!((&verification["retriesUsed"], verification["attempts"].as_array().unwrap().len()), (&json!(0), 1));
+    let verification =
+        result(&run(&mut link, "delegate").await)["details"]["results"][0]["verification"].clone();
+    assert_eq!(
+        (&verification["retriesUsed"], verification["attempts"].as_array().unwrap().len()),
+        (&json!(0), 1)
+    );
 }
 
 #[tokio::test]
@@ -105,14 +117,19 @@ async fn a_repair_beyond_the_budget_is_skipped() {
     let outcome = result(&frames)["details"]["results"][0].clone();
     assert_eq!(outcome["error"], "Budget exceeded (subagents); repair skipped");
     assert_eq!((&outcome["verification"]["status"], &outcome["patchPath"]), (&json!("failed"), &Value::Null));
-    let scopes: Vec<_> = frames.iter().filter(|frame| frame["type"] == "budget_exceeded").map(|frame| &frame["scope"]).collect();
+    let scopes: Vec<_> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "budget_exceeded")
+        .map(|frame| &frame["scope"])
+        .collect();
     assert_eq!(scopes, ["session", "task"]);
 }
 
 #[tokio::test]
 async fn a_subagent_that_failed_is_not_verified() {
     let verify = json!({"commands": [command("yes", "true")]});
-    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true, "verify": verify}));
+    let mut answers =
+        delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true, "verify": verify}));
     answers.push(json!({"when": {"user": "JOB-a"}, "error": {"status": 400, "message": "no"}}));
     let (mut link, place) = in_repository(isolating(json!({})), script(answers));
     let frames = run(&mut link, "delegate").await;
@@ -130,7 +147,8 @@ async fn fm_f94_a_command_past_its_time_loses_its_whole_group_at_once() {
     let begun = Instant::now();
     let frames = run(&mut link, "delegate").await;
     assert!(begun.elapsed() < Duration::from_secs(20));
-    let command = result(&frames)["details"]["results"][0]["verification"]["attempts"][0]["commandResults"][0].clone();
+    let command =
+        result(&frames)["details"]["results"][0]["verification"]["attempts"][0]["commandResults"][0].clone();
     assert_eq!((&command["exitCode"], &command["timedOut"]), (&json!(143), &json!(true)));
     assert!(command["durationMs"].as_u64().unwrap() < 20_000, "{command}");
     let pid = crate::support::process::pid_in(&place.path().join("agentese-worktrees/child.pid"));
@@ -143,7 +161,8 @@ async fn fm_f94_a_flood_is_capped_and_its_end_is_shown() {
     let verify = json!({"commands": [command("floods", flood), command("no", "false")]});
     let (mut link, _place) = in_repository(isolating(json!({})), script(verified(verify)));
     let frames = run(&mut link, "delegate").await;
-    let command = result(&frames)["details"]["results"][0]["verification"]["attempts"][0]["commandResults"][0].clone();
+    let command =
+        result(&frames)["details"]["results"][0]["verification"]["attempts"][0]["commandResults"][0].clone();
     assert!(command["outputPreview"].as_str().unwrap().ends_with("the end"), "{command}");
     assert!(command["outputPreview"].as_str().unwrap().len() <= 4000);
     let kept = std::fs::metadata(command["artifactPath"].as_str().unwrap()).unwrap().len();
@@ -158,7 +177,10 @@ async fn an_abort_ends_the_command_that_runs() {
     link.until_event("subagent_verification_command_start").await;
     link.data(json!({"type": "abort"})).await;
     let told = lives(&link.seen);
-    assert_eq!(told[told.len() - 3..], ["verification_command_end 0-a slow 143", "verification_end 0-a failed", "end 0-a 1"]);
+    assert_eq!(
+        told[told.len() - 3..],
+        ["verification_command_end 0-a slow 143", "verification_end 0-a failed", "end 0-a 1"]
+    );
     let outcome = result(&link.seen)["details"]["results"][0].clone();
     assert_eq!(outcome["verification"]["attempts"][0]["commandResults"].as_array().unwrap().len(), 1);
     assert!(outcome["patchPath"].is_string(), "{outcome}");

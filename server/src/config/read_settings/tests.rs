@@ -2,8 +2,8 @@ use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::json;
 
 use super::*;
-use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
 use crate::config::{IsolationMode, MergeMode};
+use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
 
 /// An agent directory and a working directory with such settings, not trusted otherwise.
 struct Place(tempfile::TempDir);
@@ -310,7 +310,8 @@ fn json_may_have_comments_where_its_users_write_them() {
 
 #[test]
 fn a_key_may_be_written_with_dots_or_as_objects() {
-    let budget = |settings: &Settings| (settings.task.budget.max_tool_calls, settings.task.budget.warn_at_ratio);
+    let budget =
+        |settings: &Settings| (settings.task.budget.max_tool_calls, settings.task.budget.warn_at_ratio);
     for user in [
         json!({"task": {"budget": {"maxToolCalls": 4, "warnAtRatio": 0.5}}}),
         json!({"task.budget.maxToolCalls": 4, "task.budget.warnAtRatio": 0.5}),
@@ -321,7 +322,8 @@ fn a_key_may_be_written_with_dots_or_as_objects() {
         assert!(loaded.settings.other.is_empty(), "{user}: {:?}", loaded.settings.other);
     }
     let user = json!({"task": {"isolation": {"mode": "worktree"}, "verification": {"profiles": {"ci": {}}}}});
-    let project = json!({"task.isolation.merge": "branch", "task": {"verification": {"profiles": {"own": {}}}}});
+    let project =
+        json!({"task.isolation.merge": "branch", "task": {"verification": {"profiles": {"own": {}}}}});
     let task = Place::new(&user.to_string(), &project.to_string()).load(true).settings.task;
     assert_eq!((task.isolation, task.merge), (IsolationMode::Worktree, MergeMode::Branch));
     assert_eq!(task.verification.profiles.keys().collect::<Vec<_>>(), ["ci", "own"]);

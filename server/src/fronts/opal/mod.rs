@@ -57,6 +57,7 @@ const HOME: Home = Home {
         home: &[".opal", ".claude"],
         loose_skills: false,
     },
+    short_names: false,
     login: Some(Login { domain: "OPAL_COPILOT_DOMAIN", client: "OPAL_COPILOT_CLIENT_ID" }),
 };
 

@@ -33,11 +33,19 @@ pub(super) const DIFF: [&str; 9] = [
 
 impl Base {
     /// Reads the state of the repository. Writes to `place` alone.
-    pub async fn read(git: &Git, root: &Path, place: &Path, head: &str, head_tree: &str) -> Result<Self, String> {
+    pub async fn read(
+        git: &Git,
+        root: &Path,
+        place: &Path,
+        head: &str,
+        head_tree: &str,
+    ) -> Result<Self, String> {
         let objects = ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
         let shared = git.run(root, &Vec::new(), &objects).await?;
         let private = place.join("objects");
-        tokio::fs::create_dir_all(&private).await.map_err(|error| format!("{}: {error}", private.display()))?;
+        tokio::fs::create_dir_all(&private)
+            .await
+            .map_err(|error| format!("{}: {error}", private.display()))?;
         let objects: Variables = vec![
             ("GIT_OBJECT_DIRECTORY".into(), private.into()),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), shared.into()),
@@ -56,7 +64,8 @@ impl Base {
 /// The tree of the files in a work tree, those that are not ignored. The index is a copy, so that files that did not
 /// change are not read.
 pub async fn tree(git: &Git, root: &Path, index: &Path, objects: &Variables) -> Result<String, String> {
-    let own = git.run(root, &Vec::new(), &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+    let own =
+        git.run(root, &Vec::new(), &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
     match tokio::fs::copy(&own, index).await {
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

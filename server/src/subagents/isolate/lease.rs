@@ -59,18 +59,21 @@ impl Lease {
         let root = PathBuf::from(places.next().unwrap_or_default());
         let prefix = PathBuf::from(places.next().unwrap_or_default());
         let heads = git.run(&root, &Vec::new(), &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
-        let head = heads.map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
+        let head = heads
+            .map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
         let name = uuid::Uuid::new_v4().simple().to_string();
         let claim = {
             let (worktrees, root) = (worktrees.to_owned(), root.clone());
             let claimed = tokio::task::spawn_blocking(move || Claim::take(&worktrees, &name, &root));
             let claimed = claimed.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-            claimed.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?
+            claimed
+                .map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?
         };
         let base = {
             let (git, root, place) = (git.clone(), root.clone(), claim.place.clone());
             in_background(async move {
-                let head_tree = git.run(&root, &Vec::new(), &["rev-parse", &format!("{head}^{{tree}}")]).await?;
+                let head_tree =
+                    git.run(&root, &Vec::new(), &["rev-parse", &format!("{head}^{{tree}}")]).await?;
                 Base::read(&git, &root, &place, &head, &head_tree).await
             })
         };

@@ -80,7 +80,8 @@ impl Lease {
             self.git.run(&self.root, &none, &["update-ref", &name, &head]).await?;
             merged.merged.push(commit.branch.clone());
         }
-        let moved = self.git.run(&self.root, &none, &["merge", "--ff-only", "--quiet", "--no-stat", &head]).await;
+        let moved =
+            self.git.run(&self.root, &none, &["merge", "--ff-only", "--quiet", "--no-stat", &head]).await;
         for branch in &merged.merged {
             let name = format!("refs/heads/{branch}");
             self.git.run(&self.root, &none, &["update-ref", "-d", &name]).await?;
@@ -90,7 +91,8 @@ impl Lease {
 
     /// Applies a patch to an index alone. An empty one changes nothing.
     async fn stage(&self, variables: &Variables, patch: &Path) -> Result<(), String> {
-        let size = tokio::fs::metadata(patch).await.map_err(|error| format!("{}: {error}", patch.display()))?;
+        let size =
+            tokio::fs::metadata(patch).await.map_err(|error| format!("{}: {error}", patch.display()))?;
         if size.len() == 0 {
             return Ok(());
         }

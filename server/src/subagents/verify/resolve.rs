@@ -6,13 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::config::VerificationSettings;
 
-const NOT_ISOLATED: &str = "Verification requires isolated task execution. Pass isolated: true or disable verify.";
+const NOT_ISOLATED: &str =
+    "Verification requires isolated task execution. Pass isolated: true or disable verify.";
 const NOTHING: &str = "Verification requested but no verification profile or commands were provided.";
 const LSP: &str = "LSP-based task verification is not implemented yet. Use command checks for now.";
-const NO_COMMANDS: &str =
-    "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
-const OFF: &str =
-    "Verification is switched off: task.verification.enabled is false. Leave verify out, or pass verify: false.";
+const NO_COMMANDS: &str = "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
+const OFF: &str = "Verification is switched off: task.verification.enabled is false. Leave verify out, or pass verify: false.";
 
 /// How a subagent's work is verified.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +44,9 @@ pub fn resolve(
         None | Some(Value::Bool(_)) => (None, &empty),
         Some(Value::String(name)) => (Some(name.as_str()), &empty),
         Some(Value::Object(inline)) => (inline.get("profile").and_then(Value::as_str), inline),
-        Some(_) => return Err("verify: true, false, the name of a profile or an object was expected".to_owned()),
+        Some(_) => {
+            return Err("verify: true, false, the name of a profile or an object was expected".to_owned());
+        }
     };
     let named = named.map(str::trim).filter(|name| !name.is_empty());
     let profile = named.or(Some(settings.default_profile.trim()).filter(|name| !name.is_empty()));
@@ -137,7 +138,9 @@ mod tests {
         let get = |settings: &VerificationSettings, verify: Value| resolve(settings, true, Some(&verify));
         assert_eq!(get(&plain, json!(false)), Ok(None));
         assert_eq!(resolve(&default, true, None), Ok(None));
-        for verify in [json!(true), json!(""), json!(" ci "), json!("ci"), json!({"profile": "ci"}), json!({})] {
+        for verify in
+            [json!(true), json!(""), json!(" ci "), json!("ci"), json!({"profile": "ci"}), json!({})]
+        {
             let plan = get(&default, verify.clone()).unwrap().unwrap();
             assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["types"]), "{verify}");
             assert_eq!((plan.on_failure, plan.max_retries), (FailurePolicy::DiscardPatch, 3));
@@ -160,7 +163,10 @@ mod tests {
         assert_eq!(refused(json!("nope")), "Unknown or invalid verification profile \"nope\".");
         assert_eq!(refused(json!("bad")), "Unknown or invalid verification profile \"bad\".");
         assert_eq!(refused(json!("lsp")), LSP);
-        assert_eq!(refused(json!({"commands": [{"name": "a", "command": "b"}], "lspDiagnostics": true})), LSP);
+        assert_eq!(
+            refused(json!({"commands": [{"name": "a", "command": "b"}], "lspDiagnostics": true})),
+            LSP
+        );
         assert_eq!(refused(json!("empty")), NO_COMMANDS);
         assert_eq!(refused(json!({"commands": []})), NO_COMMANDS);
         assert!(refused(json!({"commands": [{"name": "a"}]})).starts_with("verify.commands[0]:"));

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use agentese::types::{
     AttemptOutcome, AttemptStatus, SubagentVerificationCommandEndBuilder, SubagentVerificationCommandStart,
     SubagentVerificationEnd, SubagentVerificationStart, VerificationAttemptResult,
-    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder, VerifyCommand,
+    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder,
+    VerifyCommand,
 };
 use serde_json::Number;
 
@@ -63,7 +64,8 @@ impl Verifier<'_> {
             results.push(result);
         }
         let whole = results.len() == self.plan.commands.len();
-        let counts = |result: &VerificationCommandResult| result.exit_code == 0 || result.optional == Some(true);
+        let counts =
+            |result: &VerificationCommandResult| result.exit_code == 0 || result.optional == Some(true);
         let passed = whole && results.iter().all(counts) && !self.context.abort.is_cancelled();
         let (status, outcome) = match passed {
             true => (AttemptStatus::Passed, AttemptOutcome::Passed),
@@ -97,8 +99,12 @@ impl Verifier<'_> {
         context.cwd = self.cwd.to_owned();
         context.temp_dir = self.artifacts.to_owned();
         context.artifact_limit = ARTIFACT;
-        context.shell =
-            ShellSettings { program: Some("bash".into()), prefix: None, login: true, ..context.shell.clone() };
+        context.shell = ShellSettings {
+            program: Some("bash".into()),
+            prefix: None,
+            login: true,
+            ..context.shell.clone()
+        };
         #[allow(clippy::cast_precision_loss)] // Milliseconds of years.
         let timeout = command.timeout_ms.map(|limit| limit.max(1) as f64 / 1000.0);
         let begun = self.agents.now_ms();

@@ -99,6 +99,8 @@ impl SubAgent {
             cwd: None,
             history: None,
             isolated: false,
+            resumes: false,
+            watch: None,
         };
         self.sink.expect_child(&id, child);
         let _forget = Forget(&self.sink, &id);
