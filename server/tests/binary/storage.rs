@@ -300,7 +300,8 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     };
     let all: Vec<String> = secrets.iter().flat_map(|(_, secret)| forms(secret)).collect();
     let script = place.script(ok());
-    let mut started = place.command(&["--mode", "rpc", "--script", &script]);
+    // No provider is asked: none of them is there, and each would be asked again.
+    let mut started = place.command(&["--mode", "rpc", "--provider", "scripted", "--script", &script]);
     started.env("OPENAI_API_KEY", environment);
     let mut agent = Agent::start(started);
     agent.send(json!({"type": "prompt", "message": all.join("\n")}));

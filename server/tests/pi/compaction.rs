@@ -7,7 +7,7 @@ use agentese_server::config::CompactionSettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::clock::ImpatientClock;
+use crate::support::clock::{HeldClock, ImpatientClock};
 use crate::support::link::{Link, builder};
 use crate::support::script;
 use crate::support::trace::outline;
@@ -359,12 +359,19 @@ async fn without_auto_compaction_nothing_is_compacted() {
 
 #[tokio::test]
 async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
-    let (mut link, _place) = link(
-        1000,
-        json!([
-            tokens(100, "one"), tokens(5000, "two"), {"text": "the summary", "first_ms": 50}, {"text": "a"}, {"text": "b"},
-        ]),
-    );
+    let (clock, place) = (HeldClock::default(), tempfile::tempdir().unwrap());
+    let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(clock.clone()));
+    let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
+    let compaction = CompactionSettings {
+        reserve_tokens: window - 1000,
+        keep_recent_tokens: 4,
+        ..CompactionSettings::default()
+    };
+    let responses = json!([
+        tokens(100, "one"), tokens(5000, "two"), {"text": "the summary", "first_ms": 1}, {"text": "a"}, {"text": "b"},
+    ]);
+    let builder = builder.compaction(compaction).script(script(json!({"responses": responses})));
+    let mut link = Link::to(builder.build());
     link.run("the first question").await;
     link.run("the second question").await;
     link.until_event("auto_compaction_start").await;
@@ -373,6 +380,7 @@ async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
     for command in [json!({"type": "follow_up", "message": "f"}), json!({"type": "prompt", "message": "p"})] {
         assert_eq!(link.ask(command).await["success"], true);
     }
+    clock.release();
     let frames = link.until_event("agent_end").await;
     assert_eq!(outline(&frames)[..2], ["auto_compaction_end", "agent_start"]);
     assert_eq!(crate::support::trace::delivered(&frames), ["p", "f"]);

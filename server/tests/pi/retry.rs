@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese_server::Server;
-use agentese_server::config::RetrySettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::clock::{EndlessClock, ImpatientClock};
-use crate::support::link::{Link, builder};
+use crate::support::clock::{EndlessClock, HeldClock, ImpatientClock};
+use crate::support::link::Link;
 use crate::support::script;
 use crate::support::trace::outline;
 
@@ -117,12 +116,14 @@ async fn fm_f47_a_pause_is_given_up_at_once() {
 
 #[tokio::test]
 async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
-    let (builder, _place) = builder(json!({"responses": [overloaded(), {"text": "both"}]}));
-    let retry = RetrySettings { base_delay_ms: 200, ..RetrySettings::default() };
-    let mut link = Link::to(builder.retry(retry).build());
+    let (clock, place) = (HeldClock::default(), tempfile::tempdir().unwrap());
+    let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(clock.clone()));
+    let script = script(json!({"responses": [overloaded(), {"text": "both"}]}));
+    let mut link = Link::to(builder.script(script).build());
     prompt(&mut link, "auto_retry_start").await;
     assert_eq!(link.ask(json!({"type": "prompt", "message": "also this"})).await["success"], true);
     assert_eq!(link.state().await["pendingMessageCount"], 1);
+    clock.release();
     let frames = link.until_event("agent_end").await;
     assert_eq!(
         outline(&frames),

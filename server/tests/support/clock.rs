@@ -6,6 +6,7 @@ use std::time::Duration;
 use agentese_server::world::{Clock, SystemClock};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 /// Pauses that are over at once.
 #[derive(Debug, Default, Clone)]
@@ -40,5 +41,26 @@ impl Clock for EndlessClock {
 
     fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
         futures::future::pending().boxed()
+    }
+}
+
+/// Pauses that are over when somebody says so, all of them at once.
+#[derive(Debug, Clone, Default)]
+pub struct HeldClock(CancellationToken);
+
+impl HeldClock {
+    /// Whoever waits goes on, and nobody waits from now on.
+    pub fn release(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Clock for HeldClock {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms()
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        self.0.clone().cancelled_owned().boxed()
     }
 }
