@@ -170,7 +170,9 @@ pub struct Question {
 impl Question {
     fn new(asked: Asked) -> Self {
         let Asked { method, params, answer, end, .. } = asked;
-        Question { open: ForkGuarded::new(OpenQuestion { method, params, answer: Mutex::new(Some(answer)), end }) }
+        Question {
+            open: ForkGuarded::new(OpenQuestion { method, params, answer: Mutex::new(Some(answer)), end }),
+        }
     }
 }
 

@@ -55,8 +55,9 @@ impl EventTable {
         let frame = FrameText::from(line);
         let line = frame.as_str();
         let wrong = |reason: &str| errors::decode(py, reason, line);
-        let places =
-            |text: &str| Places::of(text).map_err(|error| wrong(&format!("this is not a JSON object: {error}")));
+        let places = |text: &str| {
+            Places::of(text).map_err(|error| wrong(&format!("this is not a JSON object: {error}")))
+        };
         let outer = places(line)?;
         let name = |places: &Places, text: &str, member: &str| {
             places.find(text, member).and_then(scan::string).map(|name| name.into_owned())

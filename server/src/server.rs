@@ -436,6 +436,7 @@ impl Builder {
             bounds: Bounds::new(depth, CHILDREN),
             ledger: Arc::new(Ledger::limited(budget)),
             tools,
+            only_these_tools: false,
             context,
             clock: self.clock,
             ids: self.ids,

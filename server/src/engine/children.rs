@@ -75,9 +75,10 @@ pub(super) struct Children {
 impl Agents for Children {
     fn parent(&self) -> Option<Parent> {
         let shared = self.shared.upgrade()?;
+        let tools = shared.tools();
         let state = shared.state();
         Some(Parent {
-            tools: shared.options.tools.clone(),
+            tools,
             model: state.model.as_ref().map(|model| format!("{}/{}", model.provider, model.id)),
             session_file: state.session.file().map(Into::into),
             generations: shared.options.bounds.left(),
@@ -149,6 +150,7 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
     }
     if let Some(tools) = &order.tools {
         options.tools = tools.clone();
+        options.only_these_tools = true;
     }
     options.store = None;
     options.system_prompt =

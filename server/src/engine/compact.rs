@@ -169,7 +169,7 @@ fn job(shared: &Shared, state: &super::state::State, keep_recent: Option<u64>) -
 /// A summary, and who made it.
 enum Made {
     Summary(String),
-    Given(CompactionResult),
+    Given(Box<CompactionResult>),
 }
 
 /// Asks the hooks, then the model.
@@ -209,7 +209,7 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
             return None;
         }
         let result = match made {
-            Made::Given(result) => result,
+            Made::Given(result) => *result,
             Made::Summary(summary) => {
                 let mut result = CompactionResult::new(summary, &job.plan.first_kept, job.plan.tokens_before);
                 result.details = Some(job.plan.details()).into();

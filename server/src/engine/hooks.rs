@@ -44,7 +44,7 @@ pub enum Compacting {
     /// Not at all.
     Cancelled,
     /// With this summary.
-    Given(CompactionResult),
+    Given(Box<CompactionResult>),
 }
 
 /// How a model came into use.

@@ -117,7 +117,10 @@ impl Shared {
 
     /// The tools that there are now.
     fn tools(&self) -> ToolSet {
-        self.options.hooks.tools(&self.options.tools)
+        match self.options.only_these_tools {
+            true => self.options.tools.clone(),
+            false => self.options.hooks.tools(&self.options.tools),
+        }
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Options {
     pub ledger: Arc<Ledger>,
     /// The tools.
     pub tools: ToolSet,
+    /// Whether those are all the tools: hooks add none.
+    pub only_these_tools: bool,
     /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.
     pub context: ToolContext,
     /// Time.

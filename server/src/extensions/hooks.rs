@@ -218,7 +218,7 @@ impl Hooks for Host {
                 if answer.cancel == Some(true) {
                     compacting = Compacting::Cancelled;
                 } else if let Some(given) = answer.compaction {
-                    compacting = Compacting::Given(given);
+                    compacting = Compacting::Given(Box::new(given));
                 }
                 !matches!(compacting, Compacting::Cancelled)
             });

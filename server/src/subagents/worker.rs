@@ -260,11 +260,11 @@ fn took(outcome: &mut Outcome, ended: Ended) {
     let usage = sum(answers.clone().map(|answer| &answer.usage));
     outcome.tokens = usage.total_tokens.unwrap_or_default();
     outcome.usage = Some(usage);
-    let calls = answers.flat_map(|answer| &answer.content).filter_map(|block| match block {
+    let mut calls = answers.flat_map(|answer| &answer.content).filter_map(|block| match block {
         AssistantBlock::ToolCall(call) => intent(&call.arguments),
         _ => None,
     });
-    outcome.last_intent = calls.last();
+    outcome.last_intent = calls.next_back();
     match &submitted {
         Some(Submitted::Data(data)) => {
             outcome.exit_code = 0;

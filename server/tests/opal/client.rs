@@ -13,8 +13,8 @@ use crate::support::soon;
 #[tokio::test]
 async fn every_method_through_the_typed_client() {
     let (builder, place) = builder(json!({"responses": [{"blocks": [{"text": ["Found", " it."]}]}]}));
-    let mut extensions = agentese_server::extensions::Options::default();
-    extensions.agent_dir = Some(place.path().to_owned());
+    let agent_dir = Some(place.path().to_owned());
+    let extensions = agentese_server::extensions::Options { agent_dir, ..Default::default() };
     let (ours, theirs) = memory_pair(1 << 16);
     let server = builder.extensions(extensions).dialect(Frontend::find(&Opal::SPEC.id()).unwrap()).build();
     let served = tokio::spawn(server.serve(theirs));

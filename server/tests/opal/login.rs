@@ -68,8 +68,8 @@ async fn login_server(answers: Vec<Value>, status: u16) -> String {
 }
 
 fn served(directory: &Path, domain: Option<String>) -> Rpc {
-    let mut extensions = agentese_server::extensions::Options::default();
-    extensions.agent_dir = Some(directory.to_owned());
+    let agent_dir = Some(directory.to_owned());
+    let extensions = agentese_server::extensions::Options { agent_dir, ..Default::default() };
     Rpc::to(Server::builder().cwd(directory).catalog(catalog(directory, domain)).extensions(extensions))
 }
 

@@ -258,3 +258,28 @@ async fn a_hook_stops_an_answer_and_a_policy_asks_again() {
     assert!(!text.contains("forbidden"), "the answer left the context: {text}");
     assert_eq!(messages.last().unwrap()["content"][0]["text"], "ok");
 }
+
+/// Brings a tool where there is none of its name, as extensions and MCP servers do.
+struct Brings(Delegate);
+
+impl Hooks for Brings {
+    fn tools(&self, own: &ToolSet) -> ToolSet {
+        let mut tools = own.clone();
+        if own.get("delegate").is_none() {
+            tools.add(Arc::new(self.0.clone()));
+        }
+        tools
+    }
+}
+
+#[tokio::test]
+async fn fm_f93_a_child_with_tools_of_its_own_is_given_none_by_hooks() {
+    let brought = Delegate::default();
+    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
+    let (mut options, _place) = options(script, &tool);
+    options.hooks.push(Arc::new(Brings(brought.clone())));
+    run(&Engine::new(options, Arc::new(Diary::default()))).await;
+    assert!(brought.heard.lock().unwrap().is_empty(), "the child was not told of the tool");
+    assert_eq!(tool.heard.lock().unwrap().len(), 1);
+}
