@@ -167,7 +167,7 @@ fn fm_f87_the_copy_of_a_write_that_was_stopped_is_found_and_stays() {
         fs::write(directory.path().join(name), "other").unwrap();
     }
     symlink("a", directory.path().join(".a.agentese-1123456789abcdef.old")).unwrap();
-    assert_eq!(in_place::copies(directory.path(), Some(&file)), [copy.clone()]);
+    assert_eq!(in_place::copies(directory.path(), Some(&file)), std::slice::from_ref(&copy));
     assert_eq!(in_place::copies(directory.path(), None).len(), 2);
     fs::hard_link(&file, directory.path().join("c")).unwrap();
     put(&file, "new").unwrap();
