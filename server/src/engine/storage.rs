@@ -3,8 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::FutureExt;
-
 use super::state::State;
 use super::{Event, Shared};
 use crate::session::Session;
@@ -36,15 +34,11 @@ impl Shared {
     pub(super) async fn written(&self) {
         let written = {
             let state = self.state();
-            if state.session.is_late() {
+            if state.session.is_late() || state.session.is_written() {
                 return;
             }
             state.session.written()
         };
-        let mut written = std::pin::pin!(written);
-        if written.as_mut().now_or_never().is_some() {
-            return;
-        }
         tokio::select! {
             biased;
             () = written => {}

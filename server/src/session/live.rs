@@ -346,6 +346,11 @@ impl Session {
         self.file.as_ref().and_then(Writer::refused).map_or(Ok(()), Err)
     }
 
+    /// Whether everything that was said so far is handed to the system, or is so within two milliseconds.
+    pub fn is_written(&self) -> bool {
+        self.file.as_ref().is_none_or(Writer::is_written)
+    }
+
     /// Waits until everything that was said so far is handed to the system, or could not be; see
     /// [`Session::storage_trouble`]. The session need not be held meanwhile.
     pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {

@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long somebody who cannot wait in peace waits.
 const MOMENT: Duration = Duration::from_millis(50);
 
+/// How long a healthy disk takes at most: so long the thread of the caller is held up.
+const USUAL: Duration = Duration::from_millis(2);
+
 /// Writes the file of one session.
 pub(super) struct Writer {
     path: PathBuf,
@@ -233,6 +236,13 @@ impl Writer {
     pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
         let (progress, number) = (self.progress.clone(), self.ordered);
         async move { progress.wait(|status| status.done >= number || status.ended).await }
+    }
+
+    /// Whether all lines that were handed over so far are handed to the system, or are so within two milliseconds. Nothing
+    /// else of the caller's thread happens meanwhile: what follows stands in the order in which it would without a disk.
+    pub fn is_written(&self) -> bool {
+        let number = self.ordered;
+        self.progress.block(USUAL, |status| status.done >= number || status.ended)
     }
 
     /// As [`Writer::written`], for those who cannot wait in peace: for a moment, and not while the disk does not answer.
