@@ -131,5 +131,5 @@ fn a_profile_brings_its_known_failures() {
     suite.write("profiles/pi.json", &profile);
     let output = suite.run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("there is no file of expected failures `nowhere`"));
+    assert!(text(&output.stderr).contains("unknown file of expected failures `nowhere`"));
 }

@@ -141,7 +141,7 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         (&["--level", "perhaps"], "invalid value 'perhaps' for '--level <LEVEL>'"),
         (&["--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
         (&["--timeout", "-1"], "unexpected argument '-1'"),
-        (&["--profile", "nope"], "there is no profile `nope`"),
+        (&["--profile", "nope"], "unknown profile `nope`"),
         (&["--expected", "/nope.json"], "cannot read /nope.json"),
         (&["--only", "[a"], "`[a` is no pattern: "),
     ];

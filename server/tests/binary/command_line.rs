@@ -153,7 +153,7 @@ fn models_levels_and_tools_are_chosen() {
     let (_, _, stderr) = agent.finish();
     assert_eq!(
         stderr,
-        "Warning: unknown tool \"teleport\"; known: read, bash, edit, write, grep, find, ls\n"
+        "Warning: unknown tool \"teleport\"; known: read, bash, edit, write, grep, find, ls, todo_write, task\n"
     );
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--thinking", "off"]));

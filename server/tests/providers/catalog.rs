@@ -72,7 +72,7 @@ fn the_user_s_file_changes_built_in_models_and_adds_others() {
     assert_eq!(
         complaints,
         [
-            "providers.anthropic.modelOverrides.nosuch: there is no such model",
+            "providers.anthropic.modelOverrides.nosuch: unknown model",
             "providers.nowhere: has no models, and there are none of that name to change",
             "odd/o cannot be asked: the API \"bedrock-converse-stream\" is not available in this version",
         ]
