@@ -139,6 +139,14 @@ async fn a_supervisor_restarts_its_agent_and_resumes_the_session() {
     let mut example = Example::start("supervisor", folder.path(), &words);
     let first = example.shows("attempt 1: process ").await;
     let process = first.split(' ').nth(3).unwrap();
+    // A prompt is accepted before it is in the session's file.
+    let kept = async {
+        let has_text = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().metadata().unwrap().len() > 0;
+        while !std::fs::read_dir(&sessions).is_ok_and(|mut files| files.any(has_text)) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    within("the session's file", kept).await;
     assert!(std::process::Command::new("kill").args(["-9", process]).status().unwrap().success());
     assert_eq!(example.line().await, "attempt 1: the agent was killed by SIGKILL");
     example.shows("attempt 2: process ").await;

@@ -41,7 +41,10 @@ fn fm_f116_a_server_of_the_directory_is_never_started_without_trust() {
         let frames = agent.until_event("agent_end");
         assert_eq!(texts(&frames), ["Tool echo not found", "end\n"]);
         let stderr = finish(agent);
-        assert!(stderr.contains(&format!("{path} is not read because the directory is not trusted")), "{stderr}");
+        assert!(
+            stderr.contains(&format!("{path} is not read because the directory is not trusted")),
+            "{stderr}"
+        );
         assert!(!pids.exists(), "{path} was obeyed");
     }
     let (place, pids) = repository(".mcp.json");
