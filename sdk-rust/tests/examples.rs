@@ -143,7 +143,7 @@ async fn a_supervisor_restarts_its_agent_and_resumes_the_session() {
     let kept = async {
         let has_text = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().metadata().unwrap().len() > 0;
         while !std::fs::read_dir(&sessions).is_ok_and(|mut files| files.any(has_text)) {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     within("the session's file", kept).await;
