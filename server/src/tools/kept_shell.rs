@@ -45,7 +45,12 @@ impl KeptShell {
             }
         };
         let result = run_rpc_bash(&context, &place.script(command)).await;
-        if let (Some(directory), Some(variables)) = (place.read("directory"), place.read("after")) {
+        // A shell that a signal ends writes down what it has as well.
+        let ended_by_itself =
+            result.as_ref().is_ok_and(|output| !output.cancelled && output.exit_code.is_some());
+        if ended_by_itself
+            && let (Some(directory), Some(variables)) = (place.read("directory"), place.read("after"))
+        {
             use std::os::unix::ffi::OsStringExt as _;
             let mut directory = directory;
             directory.pop_if(|last| *last == b'\n');
@@ -149,7 +154,7 @@ mod tests {
         stopped.abort = tokio_util::sync::CancellationToken::new();
         let abort = stopped.abort.clone();
         let started = place.path().join("started");
-        let (output, ()) = tokio::join!(kept.run(&stopped, "x=2; : >started; exec sleep 60"), async {
+        let (output, ()) = tokio::join!(kept.run(&stopped, "x=2; : >started; sleep 60"), async {
             while !started.exists() {
                 tokio::task::yield_now().await;
             }
