@@ -31,8 +31,11 @@ build: ## Programs and examples, with the features that the tests have.
 test: ## Everything, in all languages. JOBS=1: one part after the other.
 	@$(MAKE) --no-print-directory --silent --keep-going --jobs=$(JOBS) SIDE_BY_SIDE=1 $(PARTS)
 
+# Most of these tests wait for processes and sockets, more of them than there are cores at a time.
+THREADS ?= 6
+
 test-rust: build test-providers-setup test-mcp-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
-	$(PART) $(CARGO) test --workspace --no-fail-fast
+	$(PART) env RUST_TEST_THREADS=$(THREADS) $(CARGO) test --workspace --no-fail-fast
 
 # The dialects whose whole set the reference agent passes.
 PASSED := pi operator
@@ -54,6 +57,7 @@ attack: build ## Attacks on the reference agent, for SECONDS, from SEED; see doc
 soak: build ## What takes long and is drawn at random; `make test` has a part of each. Half an hour.
 	$(BUILT)/agentese-conformance attack --dialect pi --seconds 600 -- $(BUILT)/agentese --mode rpc
 	AGENTESE_KILLS=4000 $(CARGO) test --workspace --test kills -- --nocapture
+	AGENTESE_STORMS=500 $(CARGO) test --workspace --test extensions -- --nocapture storm
 	AGENTESE_CYCLES=10000 $(CARGO) test --workspace --test transport_cycles -- --nocapture
 	$(BUILT)/agentese-conformance defects --dialect pi
 

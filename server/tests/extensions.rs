@@ -37,5 +37,7 @@ mod recorded;
 mod resources;
 #[path = "extensions/shared.rs"]
 mod shared;
+#[path = "extensions/storm.rs"]
+mod storm;
 #[path = "support/mod.rs"]
 mod support;

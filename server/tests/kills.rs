@@ -4,13 +4,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use agentese_server::session::{Session, Start};
 use agentese_server::world::{RandomIds, SystemClock};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
+use support::dice::{Dice, number, seed};
 use support::process::{Place, assert_gone};
 
 #[path = "support/mod.rs"]
@@ -37,28 +38,10 @@ fn script() -> Value {
     json!({"responses": [turn(1), turn(2), turn(3), last], "default": {"text": "over"}})
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect(name))
-}
-
-/// One number after the other, the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
-}
-
 #[test]
 #[expect(clippy::print_stdout, reason = "the seed plays the run again")]
 fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() {
-    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let seed = number("AGENTESE_SEED").unwrap_or_else(clock);
+    let seed = seed();
     let kills = number("AGENTESE_KILLS").unwrap_or(KILLS);
     println!("AGENTESE_SEED={seed} AGENTESE_KILLS={kills}");
     let thread = |thread: u64| {

@@ -87,6 +87,8 @@ def stops(params, context, update):
         thread.start()
     for thread in threads:
         thread.join()
+    # What it says comes in order: after this, none of them stops what comes next.
+    context.notify("stopped")
     return "stopped"
 
 

@@ -196,6 +196,9 @@ fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
         agent.until("the tool", |frame| frame["type"] == "tool_execution_start");
         agent.send(json!({"id": "stop", "type": "abort"}));
         agent.until("the answer", |frame| frame["id"] == "stop");
+        while agent.noticed_so_far() < round {
+            agent.noticed();
+        }
         let stats = agent.ask(json!({"type": "get_session_stats"}));
         let ends = agent.seen.iter().filter(|frame| frame["type"] == "agent_end").count();
         assert_eq!(ends, round);

@@ -97,6 +97,11 @@ impl Agent {
         frame["message"].as_str().unwrap().to_owned()
     }
 
+    /// How many notices there were.
+    pub fn noticed_so_far(&self) -> usize {
+        self.seen.iter().filter(|frame| frame["method"] == "notify").count()
+    }
+
     /// Answers a question with one member.
     pub fn answer(&mut self, question: &Value, member: &str, value: impl Into<Value>) {
         let value: Value = value.into();

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test program uses its own part of it.
 
 pub mod clock;
+pub mod dice;
 pub mod link;
 pub mod process;
 pub mod trace;
