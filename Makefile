@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -47,6 +47,9 @@ test-conformance: build ## The conformance suite's sets against the reference ag
 
 test-attack: build ## A short part of `make attack`.
 	$(PART) $(BUILT)/agentese-conformance attack --dialect pi --seconds 16 --starts 30 -- $(BUILT)/agentese --mode rpc
+
+other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-defects.md.
+	./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
 SECONDS ?= 120
 SEED ?=

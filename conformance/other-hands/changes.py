@@ -1,0 +1,207 @@
+"""What a defect can do to the frames of an agent. Nothing here knows how the suite compares.
+
+A change of what is said takes a frame and what the change remembers, and gives the frame, several items, or None for
+nothing. An item is a frame, a line as text, or a `Pause`.
+"""
+
+import copy
+import dataclasses
+import json
+
+
+@dataclasses.dataclass
+class Pause:
+    """A wait before what follows, in seconds."""
+
+    seconds: float
+
+
+@dataclasses.dataclass
+class Defect:
+    """A defect of an agent, or a neutral change where `words` is empty.
+
+    `cases` are the cases in which it can be seen; `words` are those of which the first line of the report has to have one:
+    the member, the event or the command that is wrong.
+    """
+
+    dialect: str
+    name: str
+    says: str
+    cases: list[str]
+    words: list[str]
+    said: object = None
+    heard: object = None
+    line: object = None
+
+    @property
+    def key(self):
+        return f"{self.dialect}/{self.name}"
+
+    @property
+    def is_neutral(self):
+        return not self.words
+
+
+class Book:
+    """The defects and neutral changes of a dialect."""
+
+    def __init__(self, dialect):
+        self.dialect = dialect
+        self.all = []
+
+    def defect(self, name, says, cases, words, said=None, heard=None, line=None):
+        self.all.append(Defect(self.dialect, name, says, cases.split(), words.split("|"), said, heard, line))
+
+    def neutral(self, name, says, cases, said=None, heard=None, line=None):
+        self.all.append(Defect(self.dialect, name, says, cases.split(), [], said, heard, line))
+
+
+def body(frame):
+    """The event within its envelope, where it has one; else the frame."""
+    if frame.get("type") == "event" and isinstance(frame.get("event"), dict):
+        return frame["event"]
+    if frame.get("method") == "agent/event":
+        return frame["params"]
+    return frame
+
+
+def is_event(frame, kind):
+    return body(frame).get("type") == kind
+
+
+def is_answer(frame, command):
+    return frame.get("type") == "response" and frame.get("command") == command and frame.get("success") is True
+
+
+def of(kind):
+    """Whether a frame is of a kind: an event's type, or `command NAME` for a success."""
+    if callable(kind):
+        return kind
+    if kind.startswith("command "):
+        return lambda frame: is_answer(frame, kind.split(" ", 1)[1])
+    return lambda frame: is_event(frame, kind)
+
+
+def at(value, path):
+    """The object or list that a path ends in, and its last name; none where it is not there."""
+    *names, last = path.split(".") if isinstance(path, str) else path
+    for name in names:
+        if isinstance(value, list) and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, dict):
+            value = value.get(name)
+        else:
+            return None, None
+    if isinstance(value, list):
+        return (value, int(last)) if int(last) < len(value) else (None, None)
+    return (value, last) if isinstance(value, dict) and last in value else (None, None)
+
+
+def edit(kind, change):
+    """Changes frames of a kind in place."""
+
+    def said(frame, state):
+        if of(kind)(frame):
+            change(body(frame))
+        return frame
+
+    return said
+
+
+def put(kind, path, value):
+    """Another value where one stands; a function makes it from that one."""
+
+    def change(frame):
+        holder, name = at(frame, path)
+        if holder is not None:
+            holder[name] = value(holder[name]) if callable(value) else value
+
+    return edit(kind, change)
+
+
+def without(kind, path):
+    """A member less."""
+
+    def change(frame):
+        holder, name = at(frame, path)
+        if holder is not None:
+            del holder[name]
+
+    return edit(kind, change)
+
+
+def renamed(kind, path, name):
+    """A member has another name."""
+
+    def change(frame):
+        holder, old = at(frame, path)
+        if holder is not None:
+            holder[name] = holder.pop(old)
+
+    return edit(kind, change)
+
+
+def drop(kind):
+    return lambda frame, state: None if of(kind)(frame) else frame
+
+
+def twice(kind):
+    return lambda frame, state: [frame, copy.deepcopy(frame)] if of(kind)(frame) else frame
+
+
+def late(kind, until):
+    """Keeps a frame back until another one has gone out."""
+
+    def said(frame, state):
+        if of(kind)(frame) and "kept" not in state:
+            state["kept"] = frame
+            return None
+        if of(until)(frame) and state.get("kept"):
+            kept, state["kept"] = state["kept"], None
+            return [frame, kept]
+        return frame
+
+    return said
+
+
+def answers(change):
+    """Changes every answer: `change(frame)` gives what is said instead."""
+    return lambda frame, state: change(frame) if frame.get("type") == "response" else frame
+
+
+def less(frame, *names):
+    return {name: value for name, value in frame.items() if name not in names}
+
+
+def decoded(line):
+    try:
+        frame = json.loads(line)
+    except ValueError:
+        return None
+    return frame if isinstance(frame, dict) else None
+
+
+def deaf(command, answer=None):
+    """The agent never hears a command; it is answered without it."""
+
+    def heard(line, state):
+        frame = decoded(line)
+        if frame is None or frame.get("type") != command:
+            return line, []
+        reply = {"type": "response", "command": command, "success": True, **(answer or {})}
+        return None, [{"id": frame["id"], **reply} if "id" in frame else reply]
+
+    return heard
+
+
+def misheard(command, change):
+    """The agent hears other parameters of a command."""
+
+    def heard(line, state):
+        frame = decoded(line)
+        if frame is None or command not in (frame.get("type"), frame.get("method")):
+            return line, []
+        change(frame)
+        return json.dumps(frame), []
+
+    return heard
