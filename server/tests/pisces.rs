@@ -6,6 +6,8 @@ mod budgets;
 mod isolation;
 #[path = "pisces/leftovers.rs"]
 mod leftovers;
+#[path = "pisces/rules.rs"]
+mod rules;
 #[path = "support/mod.rs"]
 mod support;
 #[path = "pisces/tasks.rs"]

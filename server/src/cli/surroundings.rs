@@ -114,14 +114,16 @@ impl Surroundings {
             settings: settings.to_vec(),
             ..wanted.clone()
         };
-        let (resources, complaints) = Resources::load(&Sources {
+        let sources = Sources {
             folders: self.files.resources,
             cwd: cwd.clone(),
+            trusted,
             home: self.home.clone(),
             agent_dir: self.agent_dir.clone(),
             skills: with(&self.skills, &loaded.settings.skills),
             templates: with(&self.templates, &loaded.settings.prompts),
-        })?;
+        };
+        let (resources, complaints) = Resources::load(&sources)?;
         let (skills, hidden) = resources.for_model();
         warnings.extend(few(complaints.iter().chain(&hidden)));
         let parts = Parts { base: bases.base, appended: bases.appended, context, skills, cwd: cwd.clone() };
@@ -138,6 +140,7 @@ impl Surroundings {
         let agents = Some(self.project_agents()).filter(|folder| !trusted && folder.is_dir());
         let left_out =
             loaded.left_out.into_iter().chain(bases.left_out).chain(servers.left_out).chain(agents);
+        let left_out = left_out.chain(sources.left_out());
         Ok(Found {
             trust: loaded.trust,
             settings: loaded.settings,

@@ -42,7 +42,7 @@ pub fn load_settings(
     let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
     let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
     if let Some(path) = agent_dir.map(|directory| directory.join(of.settings))
-        && let Some(object) = object(&path, of.comments, complaints)
+        && let Some(object) = object(&path, of.comments, complaints, settings)
     {
         if trust.is_none() {
             *decided = Trust::of(&object, cwd, home);
@@ -51,7 +51,7 @@ pub fn load_settings(
     }
     let path = cwd.join(of.project);
     if *decided == Trust::Granted {
-        if let Some(mut object) = object(&path, of.comments, complaints) {
+        if let Some(mut object) = object(&path, of.comments, complaints, settings) {
             // What protects the user is the user's alone to take away.
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
@@ -66,32 +66,44 @@ pub fn load_settings(
 
 /// Whether a file would change anything. Reading is not obeying.
 fn would_count(settings: &Settings, of: &Home, path: &Path, home: Option<&Path>) -> bool {
-    let mut ignored = Vec::new();
-    let Some(object) = object(path, of.comments, &mut ignored) else { return !ignored.is_empty() };
-    let mut changed = settings.clone();
+    let (mut ignored, mut changed) = (Vec::new(), settings.clone());
+    let Some(object) = object(path, of.comments, &mut ignored, &mut changed) else {
+        return !ignored.is_empty();
+    };
     apply(&mut changed, &mut ignored, path, object, home, false);
     changed.other.clone_from(&settings.other);
     changed != *settings || !ignored.is_empty()
 }
 
-/// The object in a file; none where there is no file, or none that can be used.
-fn object(path: &Path, comments: bool, complaints: &mut Vec<Complaint>) -> Option<Map<String, Value>> {
+/// The object in a file; none where there is no file, or none that can be used. Where such a file may have asked for
+/// approvals, every tool needs one.
+fn object(
+    path: &Path,
+    comments: bool,
+    complaints: &mut Vec<Complaint>,
+    settings: &mut Settings,
+) -> Option<Map<String, Value>> {
     let path = path.to_owned();
+    let mut may_protect = true;
     let complaint = match read_text(&path, LIMIT) {
         Err(error) if error.is_not_found() => return None,
         Err(source) => Complaint::Unreadable { path, source },
         Ok(file) if file.cut => Complaint::TooLong { path },
         // An empty file is what an editor leaves behind that was closed at once.
         Ok(file) if file.text.trim().is_empty() => return None,
-        Ok(file) => match parse(&path, &file.text, comments) {
-            Ok(Value::Object(object)) => return Some(object),
-            Ok(other) => {
-                let reason = format!("an object was expected, not {}", kind(&other));
-                Complaint::NotJson { path, reason }
-            }
-            Err(reason) => Complaint::NotJson { path, reason },
-        },
+        Ok(file) => {
+            let reason = match parse(&path, &file.text, comments) {
+                Ok(Value::Object(object)) => return Some(object),
+                Ok(other) => format!("an object was expected, not {}", kind(&other)),
+                Err(reason) => reason,
+            };
+            may_protect = file.text.contains("approval");
+            Complaint::NotJson { path, reason }
+        }
     };
+    if may_protect {
+        settings.approval.tools.push(ApprovalSettings::EVERY.to_owned());
+    }
     complaints.push(complaint);
     None
 }

@@ -178,7 +178,8 @@ impl Default for ImageSettings {
 /// `approval.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// The tools whose calls need a yes; `*` stands for all of them. What several files name adds up.
+    /// The tools whose calls need a yes, in small or capital letters; `*` stands for all of them. What several files name
+    /// adds up.
     pub tools: Vec<String>,
     /// How long an answer is waited for; 0: without limit.
     pub timeout_ms: u64,
@@ -196,7 +197,7 @@ impl ApprovalSettings {
 
     /// Whether calls of that tool need a yes.
     pub fn asks(&self, tool: &str) -> bool {
-        self.tools.iter().any(|name| name == Self::EVERY || name == tool)
+        self.tools.iter().any(|name| name == Self::EVERY || name.eq_ignore_ascii_case(tool))
     }
 }
 

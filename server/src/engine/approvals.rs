@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Hooks;
 use crate::config::{ApprovalSettings, Settings};
+use crate::resources::Resources;
 use crate::ui::{Answer, Dialog, Ui};
 use crate::world::Clock;
 
@@ -74,7 +75,7 @@ impl Hooks for Approvals {
         }
     }
 
-    fn trusted(&self, settings: &Settings) {
+    fn trusted(&self, settings: &Settings, _: &Resources) {
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings.approval.clone();
     }
 }

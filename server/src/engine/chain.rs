@@ -10,9 +10,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Compacting, Hooks, Opening, Selection, Switch};
+use super::{Afterwards, Compacting, Hooks, Opening, Selection, Switch};
 use crate::config::Settings;
 use crate::providers::Update;
+use crate::resources::Resources;
 use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
@@ -30,6 +31,14 @@ impl Chain {
     /// Adds one that is asked before all others.
     pub fn push_front(&mut self, hooks: Arc<dyn Hooks>) {
         self.0.insert(0, hooks);
+    }
+}
+
+impl Chain {
+    /// Those that look into a child of the engine, with what they want to follow the child's runs.
+    pub(super) fn of_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Self {
+        let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(afterwards).unwrap_or_else(|| hooks.clone());
+        Self(self.0.iter().map(own).collect())
     }
 }
 
@@ -181,9 +190,9 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn trusted(&self, settings: &Settings) {
+    fn trusted(&self, settings: &Settings, resources: &Resources) {
         for hooks in &self.0 {
-            hooks.trusted(settings);
+            hooks.trusted(settings, resources);
         }
     }
 

@@ -156,6 +156,7 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
     options.system_prompt =
         parent.prompt().for_another(order.instructions.clone(), options.context.cwd.clone());
     options.afterwards = Vec::new();
+    options.hooks = parent.options.hooks.of_child(&mut options.afterwards);
     options.ledger = Arc::new(Ledger::within(parent.options.ledger.clone()));
     Ok(options)
 }

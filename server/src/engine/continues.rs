@@ -6,6 +6,7 @@ use agentese::types::CompactionReason;
 
 use super::{Afterwards, Event, EventSink, GoOn, Hooks, RunOver};
 use crate::config::Settings;
+use crate::resources::Resources;
 use crate::roles::instruction;
 use crate::world::Clock;
 
@@ -43,7 +44,7 @@ impl Afterwards for Continues {
 }
 
 impl Hooks for Continues {
-    fn trusted(&self, settings: &Settings) {
+    fn trusted(&self, settings: &Settings, _: &Resources) {
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = settings.compaction.auto_continue;
     }
 }

@@ -12,8 +12,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::Afterwards;
 use crate::config::Settings;
 use crate::providers::Update;
+use crate::resources::Resources;
 use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
@@ -158,9 +160,16 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(output).boxed()
     }
 
-    /// The working directory is trusted from now on, and these settings count. Must not block.
-    fn trusted(&self, settings: &Settings) {
-        let _ = settings;
+    /// The working directory is trusted from now on, and these settings and resources count. Must not block.
+    fn trusted(&self, settings: &Settings, resources: &Resources) {
+        let _ = (settings, resources);
+    }
+
+    /// What looks into a child of the engine in this one's place, with what it wants to follow the child's runs; none
+    /// where this one itself does, which may be asked by several engines at once then. Must not block.
+    fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
+        let _ = afterwards;
+        None
     }
 
     /// Another model is in use. Must not block. The engine can be looked at.

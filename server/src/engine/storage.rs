@@ -32,20 +32,23 @@ impl Shared {
     /// Waits until what was said so far is handed to the system, or could not be. A disk that does not answer is waited
     /// for once, and not for long; it is told of then.
     pub(super) async fn written(&self) {
-        let written = {
+        let (written, id) = {
             let state = self.state();
             if state.session.is_late() || state.session.is_written() {
                 return;
             }
-            state.session.written()
+            (state.session.written(), state.session.id().to_owned())
         };
         tokio::select! {
             biased;
             () = written => {}
             () = self.options.clock.sleep(PATIENCE) => {
                 let mut state = self.state();
-                state.session.note_late();
-                self.tell_of_storage(&mut state);
+                // Another one may have taken its place meanwhile.
+                if state.session.id() == id {
+                    state.session.note_late();
+                    self.tell_of_storage(&mut state);
+                }
             }
         }
     }

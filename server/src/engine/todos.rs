@@ -6,6 +6,7 @@ use agentese::types::{AgentMessage, AssistantBlock};
 
 use super::{Afterwards, Event, EventSink, GoOn, Hooks, RunOver};
 use crate::config::{Settings, TodoSettings};
+use crate::resources::Resources;
 use crate::roles::instruction;
 use crate::tools::{Todo, TodoList};
 use crate::world::Clock;
@@ -69,7 +70,7 @@ impl Afterwards for Reminders {
 }
 
 impl Hooks for Reminders {
-    fn trusted(&self, settings: &Settings) {
+    fn trusted(&self, settings: &Settings, _: &Resources) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).settings = settings.todo;
     }
 }

@@ -67,7 +67,7 @@ impl Engine {
         if self.shared.overlay.set(Overlay { context, system_prompt, resources }).is_err() {
             return;
         }
-        self.shared.options.hooks.trusted(&settings);
+        self.shared.options.hooks.trusted(&settings, self.shared.own_resources());
         self.shared.options.ledger.limit(settings.task.budget);
         self.shared.extra.renew(self.shared.own_resources());
         let before = &self.shared.options.settings;

@@ -217,6 +217,7 @@ mod tests {
         let sources = Sources {
             folders: ResourceFolders::PI,
             cwd: at("work"),
+            trusted: true,
             home: Some(at("home")),
             agent_dir: Some(at("agent")),
             // The same directory is named twice, once through the user's own.

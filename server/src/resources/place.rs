@@ -22,6 +22,8 @@ pub struct Sources {
     pub folders: ResourceFolders,
     /// The working directory.
     pub cwd: PathBuf,
+    /// Whether the working directory is trusted: its rules count then.
+    pub trusted: bool,
     /// The home directory.
     pub home: Option<PathBuf>,
     /// The directory with the user's settings.
@@ -94,11 +96,20 @@ impl Sources {
         places
     }
 
-    /// Where rules are, those that win over others first: the project's before the user's, as in omp.
+    /// Where rules are, those that win over others first: the project's before the user's, as in omp. They may stop a
+    /// model, or take the place of what guards the user: the project's count where the directory is trusted.
     pub(super) fn rule_places(&self) -> Vec<Place> {
         let mut places = self.text_places(self.folders.rules);
+        places.retain(|place| self.trusted || place.location != Location::Project);
         places.sort_by_key(|place| place.location);
         places
+    }
+
+    /// The folders that do not count because the directory is not trusted.
+    pub fn left_out(&self) -> Vec<PathBuf> {
+        let places = self.text_places(self.folders.rules).into_iter();
+        let own = places.filter(|place| !self.trusted && place.location == Location::Project);
+        own.map(|place| place.path).filter(|path| path.is_dir()).collect()
     }
 
     /// The folders of those names that the user and the project have, the user's first.
@@ -151,6 +162,7 @@ mod tests {
         let mut sources = Sources {
             folders: ResourceFolders::PI,
             cwd: root.join("repo/a/b"),
+            trusted: true,
             home: Some(root.join("home")),
             agent_dir: Some(root.join("home/.pi/agent")),
             skills: Wanted { settings: vec!["/s".into()], given: vec!["/g".into()], ..Wanted::default() },
@@ -203,6 +215,12 @@ mod tests {
         );
         assert_eq!(shown(of_omp.rule_places()), ["Project repo/a/b/.omp/rules", "User home/.pi/agent/rules"]);
         assert_eq!(shown(sources.rule_places()), [""; 0]);
+        let stranger = Sources { trusted: false, ..of_omp.clone() };
+        assert_eq!(shown(stranger.rule_places()), ["User home/.pi/agent/rules"]);
+        assert_eq!(stranger.left_out(), [""; 0].map(PathBuf::from));
+        let rules = root.join("repo/a/b/.omp/rules");
+        std::fs::create_dir_all(&rules).unwrap();
+        assert_eq!((stranger.left_out(), of_omp.left_out()), (vec![rules], Vec::new()));
         let inside = |sources: &Sources| sources.skill_places()[2].inside.clone();
         assert_eq!(inside(&sources), Some(root.join("repo")));
         std::fs::remove_dir(root.join("repo/.git")).unwrap();

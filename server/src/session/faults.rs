@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     /// These steps do not get the room that they ask for; of a write half is done. Where
     /// `truncate` says so, files cannot be cut either.
     Full { steps: Range<usize>, truncate: bool },
+    /// The program itself fails in that step.
+    Panic { step: usize },
 }
 
 /// What is left of what was not synced when the power fails, in tenths; none where only the process
@@ -161,7 +163,7 @@ impl MemoryDisk {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap()
+        self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// After that many more steps it does not answer any more.
@@ -203,6 +205,7 @@ impl Memory {
                 act(self, if asks_for_room { 5 } else { 0 });
                 Err(ErrorKind::StorageFull.into())
             }
+            Some(Fault::Panic { step }) if *step == number => panic!("a defect of the program"),
             _ => {
                 act(self, 10);
                 Ok(())

@@ -69,22 +69,31 @@ impl Syncer {
         threaded: bool,
     ) -> Self {
         let (sender, progress) = watch::channel(Progress::default());
-        let mut job = Job { file, directory, progress: sender };
+        let job = Job { file, directory, progress: sender };
         if !threaded {
             return Self { written: 0, progress, work: Work::Inline(job) };
         }
         let (work, numbers): (_, Receiver<u64>) = channel();
+        let (give, given) = channel::<Job>();
         let thread = std::thread::Builder::new().name("session-sync".to_owned()).spawn(move || {
+            let Ok(mut job) = given.recv() else { return };
             while let Ok(mut number) = numbers.recv() {
                 // One sync serves all writes before it.
                 number = numbers.try_iter().last().unwrap_or(number);
                 job.run(number);
             }
         });
-        if let Err(error) = thread {
-            tracing::error!(%error, "no thread for the session file");
-        }
-        Self { written: 0, progress, work: Work::Thread(work) }
+        let work = match thread {
+            Ok(_) => {
+                drop(give.send(job));
+                Work::Thread(work)
+            }
+            Err(error) => {
+                tracing::error!(%error, "no thread for the session file");
+                Work::Inline(job)
+            }
+        };
+        Self { written: 0, progress, work }
     }
 
     /// Something was written.

@@ -64,7 +64,12 @@ struct Ending(Arc<Progress>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.change(|status| status.ended = true);
+        self.0.change(|status| {
+            status.ended = true;
+            if std::thread::panicking() {
+                status.file.trouble = Some("the session cannot be written: internal error".to_owned().into());
+            }
+        });
     }
 }
 
@@ -333,7 +338,13 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let waits = !matches!(self.work, Work::Ended);
         self.abandon();
-        if waits && !self.progress.block(PATIENCE, |status| status.ended) {
+        // On the thread of a runtime nobody waits long for a disk, and not at all for one that has not answered.
+        let patience = match tokio::runtime::Handle::try_current() {
+            Ok(_) if self.is_late() => return,
+            Ok(_) => MOMENT,
+            Err(_) => PATIENCE,
+        };
+        if waits && !self.progress.block(patience, |status| status.ended) {
             tracing::error!(file = %self.path.display(), "the disk does not answer");
         }
     }

@@ -28,7 +28,8 @@ fn write_rule(place: &Path, name: &str, head: &str) {
 fn watched(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Link, TempDir) {
     let (builder, place) = builder(script);
     write_rule(place.path(), "no-word", head);
-    let sources = Sources { folders: FOLDERS, cwd: place.path().to_owned(), ..Sources::default() };
+    let sources =
+        Sources { folders: FOLDERS, cwd: place.path().to_owned(), trusted: true, ..Sources::default() };
     let (resources, complaints) = Resources::load(&sources).unwrap();
     assert!(complaints.is_empty(), "{complaints:?}");
     let mut settings = Settings::default();
@@ -180,7 +181,8 @@ async fn a_session_that_is_opened_again_knows_what_was_told() {
     let store = tempfile::tempdir().unwrap();
     let (builder, place) = builder(json!({"responses": [says("forbidden"), says("ok"), says("forbidden")]}));
     write_rule(place.path(), "no-word", ONCE);
-    let sources = Sources { folders: FOLDERS, cwd: place.path().to_owned(), ..Sources::default() };
+    let sources =
+        Sources { folders: FOLDERS, cwd: place.path().to_owned(), trusted: true, ..Sources::default() };
     let (resources, _) = Resources::load(&sources).unwrap();
     let kept = agentese_server::session::Store::at(store.path(), place.path());
     let mut link = Link::speaking::<Omp>(builder.resources(resources).store(kept));

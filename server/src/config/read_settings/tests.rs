@@ -39,8 +39,10 @@ impl Place {
 
 fn complaints(user: &str) -> String {
     let place = Place::new(user, "{}");
-    let loaded = place.load(true);
-    assert_eq!(loaded.settings, Settings::default(), "{user}");
+    let mut loaded = place.load(true);
+    // Of what cannot be read nobody knows what it would protect.
+    loaded.settings.approval.tools.retain(|tool| tool != ApprovalSettings::EVERY);
+    assert!(loaded.settings == Settings::default(), "{user:.200}");
     let lines: Vec<_> = loaded.complaints.iter().map(ToString::to_string).collect();
     lines.join("\n").replace(place.0.path().to_str().unwrap(), "")
 }
@@ -245,6 +247,19 @@ fn where_the_tools_cannot_be_read_every_tool_needs_a_yes() {
             "{user}"
         );
     }
+    // A file that cannot be read at all may have named tools.
+    for user in ["{\"approval\": {\"tools\": [\"bash\"]}, // mine\n}", "[\"approval\"]", "{\"approval\": "] {
+        let loaded = Place::new(user, "{}").load(false);
+        assert_eq!(
+            (loaded.settings.approval.tools, loaded.complaints.len()),
+            (vec!["*".to_owned()], 1),
+            "{user}"
+        );
+    }
+    let place = Place::new("{}", "{}");
+    std::fs::write(place.agent_dir().join("settings.json"), vec![b' '; LIMIT as usize + 1]).unwrap();
+    assert_eq!(place.load(false).settings.approval.tools, ["*"], "too long to be read");
+    assert_eq!(Place::new("{, }", "{}").load(false).settings.approval.tools, [""; 0]);
     assert_eq!(Place::new(r#"{"approval":null}"#, "{}").load(false).settings.approval.tools, [""; 0]);
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Afterwards, EventSink, GoOn, Hooks, RunOver};
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings};
 use crate::providers::Update;
-use crate::resources::{Position, Rule, StreamPattern};
+use crate::resources::{Position, Resources, Rule, StreamPattern};
 use crate::session::Session;
 use crate::world::Clock;
 use scope::{Scope, Stream, named};
@@ -25,7 +25,6 @@ const INJECTION: &str = "ttsr-injection";
 
 /// Watches what a model says.
 pub struct Rules {
-    rules: Vec<Watched>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -47,6 +46,7 @@ enum Part {
 }
 
 struct State {
+    rules: Arc<[Watched]>,
     settings: RuleSettings,
     /// How far each rule has looked at the streams of the turn.
     positions: HashMap<(Part, usize), Position>,
@@ -62,19 +62,7 @@ struct State {
 impl Rules {
     /// Watches for those rules; paths in arguments of tools are seen from `cwd`.
     pub fn new(rules: &[Rule], settings: RuleSettings, cwd: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        let watched = |rule: &Rule| {
-            let pattern = StreamPattern::new(&rule.conditions).ok()?;
-            Some(Watched { pattern, scope: Scope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
-        };
-        let state = State {
-            settings,
-            positions: HashMap::new(),
-            pending: Vec::new(),
-            stopped: false,
-            told: HashMap::new(),
-            turns: 0,
-        };
-        Self { rules: rules.iter().filter_map(watched).collect(), cwd, clock, state: Mutex::new(state) }
+        Self { cwd, clock, state: Mutex::new(State::new(watched(rules), settings)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,8 +70,8 @@ impl Rules {
     }
 
     /// The message that tells a model of rules.
-    fn injection(&self, rules: &[usize]) -> AgentMessage {
-        let rules = || rules.iter().map(|index| &self.rules[*index].rule);
+    fn injection(&self, all: &[Watched], indices: &[usize]) -> AgentMessage {
+        let rules = || indices.iter().map(|index| &all[*index].rule);
         let text = rules().map(|rule| {
             format!(
                 "<system-interrupt reason=\"rule_violation\" rule=\"{}\" path=\"{}\">\nWhat you were saying goes against a \
@@ -107,7 +95,21 @@ impl Rules {
     }
 }
 
+/// The rules that can be looked for.
+fn watched(rules: &[Rule]) -> Arc<[Watched]> {
+    let watched = |rule: &Rule| {
+        let pattern = StreamPattern::new(&rule.conditions).ok()?;
+        Some(Watched { pattern, scope: Scope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
+    };
+    rules.iter().filter_map(watched).collect()
+}
+
 impl State {
+    fn new(rules: Arc<[Watched]>, settings: RuleSettings) -> Self {
+        let (positions, told) = (HashMap::new(), HashMap::new());
+        Self { rules, settings, positions, pending: Vec::new(), stopped: false, told, turns: 0 }
+    }
+
     /// Whether a model may be told of a rule, perhaps again.
     fn may_tell(&self, name: &str) -> bool {
         match (self.told.get(name), self.settings.repeat) {
@@ -175,9 +177,9 @@ impl Hooks for Rules {
         if !state.settings.enabled {
             return None;
         }
+        let rules = state.rules.clone();
         let mut met = Vec::new();
-        for (index, watched) in
-            self.rules.iter().enumerate().filter(|(_, watched)| watched.scope.reaches(stream))
+        for (index, watched) in rules.iter().enumerate().filter(|(_, watched)| watched.scope.reaches(stream))
         {
             let position = state.positions.entry((part, index)).or_insert_with(|| watched.pattern.start());
             if watched.pattern.feed(position, piece) {
@@ -189,7 +191,7 @@ impl Hooks for Rules {
             _ => Vec::new(),
         };
         met.retain(|index| {
-            let Watched { rule, scope, .. } = &self.rules[*index];
+            let Watched { rule, scope, .. } = &rules[*index];
             state.may_tell(&rule.name) && scope.includes(stream, &files)
         });
         for index in &met {
@@ -197,12 +199,26 @@ impl Hooks for Rules {
                 state.pending.push(*index);
             }
         }
-        state.stopped = met.iter().any(|index| state.interrupts(&self.rules[*index].rule, stream));
-        state.stopped.then(|| met.iter().map(|index| self.rules[*index].rule.shown()).collect())
+        state.stopped = met.iter().any(|index| state.interrupts(&rules[*index].rule, stream));
+        state.stopped.then(|| met.iter().map(|index| rules[*index].rule.shown()).collect())
     }
 
-    fn trusted(&self, settings: &Settings) {
-        self.state().settings = settings.rules;
+    fn trusted(&self, settings: &Settings, resources: &Resources) {
+        let mut state = self.state();
+        let told = std::mem::take(&mut state.told);
+        let turns = state.turns;
+        *state = State { told, turns, ..State::new(watched(resources.rules()), settings.rules) };
+    }
+
+    fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
+        let state = {
+            let state = self.state();
+            State::new(state.rules.clone(), state.settings.clone())
+        };
+        let own = Self { cwd: self.cwd.clone(), clock: self.clock.clone(), state: Mutex::new(state) };
+        let own = Arc::new(own);
+        afterwards.push(own.clone());
+        Some(own)
     }
 }
 
@@ -216,9 +232,10 @@ impl Afterwards for Rules {
         let pending = std::mem::take(&mut state.pending);
         let turns = state.turns;
         for index in &pending {
-            state.told.insert(self.rules[*index].rule.name.clone(), turns);
+            let name = state.rules[*index].rule.name.clone();
+            state.told.insert(name, turns);
         }
-        let injection = self.injection(&pending);
+        let injection = self.injection(&state.rules, &pending);
         Some(match run.stopped {
             true => GoOn {
                 unseen: vec![injection],

@@ -61,13 +61,11 @@ pub(super) const HOME: Home = Home {
 pub(super) fn equip(parts: &mut Parts) {
     let options = &mut parts.options;
     let (settings, clock) = (&options.settings, &options.clock);
-    let rules = options.resources.rules();
-    if !rules.is_empty() {
-        let cwd = options.context.cwd.clone();
-        let rules = Arc::new(Rules::new(rules, settings.rules, cwd, clock.clone()));
-        options.hooks.push(rules.clone());
-        options.afterwards.push(rules);
-    }
+    // Without any, too: more may come with the trust in the directory.
+    let cwd = options.context.cwd.clone();
+    let rules = Arc::new(Rules::new(options.resources.rules(), settings.rules, cwd, clock.clone()));
+    options.hooks.push(rules.clone());
+    options.afterwards.push(rules);
     if settings.todo.enabled && parts.usual_tools {
         options.tools.add(Arc::new(Todo));
     }

@@ -90,6 +90,18 @@ async fn fm_f100_a_full_disk_is_told_as_soon_as_the_thread_knows() {
 }
 
 #[tokio::test]
+async fn fm_f100_a_thread_that_fails_itself_is_told_of_as_trouble() {
+    let disk = MemoryDisk::default().failing(Fault::Panic { step: 3 });
+    let mut session = create(&disk);
+    ACTS.iter().for_each(|act| act(&mut session));
+    soon(session.written()).await;
+    let trouble = session.unsaved().unwrap();
+    assert!(trouble.to_string().contains("internal error"), "{trouble}");
+    assert_eq!(soon(session.flush()).await, Err(trouble));
+    assert!(soon(session.close()).await.is_some());
+}
+
+#[tokio::test]
 async fn fm_f102_the_file_is_free_when_the_session_was_dropped() {
     let disk = MemoryDisk::default();
     for count in 1..20 {
