@@ -2,7 +2,8 @@
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
-use agentese_protocol::model::{Command, Dialog, Event};
+use agentese_protocol::index::declared_types;
+use agentese_protocol::model::{Command, Dialog, Event, Shape, Ty, TypeDef};
 use serde_json::{Map, Value, json};
 
 /// A frame made from a row's example.
@@ -20,20 +21,70 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-fn members(text: &str) -> Map<String, Value> {
-    parse(text).as_object().cloned().unwrap_or_default()
+/// An example with what the view of the index has of it: examples are written with the members of all revisions.
+fn seen(index: &Index, ty: &Ty, value: Value) -> Value {
+    match (ty, value) {
+        (Ty::List(item), Value::Array(items)) => {
+            Value::Array(items.into_iter().map(|value| seen(index, item, value)).collect())
+        }
+        (Ty::Named(name), value) => match index.type_def(name) {
+            Some(def) => seen_type(index, def, value),
+            None => value,
+        },
+        (_, value) => value,
+    }
+}
+
+fn seen_type(index: &Index, def: &TypeDef, value: Value) -> Value {
+    match (def.shape, value) {
+        (Shape::Record { fields, .. }, Value::Object(members)) => {
+            let declared = declared_types();
+            let other = |name: &str| match declared.get(def.name).map(|def| def.shape) {
+                Some(Shape::Record { fields, .. }) => fields.iter().any(|field| field.name == name),
+                _ => false,
+            };
+            let seen = members.into_iter().filter_map(|(name, value)| {
+                match fields.iter().find(|field| field.name == name) {
+                    Some(field) => Some((name, seen(index, &field.ty, value))),
+                    None if other(&name) => None,
+                    None => Some((name, value)),
+                }
+            });
+            Value::Object(seen.collect())
+        }
+        (Shape::Union { tag, variants, .. }, value) => {
+            let is = |name: &&&'static str| {
+                let record = index.type_def(name);
+                record.and_then(|record| crate::rust::tag_of(record, tag)) == value[tag].as_str()
+            };
+            match variants.iter().find(is).and_then(|name| index.type_def(name)) {
+                Some(record) => seen_type(index, record, value),
+                None => value,
+            }
+        }
+        (_, value) => value,
+    }
+}
+
+fn members(index: &Index, record: Option<&str>, text: &str) -> Map<String, Value> {
+    let value = parse(text);
+    let value = match record.and_then(|name| index.type_def(name)) {
+        Some(def) => seen_type(index, def, value),
+        None => value,
+    };
+    value.as_object().cloned().unwrap_or_default()
 }
 
 /// The command as a client sends it.
 pub fn command_frame(index: &Index, command: &Command) -> Value {
     match index.dialect.framing {
         Framing::JsonRpc { .. } => {
-            json!({"jsonrpc": "2.0", "id": 1, "method": command.wire, "params": parse(command.example)})
+            json!({"jsonrpc": "2.0", "id": 1, "method": command.wire, "params": members(index, command.params, command.example)})
         }
         _ => {
             let mut frame =
                 Map::from_iter([("id".to_owned(), json!("req-1")), ("type".to_owned(), json!(command.wire))]);
-            frame.extend(members(command.example));
+            frame.extend(members(index, command.params, command.example));
             Value::Object(frame)
         }
     }
@@ -42,12 +93,13 @@ pub fn command_frame(index: &Index, command: &Command) -> Value {
 /// The answer as a server sends it.
 pub fn response_frame(index: &Index, command: &Command) -> Value {
     let data = command.example_result.map(parse);
+    let data = data.map(|data| command.result.map_or(Value::Null, |ty| seen(index, &ty, data)));
     match index.dialect.framing {
         Framing::JsonRpc { .. } => {
             json!({"jsonrpc": "2.0", "id": 1, "result": data.unwrap_or_else(|| json!({}))})
         }
         _ => {
-            let mut frame = members(r#"{"id": "req-1", "type": "response"}"#);
+            let mut frame = members(index, None, r#"{"id": "req-1", "type": "response"}"#);
             frame.insert("command".into(), json!(command.wire));
             frame.insert("success".into(), json!(true));
             let empty = index.revision.edges.empty_data.then(|| json!({}));
@@ -61,7 +113,7 @@ pub fn response_frame(index: &Index, command: &Command) -> Value {
 
 /// The event as a server sends it.
 pub fn event_frame(index: &Index, event: &Event) -> Value {
-    let payload = parse(event.example);
+    let payload = Value::Object(members(index, Some(event.payload.name), event.example));
     match index.dialect.framing {
         Framing::Flat => payload,
         Framing::Enveloped => json!({"type": "event", "event": payload}),
@@ -80,7 +132,7 @@ pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
                 ("id".to_owned(), json!("uuid-1")),
                 ("method".to_owned(), json!(dialog.wire)),
             ]);
-            frame.extend(members(dialog.example));
+            frame.extend(members(index, Some(dialog.params.name), dialog.example));
             Value::Object(frame)
         }
         None => {

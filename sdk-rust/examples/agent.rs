@@ -1,5 +1,7 @@
 //! An agent that repeats what it is told until it is stopped. Any client of pi can drive it.
-use agentese::pi::{AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, Service, TextDelta};
+use agentese::pi::{
+    AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, Service, TextDelta, WordsTaken,
+};
 use agentese::serve::{Call, Emitter, Refusal};
 use agentese::wire::NoParams;
 use tokio::sync::Mutex;
@@ -21,14 +23,18 @@ async fn repeat(text: String, stop: CancellationToken, client: Emitter<Pi>) {
 }
 
 impl Service for Parrot {
-    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+    async fn prompt(
+        &self,
+        params: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
         if !self.1.is_empty() {
             return Err(Refusal::new("Agent is busy"));
         }
         let stop = CancellationToken::new();
         *self.0.lock().await = stop.clone();
         self.1.spawn(repeat(params.message, stop, call.emitter().clone()));
-        Ok(())
+        Ok(None)
     }
     async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
         self.0.lock().await.cancel();

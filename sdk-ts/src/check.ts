@@ -40,7 +40,7 @@ export type Shapes = Readonly<Record<string, Shape>>;
 /** The declared types of what an agent of one dialect sends. */
 export interface FrameTypes {
   /** The data of each command's answer. */
-  readonly answers: Readonly<Record<string, { readonly type: TypeCode; readonly nullable?: boolean }>>;
+  readonly answers: Readonly<Record<string, { readonly type: TypeCode; readonly nullable?: boolean; readonly optional?: boolean }>>;
   readonly events: Readonly<Record<string, string>>;
   readonly dialogs: Readonly<Record<string, string>>;
 }
@@ -63,6 +63,7 @@ export const validate: Validate = (spec, what, name, value) => {
   }
   const declared = row(types.answers, name);
   if (declared === undefined || (declared.nullable && value === null)) return undefined;
+  if (declared.optional && value === undefined) return undefined;
   return checkType(shapes, declared.type, value, "");
 };
 

@@ -121,10 +121,10 @@ fn starts_that_fail_have_the_systems_error() {
     block_on(async {
         let mut context = guarded(&place);
         context.shell.program = Some("/nowhere/shell".into());
-        let error = run_rpc_bash(&context, "pwd").await.unwrap_err();
+        let error = run_rpc_bash(&context, "pwd", &mut |_| {}).await.unwrap_err();
         assert_eq!(error.to_string(), "cannot start /nowhere/shell: ENOENT: no such file or directory");
         context.shell.program = Some(place.file("not-executable", ""));
-        let error = run_rpc_bash(&context, "pwd").await.unwrap_err();
+        let error = run_rpc_bash(&context, "pwd", &mut |_| {}).await.unwrap_err();
         assert!(error.to_string().ends_with("EACCES: permission denied"), "{error}");
         let mut context = guarded(&place);
         context.cwd = place.work().join("gone");

@@ -114,7 +114,9 @@ pub fn classes(out: &mut String, index: &Index) {
 fn promised(command: &Command) -> String {
     match command.result {
         None => "None".to_owned(),
-        Some(ty) if command.result_nullable => format!("{} | None", ty::read(&ty, "types.")),
+        Some(ty) if command.result_nullable || command.result_optional => {
+            format!("{} | None", ty::read(&ty, "types."))
+        }
         Some(ty) => ty::read(&ty, "types."),
     }
 }

@@ -10,8 +10,10 @@ use super::{banner, client, dialogs, failures, serving, ty};
 fn title(index: &Index) -> String {
     let dialect = index.dialect;
     banner(&format!(
-        "The {} dialect, revision {}. Source: {}.",
-        dialect.name, index.revision.name, index.revision.document
+        "The {} dialect, {}. Source: {}.",
+        dialect.name,
+        crate::rust::names_of_revisions(index),
+        crate::rust::sources(index)
     ))
 }
 
@@ -111,7 +113,8 @@ pub fn module(index: &Index) -> String {
         let decoder = match command.result {
             None => "None".to_owned(),
             Some(ty) => {
-                let nullable = if command.result_nullable { ", nullable=True" } else { "" };
+                let nullable =
+                    if command.result_nullable || command.result_optional { ", nullable=True" } else { "" };
                 format!("Decoder({}{nullable})", quote(&ty::kind(&ty)))
             }
         };

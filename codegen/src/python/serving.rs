@@ -57,7 +57,8 @@ pub fn stub(out: &mut String, index: &Index) {
         let answer = match command.result {
             None => "None".to_owned(),
             Some(ty) => {
-                let null = if command.result_nullable { " | None" } else { "" };
+                let optional = command.result_nullable || command.result_optional;
+                let null = if optional { " | None" } else { "" };
                 format!("{}{null}", ty::given(&ty, "shapes."))
             }
         };

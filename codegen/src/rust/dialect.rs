@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder};
+use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::model::{Answer, Command, Lane, Presence, RunEffect, RunRole, Shape, Timeout};
 
 use super::types::{builder_of, rust_type};
@@ -13,9 +13,12 @@ use crate::names::{pascal, snake};
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
     let marker = pascal(dialect.name);
+    let revisions = names_of_revisions(index);
     let mut out = banner(&format!(
-        "The {} dialect, revision {}.\n//!\n//! {} Source: {}.",
-        dialect.name, index.revision.name, dialect.doc, index.revision.document
+        "The {} dialect, {revisions}.\n//!\n//! {} Source: {}.",
+        dialect.name,
+        dialect.doc,
+        sources(index)
     ));
     out.push_str(
         "use std::time::Duration;\n\nuse crate::spec;\nuse crate::wire::{NoParams, named, tagged};\n\n",
@@ -28,16 +31,18 @@ pub fn file(index: &Index) -> String {
         names.extend(builder_of(def, common));
     }
     let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
-    let _ = writeln!(out, "/// The {} dialect, revision {}.", dialect.name, index.revision.name);
+    let _ = writeln!(out, "/// The {} dialect, {revisions}.", dialect.name);
     let _ = writeln!(out, "#[derive(Debug, Clone, Copy)]\npub struct {marker};\n");
     let _ = writeln!(
         out,
-        "impl spec::Dialect for {marker} {{\n    const SPEC: &'static spec::Spec = &SPEC;\n    type Event = Event;\n    \
-         type Command = Command;\n    type Reply = Reply;\n    type Dialog = Dialog;\n}}\n"
+        "impl spec::Dialect for {marker} {{\n    const SPEC: &'static spec::Spec = &SPEC;\n    \
+         const CLIENT: &'static spec::Spec = &{};\n    const REVISIONS: &'static [&'static spec::Spec] = REVISIONS;\n    type Event = Event;\n    \
+         type Command = Command;\n    type Reply = Reply;\n    type Dialog = Dialog;\n}}\n",
+        client_name(index)
     );
     let _ = writeln!(out, "/// A client of this dialect.\npub type Client = crate::RpcClient<{marker}>;\n");
     let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
-    spec(&mut out, index);
+    specs(&mut out, index);
     unions(&mut out, index);
     failures::kinds(&mut out, index);
     client::helpers(&mut out, index, &marker);
@@ -64,7 +69,61 @@ fn wrap(names: &[String]) -> String {
     lines.join(",\n    ")
 }
 
-fn spec(out: &mut String, index: &Index) {
+/// `revision 0.55`, or `revisions 0.55 and 1.5`.
+pub fn names_of_revisions(index: &Index) -> String {
+    let names: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.name).collect();
+    match names.as_slice() {
+        [one] => format!("revision {one}"),
+        [first @ .., last] => format!("revisions {} and {last}", first.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// The documents of all revisions.
+pub fn sources(index: &Index) -> String {
+    let documents: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.document).collect();
+    documents.join("; ")
+}
+
+/// The static that holds the tables of a client.
+fn client_name(index: &Index) -> &'static str {
+    if index.dialect.revisions.len() == 1 { "SPEC" } else { "CLIENT" }
+}
+
+/// The tables of each revision, and those of a client where they are others.
+fn specs(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    let name = |position: usize| match position {
+        0 => "SPEC".to_owned(),
+        later => format!("SPEC_{}", snake(dialect.revisions[later].name).to_uppercase()),
+    };
+    let all: Vec<String> =
+        (0..dialect.revisions.len()).map(|position| format!("&{}", name(position))).collect();
+    let all = all.join(", ");
+    let _ = writeln!(
+        out,
+        "/// The tables of each revision, the oldest first.\npub static REVISIONS: &[&spec::Spec] = &[{all}];\n"
+    );
+    for (position, revision) in dialect.revisions.iter().enumerate() {
+        let doc = format!("The tables of revision {}.", revision.name);
+        spec(out, &Index::exact(dialect, revision), &name(position), &doc, "");
+    }
+    if client_name(index) == "CLIENT" {
+        spec(out, index, "CLIENT", "The tables of clients: what any revision has.", &all);
+    }
+}
+
+fn sign(sign: &Sign) -> String {
+    match sign {
+        Sign::Event(event) => format!("spec::Sign::Event({event:?})"),
+        Sign::EventMember(event, member) => format!("spec::Sign::EventMember({event:?}, {member:?})"),
+        Sign::EventWithout(event, member) => format!("spec::Sign::EventWithout({event:?}, {member:?})"),
+        Sign::AnswerMember(command, member) => format!("spec::Sign::AnswerMember({command:?}, {member:?})"),
+        Sign::AnswerWithout(command, member) => format!("spec::Sign::AnswerWithout({command:?}, {member:?})"),
+    }
+}
+
+fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str) {
     let dialect = index.dialect;
     let edges = &index.revision.edges;
     let framing = match dialect.framing {
@@ -104,13 +163,14 @@ fn spec(out: &mut String, index: &Index) {
     };
     let _ = writeln!(
         out,
-        "/// The tables of this dialect.\npub static SPEC: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
+        "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
          agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    \
          session_member: {:?},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
-         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    commands: &[",
+         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
+         revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
         dialect.name,
         index.revision.name,
         dialect.agent,
@@ -125,6 +185,8 @@ fn spec(out: &mut String, index: &Index) {
         edges.empty_data,
         index.revision.run_end.gap_ms,
         index.revision.run_end.answer_ends,
+        index.revision.shows.iter().map(sign).collect::<Vec<_>>().join(", "),
+        index.revision.excludes.iter().map(sign).collect::<Vec<_>>().join(", "),
     );
     for command in &index.commands {
         let _ = writeln!(out, "        {},", command_spec(index, command));
@@ -231,7 +293,9 @@ pub fn params_type(command: &Command) -> &'static str {
 pub fn result_type(command: &Command) -> String {
     match command.result {
         None => "()".to_owned(),
-        Some(ty) if command.result_nullable => format!("Option<{}>", rust_type(&ty)),
+        Some(ty) if command.result_nullable || command.result_optional => {
+            format!("Option<{}>", rust_type(&ty))
+        }
         Some(ty) => rust_type(&ty),
     }
 }
@@ -295,6 +359,9 @@ fn replies(out: &mut String, index: &Index) {
                     decode,
                     "            {wire:?} => crate::wire::decode::<{data}>(data).map(Reply::{variant}),"
                 );
+                if command.result_optional {
+                    let _ = writeln!(encode, "            Reply::{variant}(None) => return Ok(None),");
+                }
                 let _ =
                     writeln!(encode, "            Reply::{variant}(data) => serde_json::to_string(data),");
                 "(_)"

@@ -185,7 +185,23 @@ mod tests {
     #[test]
     fn what_heirs_change_is_not_shared() {
         let pi = Lineage::of(&client("pi")).unwrap();
-        assert_eq!(names(&pi.own), ["get_state", "fork", "get_fork_messages", "get_commands"]);
+        assert_eq!(
+            names(&pi.own),
+            [
+                "prompt",
+                "steer",
+                "follow_up",
+                "clear_queue",
+                "get_state",
+                "get_available_thinking_levels",
+                "fork",
+                "clone",
+                "get_entries",
+                "get_tree",
+                "get_fork_messages",
+                "get_commands"
+            ]
+        );
         let omp = Lineage::of(&client("omp")).unwrap();
         assert!(omp.own.is_empty());
         assert!(names(&omp.kept).contains(&"get_state"));

@@ -9,6 +9,7 @@ mod secrets;
 mod serving;
 mod types;
 
+pub use dialect::{names_of_revisions, sources};
 pub use types::{FORMATS, SHARED_FORMATS, tag_of};
 
 use std::fmt::Write as _;
@@ -37,16 +38,32 @@ pub fn artefacts() -> Vec<Artefact> {
     }
     modules.push_str("pub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
-        "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on.\npub const SPECS: &[&Spec] = &[\n",
+        "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.\npub const SPECS: &[&Spec] = &[\n",
     );
     for index in &dialects {
         let name = index.dialect.name;
         let _ = writeln!(modules, "    #[cfg(feature = {name:?})]\n    &{name}::SPEC,");
     }
+    let all = [
+        ("CLIENTS", "&Spec", "The tables of the clients of these dialects."),
+        ("REVISIONS", "&[&Spec]", "The tables of every revision of these dialects."),
+    ];
+    for (name, ty, doc) in all {
+        let _ = writeln!(modules, "];\n\n/// {doc}\npub const {name}: &[{ty}] = &[");
+        for index in &dialects {
+            let dialect = index.dialect.name;
+            let member = if name == "CLIENTS" { "CLIENT" } else { "REVISIONS" };
+            let _ = writeln!(
+                modules,
+                "    #[cfg(feature = {dialect:?})]\n    <{dialect}::{} as crate::spec::Dialect>::{member},",
+                crate::names::pascal(dialect)
+            );
+        }
+    }
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
-    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&dialects)));
+    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&Index::all())));
     files
 }
 

@@ -16,8 +16,10 @@ const USUAL_TIMEOUT: u64 = 30_000;
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out = banner(&format!(
-        "The {} dialect, revision {}. Source: {}.",
-        dialect.name, index.revision.name, index.revision.document
+        "The {} dialect, {}. Source: {}.",
+        dialect.name,
+        crate::rust::names_of_revisions(index),
+        crate::rust::sources(index)
     ));
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
@@ -89,6 +91,7 @@ pub fn params_type(command: &Command) -> &'static str {
 pub fn data_type(command: &Command) -> String {
     match command.result {
         None => "undefined".to_owned(),
+        Some(ty) if command.result_optional => format!("{} | undefined", type_name(&ty)),
         Some(ty) if command.result_nullable => format!("{} | null", type_name(&ty)),
         Some(ty) => type_name(&ty),
     }
@@ -136,7 +139,7 @@ fn frames(out: &mut String, index: &Index) {
 fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
     out.push_str(
         "/** A command as it stands on the wire. */\nexport type Command = {\n  [K in keyof CommandMap]: { id?: unknown; type: K } & CommandMap[K][\"params\"];\n}[keyof CommandMap];\n\n\
-         /** A command that succeeded. */\nexport type SuccessResponse = {\n  [K in keyof CommandMap]: {\n    id?: unknown;\n    type: \"response\";\n    command: K;\n    success: true;\n  } & (CommandMap[K][\"data\"] extends undefined ? { data?: undefined } : { data: CommandMap[K][\"data\"] });\n}[keyof CommandMap];\n\n\
+         /** A command that succeeded. */\nexport type SuccessResponse = {\n  [K in keyof CommandMap]: {\n    id?: unknown;\n    type: \"response\";\n    command: K;\n    success: true;\n  } & (undefined extends CommandMap[K][\"data\"] ? { data?: CommandMap[K][\"data\"] } : { data: CommandMap[K][\"data\"] });\n}[keyof CommandMap];\n\n\
          /** A command that failed, or a line that could not be read. */\nexport interface FailureResponse {\n  id?: unknown;\n  type: \"response\";\n  command?: string;\n  success: false;\n  error: string;\n}\n\n\
          /** The answer to a command. */\nexport type Response = SuccessResponse | FailureResponse;\n\n",
     );

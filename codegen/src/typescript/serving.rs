@@ -13,8 +13,9 @@ use crate::names::camel;
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
     let mut out = banner(&format!(
-        "The {} dialect, revision {}, from the side of an agent.",
-        dialect.name, index.revision.name
+        "The {} dialect, {}, from the side of an agent.",
+        dialect.name,
+        crate::rust::names_of_revisions(index)
     ));
     out.push_str(
         "import { type Answer, type Call as AnyCall, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
@@ -59,7 +60,12 @@ pub fn file(index: &Index) -> String {
         };
         let when: Vec<String> = when.lines().map(str::to_owned).collect();
         docs(&mut out, "  ", command.doc, &when);
-        let data = if command.result.is_none() { "void".to_owned() } else { data_type(command) };
+        let data = match command.result {
+            None => "void".to_owned(),
+            // Where only some revisions answer with data, nothing is an answer too.
+            Some(_) if command.result_optional => data_type(command).replace("undefined", "void"),
+            Some(_) => data_type(command),
+        };
         let _ = writeln!(
             out,
             "  {}(_params: {}, _call: Call<{2}>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",

@@ -32,7 +32,11 @@ fn frames(out: &mut String, dialects: &[Index]) {
         let _ = writeln!(out, "  {}: {{\n    answers: {{", key(index.dialect.name));
         for command in &index.commands {
             let Some(ty) = &command.result else { continue };
-            let nullable = if command.result_nullable { ", nullable: true" } else { "" };
+            let nullable = match (command.result_nullable, command.result_optional) {
+                (true, _) => ", nullable: true",
+                (_, true) => ", optional: true",
+                _ => "",
+            };
             let _ = writeln!(out, "      {}: {{ type: {}{nullable} }},", key(command.wire), type_code(ty));
         }
         out.push_str("    },\n    events: {\n");

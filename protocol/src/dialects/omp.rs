@@ -6,6 +6,7 @@ pub mod matching;
 
 use crate::dialect::{
     Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
+    Sign,
 };
 use crate::dialects::pi;
 use crate::dsl::protocol;
@@ -206,6 +207,11 @@ protocol! {
         }
     }
 
+    /// The agent reads commands from here on. Its first frame.
+    event ready(Ready {}) [since "omp@13.19"] {
+        example {"type": "ready"};
+    }
+
     /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     /// context: `agent_end` follows, and then another `agent_start`.
     event ttsr_triggered(TtsrTriggered {
@@ -280,15 +286,26 @@ pub(super) const RUN_END: RunEnd = RunEnd { barrier: Some(pi::BARRIER), gap_ms: 
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
 /// The revisions, the oldest first.
-const REVISIONS: &[Revision] = &[Revision {
-    name: "12.7",
-    document: "omp, docs/rpc.md (12.7.6)",
-    parent: Some("0.55"),
-    edges: EDGES,
-    run_end: RUN_END,
-    shows: &[],
-    excludes: &[],
-}];
+const REVISIONS: &[Revision] = &[
+    Revision {
+        name: "12.7",
+        document: "omp, docs/rpc.md (12.7.6)",
+        parent: Some("0.55"),
+        edges: EDGES,
+        run_end: RUN_END,
+        shows: &[],
+        excludes: &[],
+    },
+    Revision {
+        name: "13.19",
+        document: "omp, docs/rpc.md (12.7.6), and what omp 13.19.0 sends",
+        parent: Some("0.55"),
+        edges: EDGES,
+        run_end: RUN_END,
+        shows: &[Sign::Event("ready")],
+        excludes: &[],
+    },
+];
 
 /// The omp dialect.
 pub const OMP: Dialect = Dialect {

@@ -1,6 +1,7 @@
-//! pi, revision 0.55: the base of the family.
+//! pi, the base of the family: revision 0.55, and 1.5 with what it changed.
 //!
-//! Source: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4.
+//! Sources: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2 about RPC mode, its
+//! commands and events, messages, dialogs and session files.
 
 pub mod allowances;
 pub mod commands;
@@ -10,7 +11,7 @@ pub mod matching;
 
 use crate::dialect::{
     BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
-    ResponseOrder, Revision, RunEnd, TextPieces,
+    ResponseOrder, Revision, RunEnd, Sign, TextPieces,
 };
 use crate::model::{ErrorText, Span};
 use crate::types;
@@ -28,27 +29,62 @@ pub const TEXT: TextPieces = TextPieces {
     piece: "delta",
 };
 
+/// The rules at the edges.
+const EDGES: Edges = Edges {
+    unknown_command_echoes_id: true,
+    unknown_command_text: "Unknown command: {command}",
+    handler_failure: HandlerFailure::OwnCommandAndId,
+    parse_prefix: "Failed to parse command: ",
+    parse_command: "parse",
+    blank_line_is_error: true,
+    unfinished_line_counts: true,
+    empty_data: false,
+    response_order: ResponseOrder::IdFirst,
+    end_of_input: EndOfInput::Finish,
+};
+
+/// How a run ends.
+const RUN_END: RunEnd = RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false };
+
 /// The revisions, the oldest first.
-const REVISIONS: &[Revision] = &[Revision {
-    name: "0.55",
-    document: "pi, docs/rpc.md (0.52.10 to 0.55.4)",
-    parent: None,
-    edges: Edges {
-        unknown_command_echoes_id: true,
-        unknown_command_text: "Unknown command: {command}",
-        handler_failure: HandlerFailure::OwnCommandAndId,
-        parse_prefix: "Failed to parse command: ",
-        parse_command: "parse",
-        blank_line_is_error: true,
-        unfinished_line_counts: true,
-        empty_data: false,
-        response_order: ResponseOrder::IdFirst,
-        end_of_input: EndOfInput::Finish,
+const REVISIONS: &[Revision] = &[
+    Revision {
+        name: "0.55",
+        document: "pi, docs/rpc.md (0.52.10 to 0.55.4)",
+        parent: None,
+        edges: EDGES,
+        run_end: RUN_END,
+        shows: &[],
+        excludes: &[],
     },
-    run_end: RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false },
-    shows: &[],
-    excludes: &[],
-}];
+    Revision {
+        name: "1.5",
+        document: "pi, docs/rpc.md and docs/rpc-commands.md (1.5.2)",
+        parent: None,
+        // The end of stdin disposes of what is going on, and nothing is said of it any more.
+        edges: Edges { end_of_input: EndOfInput::Abort, ..EDGES },
+        run_end: RUN_END,
+        shows: &[
+            Sign::AnswerMember("prompt", "disposition"),
+            Sign::AnswerMember("steer", "disposition"),
+            Sign::AnswerMember("follow_up", "disposition"),
+            Sign::EventMember("agent_end", "willRetry"),
+            Sign::EventMember("message_update", "usage"),
+            Sign::Event("agent_settled"),
+            Sign::Event("queue_update"),
+            Sign::Event("session_info_changed"),
+            Sign::Event("thinking_level_changed"),
+            Sign::Event("bash_execution_update"),
+            Sign::Event("compaction_start"),
+        ],
+        excludes: &[
+            Sign::AnswerWithout("prompt", "disposition"),
+            Sign::EventWithout("agent_end", "willRetry"),
+            Sign::EventMember("message_update", "message"),
+            Sign::Event("auto_compaction_start"),
+        ],
+    },
+];
 
 /// The pi dialect.
 pub const PI: Dialect = Dialect {
@@ -87,6 +123,7 @@ pub const PI: Dialect = Dialect {
     probe_command: "get_state",
     rows: &[
         types::content::ROWS,
+        types::entry::ROWS,
         types::message::ROWS,
         types::model::ROWS,
         types::stream::ROWS,

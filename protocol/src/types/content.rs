@@ -46,6 +46,10 @@ protocol! {
         arguments: Object,
         /// An opaque signature from the provider, to be sent back with the call.
         thoughtSignature: Opt<Str>,
+        /// The provider's name for a group of tools that this one is in.
+        namespace: Opt<Str> [since "pi@1.5"],
+        /// Why the arguments cannot be read.
+        argumentsError: Opt<Str> [since "pi@1.5"],
         ;
         example {"type": "toolCall", "id": "call_123", "name": "bash", "arguments": {"command": "ls"}}
     }
@@ -90,6 +94,8 @@ protocol! {
         content: List<InputBlock>,
         /// Facts for a front end; their shape is the tool's own.
         details: crate::typed::OptNull<Any>,
+        /// The result as data, for programs.
+        structuredContent: Opt<Any> [since "pi@1.5"],
         ;
         example {"content": [{"type": "text", "text": "total 48\n..."}], "details": {}}
     }

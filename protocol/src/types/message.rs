@@ -1,8 +1,9 @@
 //! Messages of the pi family, by role.
 
 use crate::dsl::protocol;
-use crate::typed::{Any, Bool, Count, Int, List, Num, Opt, OptNull, Str};
+use crate::typed::{Any, Bool, Count, Int, List, Map, Nullable, Num, Object, Opt, OptNull, Str};
 use crate::types::content::{AssistantBlock, Attachment, InputBlock, InputContent};
+use crate::types::model::ThinkingLevel;
 
 protocol! {
     /// The cost of tokens in US dollars.
@@ -17,6 +18,8 @@ protocol! {
         cacheWrite: Num,
         /// The sum.
         total: Num,
+        /// Whether the provider gave the sum, and the agent did not work it out.
+        totalFromProvider: Opt<Bool> [since "pi@1.5"],
     }
 
     /// Tokens used by one answer of the model.
@@ -29,6 +32,10 @@ protocol! {
         cacheRead: Count,
         /// Tokens written to the provider's cache.
         cacheWrite: Count,
+        /// Those of `cacheWrite` that the provider keeps for an hour.
+        cacheWrite1h: Opt<Count> [since "pi@1.5"],
+        /// Those of `output` that went into reasoning.
+        reasoning: Opt<Count> [since "pi@1.5"],
         /// The sum of the four; the document leaves it out, agents send it.
         totalTokens: Opt<Count>,
         /// The cost.
@@ -52,6 +59,10 @@ protocol! {
         "error",
         /// Somebody stopped it.
         "aborted",
+        /// It has not stopped yet.
+        "pending" [since "pi@1.5"],
+        /// The provider answers later.
+        "deferred" [since "pi@1.5"],
     }
 
     /// A message of the user.
@@ -84,6 +95,24 @@ protocol! {
         timestamp: Int,
         /// The error message, with `error` and `aborted`.
         errorMessage: Opt<Str>,
+        /// The model that answered, as the provider names it.
+        responseModel: Opt<Str> [since "pi@1.5"],
+        /// The answer's id at the provider.
+        responseId: Opt<Str> [since "pi@1.5"],
+        /// Why it stopped, in the provider's own word.
+        rawStopReason: Opt<Str> [since "pi@1.5"],
+        /// How long the answer took, in milliseconds.
+        durationMs: Opt<Num> [since "pi@1.5"],
+        /// How hard the model was asked to think.
+        thinkingLevel: Opt<ThinkingLevel> [since "pi@1.5"],
+        /// That, in the provider's own word.
+        providerThinkingLevel: Opt<Str> [since "pi@1.5"],
+        /// Whether the provider says that the turn is over.
+        endTurn: Opt<Bool> [since "pi@1.5"],
+        /// Facts about the request, for looking into it.
+        diagnostics: Opt<List<Any>> [since "pi@1.5"],
+        /// Where an answer that comes later is found.
+        deferred: Opt<Any> [since "pi@1.5"],
         ;
         example {
             "role": "assistant",
@@ -113,6 +142,12 @@ protocol! {
         details: OptNull<Any>,
         /// Whether the tool failed.
         isError: Bool,
+        /// How long the tool ran, in milliseconds; absent where it did not run.
+        durationMs: Opt<Num> [since "pi@1.5"],
+        /// Tokens of models that the tool itself asked.
+        usage: Opt<Usage> [since "pi@1.5"],
+        /// Calls of other tools that the tool made.
+        nestedCalls: Opt<Any> [since "pi@1.5"],
         /// When, in milliseconds since the epoch.
         timestamp: Int,
         ;
@@ -168,7 +203,9 @@ protocol! {
         /// The summary.
         summary: Str,
         /// The session entry from which the branch was left.
-        fromId: Str,
+        fromId: Str [until "pi@1.5"],
+        /// The session entry from which the branch was left, or null.
+        fromId: Nullable<Str> [since "pi@1.5"],
         /// When, in milliseconds since the epoch.
         timestamp: Int,
         ;
@@ -187,9 +224,43 @@ protocol! {
         example {"role": "compactionSummary", "summary": "Summary of conversation...", "tokensBefore": 150000, "timestamp": 1733234567890}
     }
 
+    /// A tool, as the model is told of it.
+    record ToolDeclaration {
+        /// Its name.
+        name: Str,
+        /// What it does.
+        description: Str,
+        /// The JSON Schema of its arguments.
+        parameters: Object,
+        /// How the provider is asked to keep the arguments in shape.
+        constrainedSampling: Opt<Any>,
+    }
+
+    /// A tool that the model no longer has.
+    record ToolReference {
+        /// Its name.
+        name: Str,
+    }
+
+    /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them.
+    record SystemMessage(role = "system") [since "pi@1.5"] {
+        /// Instructions in addition to the sections.
+        content: InputContent,
+        /// Sections of the prompt by name; null takes one away.
+        sections: Opt<Map<Any>>,
+        /// Tools that the model has from here on.
+        toolsAdded: Opt<List<ToolDeclaration>>,
+        /// Tools that it no longer has.
+        toolsRemoved: Opt<List<ToolReference>>,
+        /// When, in milliseconds since the epoch.
+        timestamp: Int,
+        ;
+        example {"role": "system", "content": "", "sections": {"cwd": "/home/user/project"}, "timestamp": 1733234567890}
+    }
+
     /// A message of the conversation, told apart by `role`.
     union AgentMessage(role, open) {
         UserMessage, AssistantMessage, ToolResultMessage, BashExecutionMessage, CustomMessage,
-        BranchSummaryMessage, CompactionSummaryMessage
+        BranchSummaryMessage, CompactionSummaryMessage, SystemMessage
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod content;
 pub mod driver;
+pub mod entry;
 pub mod formats;
 pub mod message;
 pub mod model;

@@ -18,6 +18,8 @@ protocol! {
         "high",
         /// More than `high`; only some models have it.
         "xhigh",
+        /// As much as the model can; only some models have it.
+        "max" [since "pi@1.5"],
     }
 
     /// What a model can read.

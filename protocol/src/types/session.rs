@@ -2,7 +2,7 @@
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Nullable, Num, Opt, OptNull, Str};
-use crate::types::message::AgentMessage;
+use crate::types::message::{AgentMessage, Usage};
 use crate::types::model::{Model, ThinkingLevel};
 
 protocol! {
@@ -25,7 +25,9 @@ protocol! {
     /// The agent's current state.
     record SessionState {
         /// The model in use, or null where there is none.
-        model: Nullable<Model>,
+        model: Nullable<Model> [until "pi@1.5"],
+        /// The model in use; absent where there is none.
+        model: Opt<Model> [since "pi@1.5"],
         /// The thinking level.
         thinkingLevel: ThinkingLevel,
         /// Whether a run is going on.
@@ -92,6 +94,10 @@ protocol! {
         firstKeptEntryId: Str,
         /// Tokens in the context before.
         tokensBefore: Count,
+        /// Tokens in the context afterwards, estimated.
+        estimatedTokensAfter: Opt<Count> [since "pi@1.5"],
+        /// Tokens that the summary took.
+        usage: Opt<Usage> [since "pi@1.5"],
         /// Facts for a front end, such as the files that were read and changed.
         details: OptNull<Any>,
         ;
@@ -151,6 +157,18 @@ protocol! {
         tokens: TokenTotals,
         /// The cost in US dollars.
         cost: Num,
+        /// How full the context is; absent where there is no model.
+        contextUsage: Opt<ContextUsage> [since "pi@1.5"],
+    }
+
+    /// How full the context is.
+    record ContextUsage {
+        /// Tokens in it; null after a compaction until the model has answered.
+        tokens: Nullable<Count>,
+        /// Tokens that fit.
+        contextWindow: Count,
+        /// Of a hundred; null where `tokens` is.
+        percent: Nullable<Num>,
     }
 
     /// Where something was written.
@@ -162,7 +180,9 @@ protocol! {
     /// A fork (or branch) that was made.
     record ForkResult {
         /// The text of the message from which it was made.
-        text: Str,
+        text: Str [until "pi@1.5"],
+        /// The text of the message from which it was made; absent where an extension stopped it.
+        text: Opt<Str> [since "pi@1.5"],
         /// True where an extension stopped it.
         cancelled: Bool,
     }
@@ -193,5 +213,37 @@ protocol! {
         "threshold",
         /// The provider said that the context is too long.
         "overflow",
+        /// A client asked for it.
+        "manual" [since "pi@1.5"],
+    }
+
+    /// What became of words of the user.
+    strings Disposition(open) {
+        /// They set a run going.
+        "started",
+        /// They wait in a queue.
+        "queued",
+        /// An extension has dealt with them: no run was started for them.
+        "handled",
+    }
+
+    /// That words of the user were taken.
+    record WordsTaken {
+        /// What became of them.
+        disposition: Disposition,
+    }
+
+    /// The texts that wait in the queues.
+    record QueuedTexts {
+        /// Those that interrupt.
+        steering: List<Str>,
+        /// Those for the time when the agent would stop.
+        followUp: List<Str>,
+    }
+
+    /// The levels that a model has.
+    record ThinkingLevels {
+        /// From the least on.
+        levels: List<ThinkingLevel>,
     }
 }

@@ -28,7 +28,7 @@ protocol! {
     /// `message_start` instead.
     record StreamStart(type = "start") {
         /// The message so far.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "start"}
     }
@@ -38,7 +38,7 @@ protocol! {
         /// The block's index in the message's content.
         contentIndex: Count,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "text_start", "contentIndex": 0}
     }
@@ -50,7 +50,7 @@ protocol! {
         /// The new piece.
         delta: Str,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "text_delta", "contentIndex": 0, "delta": "Hello "}
     }
@@ -62,7 +62,7 @@ protocol! {
         /// The whole text of the block.
         content: Str,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "text_end", "contentIndex": 0, "content": "Hello world"}
     }
@@ -72,7 +72,7 @@ protocol! {
         /// The block's index in the message's content.
         contentIndex: Count,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "thinking_start", "contentIndex": 0}
     }
@@ -84,7 +84,7 @@ protocol! {
         /// The new piece.
         delta: Str,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "thinking_delta", "contentIndex": 0, "delta": "User is "}
     }
@@ -96,7 +96,7 @@ protocol! {
         /// The whole reasoning of the block.
         content: Str,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "thinking_end", "contentIndex": 0, "content": "User is greeting me..."}
     }
@@ -105,8 +105,12 @@ protocol! {
     record ToolCallStart(type = "toolcall_start") {
         /// The block's index in the message's content.
         contentIndex: Count,
+        /// The call's id.
+        id: Str [since "pi@1.5"],
+        /// The tool's name.
+        toolName: Str [since "pi@1.5"],
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "toolcall_start", "contentIndex": 1}
     }
@@ -118,7 +122,7 @@ protocol! {
         /// The new piece of the arguments' JSON text.
         delta: Str,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {"type": "toolcall_delta", "contentIndex": 1, "delta": "{\"comm"}
     }
@@ -130,7 +134,7 @@ protocol! {
         /// The whole call.
         toolCall: ToolCall,
         /// The message so far; absent in delta-only streams.
-        partial: Opt<AssistantMessage>,
+        partial: Opt<AssistantMessage> [until "pi@1.5"],
         ;
         example {
             "type": "toolcall_end", "contentIndex": 1,

@@ -74,7 +74,7 @@ impl<D: Dialect> Clone for RpcClient<D> {
 impl<D: Dialect> std::fmt::Debug for RpcClient<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RpcClient")
-            .field("dialect", &D::SPEC.id())
+            .field("dialect", &D::CLIENT.id())
             .field("process", &self.inner.process_id())
             .field("ended", &self.inner.ended())
             .finish()
@@ -95,7 +95,7 @@ impl<D: Dialect> Clone for Builder<D> {
 
 impl<D: Dialect> std::fmt::Debug for Builder<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Builder").field("dialect", &D::SPEC.id()).finish_non_exhaustive()
+        f.debug_struct("Builder").field("dialect", &D::CLIENT.id()).finish_non_exhaustive()
     }
 }
 
@@ -121,7 +121,7 @@ impl<D: Dialect> Builder<D> {
     /// # Errors
     /// Where there is no such revision; the error names those that there are.
     pub fn revision(self, revision: &str) -> Result<Self, Error> {
-        let spec = D::SPEC;
+        let spec = D::CLIENT;
         if revision == spec.revision || revision == spec.id() {
             return Ok(self);
         }
@@ -186,7 +186,7 @@ impl<D: Dialect> Builder<D> {
 
     /// Drives whatever is at the other end of a transport.
     pub fn connect(self, transport: Transport) -> RpcClient<D> {
-        let inner = dynamic::Client::start_connection(D::SPEC, self.settings.clone(), transport);
+        let inner = dynamic::Client::start_connection(D::CLIENT, self.settings.clone(), transport);
         RpcClient { inner, builder: self, limit: Limit::Default, spawned: None }
     }
 }
@@ -218,7 +218,7 @@ impl<D: Dialect> RpcClient<D> {
 
     /// The dialect's tables.
     pub fn spec(&self) -> &'static Spec {
-        D::SPEC
+        D::CLIENT
     }
 
     /// The same client with another time limit for every call: also for those that have none by default, as `prompt`.

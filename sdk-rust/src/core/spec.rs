@@ -225,7 +225,22 @@ pub struct DialogFrames {
     pub answer: &'static str,
 }
 
-/// A dialect's tables.
+/// A frame that tells revisions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// The event of that type.
+    Event(&'static str),
+    /// The event of that type with that member.
+    EventMember(&'static str, &'static str),
+    /// The event of that type without that member.
+    EventWithout(&'static str, &'static str),
+    /// A successful answer to that command whose data have that member.
+    AnswerMember(&'static str, &'static str),
+    /// A successful answer to that command whose data lack that member, or that has no data.
+    AnswerWithout(&'static str, &'static str),
+}
+
+/// The tables of one revision of a dialect, or of its clients, which speak with all of them.
 #[derive(Debug)]
 pub struct Spec {
     /// Its name.
@@ -246,6 +261,12 @@ pub struct Spec {
     pub edges: Edges,
     /// How a run ends.
     pub run_end: RunEnd,
+    /// In the tables of a client: those of each revision, the oldest first. Empty in those of one revision.
+    pub revisions: &'static [&'static Spec],
+    /// Frames that only this revision and younger ones send.
+    pub shows: &'static [Sign],
+    /// Frames that only older revisions send.
+    pub excludes: &'static [Sign],
     /// The documented failures.
     pub failures: &'static [FailureSpec],
     /// The commands.
@@ -280,8 +301,12 @@ impl Spec {
 
 /// A dialect as a type parameter.
 pub trait Dialect: Sized + Send + Sync + std::fmt::Debug + 'static {
-    /// Its tables.
+    /// The tables of its first revision, which is spoken where none is named.
     const SPEC: &'static Spec;
+    /// The tables of its clients, which speak with every revision.
+    const CLIENT: &'static Spec;
+    /// The tables of each revision, the oldest first.
+    const REVISIONS: &'static [&'static Spec];
     /// Its events.
     type Event: crate::wire::Eventful;
     /// Its commands with their parameters.

@@ -19,7 +19,7 @@ pub mod types;
 
 use crate::spec::Spec;
 
-/// The tables of the dialects whose features are on.
+/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.
 pub const SPECS: &[&Spec] = &[
     #[cfg(feature = "pi")]
     &pi::SPEC,
@@ -31,4 +31,32 @@ pub const SPECS: &[&Spec] = &[
     &operator::SPEC,
     #[cfg(feature = "opal")]
     &opal::SPEC,
+];
+
+/// The tables of the clients of these dialects.
+pub const CLIENTS: &[&Spec] = &[
+    #[cfg(feature = "pi")]
+    <pi::Pi as crate::spec::Dialect>::CLIENT,
+    #[cfg(feature = "omp")]
+    <omp::Omp as crate::spec::Dialect>::CLIENT,
+    #[cfg(feature = "pisces")]
+    <pisces::Pisces as crate::spec::Dialect>::CLIENT,
+    #[cfg(feature = "operator")]
+    <operator::Operator as crate::spec::Dialect>::CLIENT,
+    #[cfg(feature = "opal")]
+    <opal::Opal as crate::spec::Dialect>::CLIENT,
+];
+
+/// The tables of every revision of these dialects.
+pub const REVISIONS: &[&[&Spec]] = &[
+    #[cfg(feature = "pi")]
+    <pi::Pi as crate::spec::Dialect>::REVISIONS,
+    #[cfg(feature = "omp")]
+    <omp::Omp as crate::spec::Dialect>::REVISIONS,
+    #[cfg(feature = "pisces")]
+    <pisces::Pisces as crate::spec::Dialect>::REVISIONS,
+    #[cfg(feature = "operator")]
+    <operator::Operator as crate::spec::Dialect>::REVISIONS,
+    #[cfg(feature = "opal")]
+    <opal::Opal as crate::spec::Dialect>::REVISIONS,
 ];

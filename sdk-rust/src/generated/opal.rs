@@ -33,6 +33,8 @@ pub struct Opal;
 
 impl spec::Dialect for Opal {
     const SPEC: &'static spec::Spec = &SPEC;
+    const CLIENT: &'static spec::Spec = &SPEC;
+    const REVISIONS: &'static [&'static spec::Spec] = REVISIONS;
     type Event = Event;
     type Command = Command;
     type Reply = Reply;
@@ -45,7 +47,10 @@ pub type Client = crate::RpcClient<Opal>;
 /// A run of this dialect.
 pub type Run = crate::Run<Opal>;
 
-/// The tables of this dialect.
+/// The tables of each revision, the oldest first.
+pub static REVISIONS: &[&spec::Spec] = &[&SPEC];
+
+/// The tables of revision 0.1.
 pub static SPEC: spec::Spec = spec::Spec {
     name: "opal",
     revision: "0.1",
@@ -67,6 +72,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
+    revisions: &[],
+    shows: &[],
+    excludes: &[],
     commands: &[
         spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &["system_prompt", "working_dir", "session", "session_id"] },
         spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "text"], tolerates: &[] },

@@ -22,6 +22,8 @@ pub struct Operator;
 
 impl spec::Dialect for Operator {
     const SPEC: &'static spec::Spec = &SPEC;
+    const CLIENT: &'static spec::Spec = &SPEC;
+    const REVISIONS: &'static [&'static spec::Spec] = REVISIONS;
     type Event = Event;
     type Command = Command;
     type Reply = Reply;
@@ -34,7 +36,10 @@ pub type Client = crate::RpcClient<Operator>;
 /// A run of this dialect.
 pub type Run = crate::Run<Operator>;
 
-/// The tables of this dialect.
+/// The tables of each revision, the oldest first.
+pub static REVISIONS: &[&spec::Spec] = &[&SPEC];
+
+/// The tables of revision seed.
 pub static SPEC: spec::Spec = spec::Spec {
     name: "operator",
     revision: "seed",
@@ -56,6 +61,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: true },
+    revisions: &[],
+    shows: &[],
+    excludes: &[],
     commands: &[
         spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[] },
         spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[] },

@@ -16,11 +16,11 @@ pub use super::types::{
     BashResult, BranchParams, BranchSummaryMessage, BudgetExceeded, BudgetScope, BudgetSnapshot,
     BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason, BudgetWarning, CancelNotice, Cancellation,
     CancelledAnswer, CompactParams, CompactionReason, CompactionResult, CompactionSummaryMessage,
-    ConfirmDialog, ConfirmedAnswer, Cost, CostBuilder, CustomMessage, CustomMessageBuilder, CycledModel,
-    CycledThinkingLevel, DialogAnswer, DoneReason, EditorDialog, ErrorReason, ExportHtmlParams,
-    ExtensionError, FailurePolicy, FollowUpParams, ForkPoint, ForkPoints, ForkResult, ImageContent,
-    InputBlock, InputContent, InputDialog, InputKind, InterruptMode, LastAssistantText, MessageEnd,
-    MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelCost, ModelCostBuilder,
+    ConfirmDialog, ConfirmedAnswer, ContextUsage, Cost, CostBuilder, CustomMessage, CustomMessageBuilder,
+    CycledModel, CycledThinkingLevel, DialogAnswer, DoneReason, EditorDialog, ErrorReason,
+    ExportHtmlParams, ExtensionError, FailurePolicy, FollowUpParams, ForkPoint, ForkPoints, ForkResult,
+    ImageContent, InputBlock, InputContent, InputDialog, InputKind, InterruptMode, LastAssistantText,
+    MessageEnd, MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelCost, ModelCostBuilder,
     NewSessionParams, NotifyNotice, NotifyType, OmpSessionState, OmpSessionStateBuilder, PromptParams,
     QueueMode, SelectDialog, SessionStats, SessionStatsBuilder, SetAutoCompactionParams,
     SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams, SetInterruptModeParams,
@@ -28,15 +28,15 @@ pub use super::types::{
     SetTitleNotice, SetWidgetNotice, SteerParams, StopReason, StreamDone, StreamError, StreamRule,
     StreamStart, StreamingBehavior, SubagentEnd, SubagentStart, SubagentVerificationCommandEnd,
     SubagentVerificationCommandEndBuilder, SubagentVerificationCommandStart, SubagentVerificationEnd,
-    SubagentVerificationStart, SwitchSessionParams, TaskVerifyConfig, TextContent, TextDelta, TextEnd,
-    TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd, ThinkingLevel, ThinkingStart, TodoItem,
-    TodoReminder, TokenTotals, TokenTotalsBuilder, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart,
-    ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
-    ToolExecutionUpdateBuilder, ToolOutput, ToolResultMessage, ToolResultMessageBuilder, TtsrTriggered,
-    TurnEnd, TurnStart, Usage, UsageBuilder, UserMessage, ValueAnswer, VerificationAttemptResult,
-    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder,
-    VerificationMode, VerificationResult, VerificationResultBuilder, VerificationStatus, VerifyCommand,
-    WidgetPlacement, WrittenFile,
+    SubagentVerificationStart, SwitchSessionParams, SystemMessage, TaskVerifyConfig, TextContent,
+    TextDelta, TextEnd, TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd, ThinkingLevel,
+    ThinkingStart, TodoItem, TodoReminder, TokenTotals, TokenTotalsBuilder, ToolCall, ToolCallDelta,
+    ToolCallEnd, ToolCallStart, ToolDeclaration, ToolExecutionEnd, ToolExecutionEndBuilder,
+    ToolExecutionStart, ToolExecutionUpdate, ToolExecutionUpdateBuilder, ToolOutput, ToolReference,
+    ToolResultMessage, ToolResultMessageBuilder, TtsrTriggered, TurnEnd, TurnStart, Usage, UsageBuilder,
+    UserMessage, ValueAnswer, VerificationAttemptResult, VerificationAttemptResultBuilder,
+    VerificationCommandResult, VerificationCommandResultBuilder, VerificationMode, VerificationResult,
+    VerificationResultBuilder, VerificationStatus, VerifyCommand, WidgetPlacement, WrittenFile,
 };
 
 /// The pisces dialect, revision 13.18.
@@ -45,6 +45,8 @@ pub struct Pisces;
 
 impl spec::Dialect for Pisces {
     const SPEC: &'static spec::Spec = &SPEC;
+    const CLIENT: &'static spec::Spec = &SPEC;
+    const REVISIONS: &'static [&'static spec::Spec] = REVISIONS;
     type Event = Event;
     type Command = Command;
     type Reply = Reply;
@@ -57,7 +59,10 @@ pub type Client = crate::RpcClient<Pisces>;
 /// A run of this dialect.
 pub type Run = crate::Run<Pisces>;
 
-/// The tables of this dialect.
+/// The tables of each revision, the oldest first.
+pub static REVISIONS: &[&spec::Spec] = &[&SPEC];
+
+/// The tables of revision 13.18.
 pub static SPEC: spec::Spec = spec::Spec {
     name: "pisces",
     revision: "13.18",
@@ -79,6 +84,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
     },
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
+    revisions: &[],
+    shows: &[],
+    excludes: &[],
     commands: &[
         spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[] },
         spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[] },
@@ -777,7 +785,15 @@ impl crate::RpcClient<Pisces> {
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn bash(&self, command: impl Into<String>) -> Result<BashResult, crate::Error> {
-        self.call("bash", &BashParams::new(command)).await
+        self.bash_with(BashParams::new(command)).await
+    }
+
+    /// As [`Self::bash`], with all parameters.
+    ///
+    /// # Errors
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
+    pub async fn bash_with(&self, params: BashParams) -> Result<BashResult, crate::Error> {
+        self.call("bash", &params).await
     }
 
     /// Stops all running `bash` commands.
@@ -1394,18 +1410,6 @@ impl<T: Service> crate::serve::Dispatch<Pisces> for T {
 }
 
 impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::prompt(self, params, call)
-    }
-
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::steer(self, params, call)
-    }
-
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::follow_up(self, params, call)
-    }
-
     fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::abort(self, params, call)
     }
@@ -1488,6 +1492,18 @@ impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
 
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
         <T as super::pi::Kept<Pisces>>::set_session_name(self, params, call)
+    }
+
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::omp::Kept<Pisces>>::prompt(self, params, call)
+    }
+
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::omp::Kept<Pisces>>::steer(self, params, call)
+    }
+
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+        <T as super::omp::Kept<Pisces>>::follow_up(self, params, call)
     }
 
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {

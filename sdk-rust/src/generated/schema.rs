@@ -7,10 +7,18 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("pi", "0.55", "server", include_str!("../../schema/pi@0.55/server.json")),
     #[cfg(feature = "pi")]
     ("pi", "0.55", "client", include_str!("../../schema/pi@0.55/client.json")),
+    #[cfg(feature = "pi")]
+    ("pi", "1.5", "server", include_str!("../../schema/pi@1.5/server.json")),
+    #[cfg(feature = "pi")]
+    ("pi", "1.5", "client", include_str!("../../schema/pi@1.5/client.json")),
     #[cfg(feature = "omp")]
     ("omp", "12.7", "server", include_str!("../../schema/omp@12.7/server.json")),
     #[cfg(feature = "omp")]
     ("omp", "12.7", "client", include_str!("../../schema/omp@12.7/client.json")),
+    #[cfg(feature = "omp")]
+    ("omp", "13.19", "server", include_str!("../../schema/omp@13.19/server.json")),
+    #[cfg(feature = "omp")]
+    ("omp", "13.19", "client", include_str!("../../schema/omp@13.19/client.json")),
     #[cfg(feature = "pisces")]
     ("pisces", "13.18", "server", include_str!("../../schema/pisces@13.18/server.json")),
     #[cfg(feature = "pisces")]

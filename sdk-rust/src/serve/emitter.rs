@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::Outbox;
 use super::{Refusal, lines};
 use crate::frame::{dialog_line, event_line, success_line};
-use crate::spec::{Answer, CommandSpec, Dialect};
+use crate::spec::{Answer, CommandSpec, Dialect, Spec};
 use crate::wire::{Answered, Named};
 
 /// The questions that wait for an answer.
@@ -89,6 +89,8 @@ pub struct Emitter<D: Dialect> {
     questions: Arc<Questions>,
     /// Where events wait for an answer.
     held: Option<Arc<Held>>,
+    /// The revision that is spoken.
+    spec: &'static Spec,
     dialect: std::marker::PhantomData<fn() -> D>,
 }
 
@@ -98,6 +100,7 @@ impl<D: Dialect> Clone for Emitter<D> {
             outbox: self.outbox.clone(),
             questions: self.questions.clone(),
             held: self.held.clone(),
+            spec: self.spec,
             dialect: self.dialect,
         }
     }
@@ -105,13 +108,18 @@ impl<D: Dialect> Clone for Emitter<D> {
 
 impl<D: Dialect> std::fmt::Debug for Emitter<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Emitter").field("dialect", &D::SPEC.name).finish_non_exhaustive()
+        f.debug_struct("Emitter").field("dialect", &self.spec.id()).finish_non_exhaustive()
     }
 }
 
 impl<D: Dialect> Emitter<D> {
-    pub(super) fn new(outbox: Arc<Outbox>, questions: Arc<Questions>) -> Self {
-        Emitter { outbox, questions, held: None, dialect: std::marker::PhantomData }
+    pub(super) fn new(spec: &'static Spec, outbox: Arc<Outbox>, questions: Arc<Questions>) -> Self {
+        Emitter { outbox, questions, held: None, spec, dialect: std::marker::PhantomData }
+    }
+
+    /// The tables of the revision that is spoken.
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
     }
 
     /// Sends an event. Waits while a client that does not read has too much waiting for it; an
@@ -138,7 +146,7 @@ impl<D: Dialect> Emitter<D> {
     /// an event that has to stand in one order with a change of state. Waiting for
     /// [`Emitter::room`] first keeps memory flat.
     pub fn emit_body_now(&self, body: &str) {
-        let line = event_line(D::SPEC, body);
+        let line = event_line(self.spec, body);
         if let Some(held) = &self.held {
             let mut events = held.state();
             if !events.answered {
@@ -188,9 +196,9 @@ impl<D: Dialect> Emitter<D> {
     /// Sends a notice, or a question, at once; none for a notice, and where nobody can answer any more,
     /// as after the end of stdin. Its answer is waited for with [`Question::answer`].
     pub fn question(&self, dialog: &D::Dialog) -> Option<Question> {
-        let answered = D::SPEC.dialog(dialog.name()).is_some_and(|spec| spec.answered);
+        let answered = self.spec.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
-        let line = dialog_line(D::SPEC, &Value::from(id.as_str()), dialog)
+        let line = dialog_line(self.spec, &Value::from(id.as_str()), dialog)
             .inspect_err(|error| tracing::error!(%error, "a dialog could not be written"))
             .ok()?;
         let answer = match answered {
@@ -339,6 +347,11 @@ impl<D: Dialect, R> Call<D, R> {
         self.replaced.clone().cancelled_owned()
     }
 
+    /// The command's id as it came, as JSON; none where it has none.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// Where events and questions go.
     pub fn emitter(&self) -> &Emitter<D> {
         &self.emitter
@@ -366,14 +379,14 @@ impl<D: Dialect, R> Call<D, R> {
     }
 
     fn success(&self, data: Option<&str>) {
-        let line = success_line(D::SPEC, self.id.as_deref(), self.spec.wire, data);
+        let line = success_line(self.emitter.spec, self.id.as_deref(), self.spec.wire, data);
         self.emitter.outbox.note_answer(self.spec.wire, line.len());
         self.emitter.release(&line);
     }
 
     pub(super) fn failure(&self, refusal: &Refusal) {
         self.emitter.release(&lines::refused(
-            D::SPEC,
+            self.emitter.spec,
             self.id.as_deref(),
             self.spec.wire,
             refusal,

@@ -101,8 +101,7 @@ fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
 }
 
 /// Looks at a line.
-pub(super) fn read<D: Dialect>(text: &str) -> Line<D> {
-    let spec = D::SPEC;
+pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
     // Lone surrogates are not sent back, not in an id either.
     let replaced = replace_lone_surrogates(text);
     let text = replaced.as_deref().unwrap_or(text);

@@ -168,6 +168,9 @@ pub struct Options {
     /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
     /// serving has ended; 5 s by default.
     pub drain: std::time::Duration,
+    /// The revision that is spoken, by its tables (`Dialect::REVISIONS` has them); the dialect's first one where this is
+    /// none. Commands of other revisions are unknown.
+    pub revision: Option<&'static Spec>,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
 }
@@ -179,6 +182,7 @@ impl Default for Options {
             outbox_bytes: 16 << 20,
             command_bytes: 128 << 20,
             drain: std::time::Duration::from_secs(5),
+            revision: None,
             stop: CancellationToken::new(),
         }
     }
@@ -199,10 +203,11 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
 ) -> ServeEnd {
     let outbox = Arc::new(Outbox::new(options.outbox_bytes));
     let questions = Arc::new(Questions::default());
-    let emitter = Emitter::new(outbox.clone(), questions.clone());
+    let spec = options.revision.unwrap_or(D::SPEC);
+    let emitter = Emitter::new(spec, outbox.clone(), questions.clone());
     let writer = tokio::spawn(outbox::write(outbox.clone(), transport.writer));
     started(emitter.clone());
-    let keep_bom = D::SPEC.edges.blank_line_is_error;
+    let keep_bom = spec.edges.blank_line_is_error;
     let framer =
         FramerOptions { max_line: options.max_line, bom: if keep_bom { Bom::Keep } else { Bom::Drop } };
     let server = Server {
@@ -272,7 +277,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                         }
                     }
                     Incoming::Fault(fault) => {
-                        self.emitter.send_line(lines::unreadable(D::SPEC, &fault.to_string()))
+                        self.emitter.send_line(lines::unreadable(self.emitter.spec(), &fault.to_string()))
                     }
                 }
             }
@@ -303,7 +308,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             }
         };
         let work = async {
-            match D::SPEC.edges.end_of_input {
+            match self.emitter.spec().edges.end_of_input {
                 EndOfInput::Finish => drop(futures::join!(handlers, service.wait_until_idle())),
                 // Work is stopped beside the handlers, which may wait for just that.
                 EndOfInput::Abort => {
@@ -330,7 +335,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
 
     /// Looks at a line; gives the work that it asks for.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
-        match lines::read::<D>(text) {
+        match lines::read::<D>(self.emitter.spec(), text) {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
                 self.emitter.send_line(line);

@@ -15,7 +15,7 @@ async fn a_call_gives_typed_data() {
     peer.answer("get_state", &state(false)).await;
     let state = within("the answer", call).await.unwrap().unwrap();
     assert_eq!(state.steering_mode, QueueMode::All);
-    assert_eq!(state.model, None);
+    assert_eq!(state.model.as_option(), None);
 }
 
 #[tokio::test]

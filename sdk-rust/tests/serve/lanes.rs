@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentese::omp::{self, Omp};
 use agentese::opal;
-use agentese::pi::{AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service};
+use agentese::pi::{
+    AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service, WordsTaken,
+};
 use agentese::serve::{Call, Options, Refusal, ServeEnd};
 use agentese::wire::NoParams;
 use serde_json::json;
@@ -144,7 +146,11 @@ async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
 struct Chatty;
 
 impl Service for Chatty {
-    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+    async fn prompt(
+        &self,
+        params: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
         call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
         if params.message == "refuse" {
             return Err(Refusal::new("no key"));
@@ -152,7 +158,7 @@ impl Service for Chatty {
         let emitter = call.emitter().clone();
         tokio::spawn(async move { emitter.emit(&Event::AgentEnd(AgentEnd::new(vec![]))).await });
         tokio::task::yield_now().await;
-        Ok(())
+        Ok(None)
     }
 
     async fn bash(&self, _: BashParams, call: Call<Pi, BashResult>) -> Result<BashResult, Refusal> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::pi::{NotifyNotice, Pi, PromptParams, SelectDialog, Service};
+use agentese::pi::{NotifyNotice, Pi, PromptParams, SelectDialog, Service, WordsTaken};
 use agentese::serve::{Call, Options, Refusal};
 use serde_json::json;
 
@@ -15,7 +15,11 @@ struct Asks {
 }
 
 impl Service for Asks {
-    async fn prompt(&self, _: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+    async fn prompt(
+        &self,
+        _: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
         call.emitter().notify(NotifyNotice::new("asking"));
         let dialog = SelectDialog::new("Go?", vec!["Yes".to_owned(), "No".to_owned()]);
         let answer: Option<String> = call.emitter().ask(dialog, self.timeout).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::framing::{FrameReader, Incoming};
+use agentese::pi::WordsTaken;
 use agentese::pi::{
     BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SessionStateBuilder,
     SetSessionNameParams, SetSteeringModeParams, ThinkingLevel,
@@ -59,15 +60,19 @@ impl pi::Service for Small {
         Ok(())
     }
 
-    async fn prompt(&self, params: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
+    async fn prompt(
+        &self,
+        params: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
         match params.message.as_str() {
             "panic" => panic!("a handler that fails"),
             "refuse" => Err(Refusal::new("no key")),
             _ => {
-                call.answer(());
+                call.answer(None);
                 call.emitter().emit(&pi::Event::AgentStart(pi::AgentStart::new())).await;
                 call.emitter().emit(&pi::Event::AgentEnd(pi::AgentEnd::new(vec![]))).await;
-                Ok(())
+                Ok(None)
             }
         }
     }

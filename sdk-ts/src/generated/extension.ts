@@ -9,6 +9,7 @@ import type {
   Cancellation,
   CommandInfo,
   CompactionResult,
+  ContextUsage,
   ImageContent,
   InputBlock,
   InputContent,
@@ -45,6 +46,7 @@ export type {
   CommandSource,
   CompactionResult,
   CompactionSummaryMessage,
+  ContextUsage,
   Cost,
   CustomMessage,
   DoneReason,
@@ -236,16 +238,6 @@ export interface ContextHook {
   type: "context";
   /** The messages that it would see. */
   messages: AgentMessage[];
-}
-
-/** How much of the model's context is in use. */
-export interface ContextUsage {
-  /** Tokens in it, estimated; null where nobody knows, as right after a compaction. */
-  tokens: number | null;
-  /** How many there is room for. */
-  contextWindow: number;
-  /** The share that is full, in percent; null where nobody knows. */
-  percent: number | null;
 }
 
 /** When a message reaches the model. */

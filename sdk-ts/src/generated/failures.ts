@@ -24,11 +24,14 @@ export const pi = [
   { kind: "extension_command", text: "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming." }, // the message is an extension command
   { kind: "model_not_found", text: "Model not found: {provider}/{modelId}" }, // no such model is configured
   { kind: "already_compacted", text: "Already compacted" }, // nothing was said since the last compaction
+  { kind: "nothing_to_compact", text: "Nothing to compact (session too small)" }, // there is nothing to summarise
   { kind: "compaction_cancelled", text: "Compaction cancelled" }, // an extension or an abort stopped it
   { kind: "summarization_failed", text: "Summarization failed: {reason}" }, // the model refused or failed
   { kind: "nothing_to_export", text: "Nothing to export yet - start a conversation first" }, // the session has no messages
   { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not kept in a file
   { kind: "entry_not_found", text: "Invalid entry ID for forking" }, // there is no such message of the user
+  { kind: "nothing_said", text: "This session has not been saved yet. Send a message before cloning or forking it." }, // nothing was said in the session
+  { kind: "entry_not_found", text: "Entry not found: {since}" }, // no entry has that id
   { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name
   { kind: "invalid_line", text: "Failed to parse command: {reason}" }, // the line is not a JSON object, or a member is missing or wrong

@@ -115,7 +115,7 @@ export type SuccessResponse = {
     type: "response";
     command: K;
     success: true;
-  } & (CommandMap[K]["data"] extends undefined ? { data?: undefined } : { data: CommandMap[K]["data"] });
+  } & (undefined extends CommandMap[K]["data"] ? { data?: CommandMap[K]["data"] } : { data: CommandMap[K]["data"] });
 }[keyof CommandMap];
 
 /** A command that failed, or a line that could not be read. */

@@ -117,6 +117,7 @@ export type {
   CompactionSummaryMessage,
   ConfirmDialog,
   ConfirmedAnswer,
+  ContextUsage,
   Cost,
   CustomMessage,
   CycledModel,
@@ -179,6 +180,7 @@ export type {
   SubagentVerificationEnd,
   SubagentVerificationStart,
   SwitchSessionParams,
+  SystemMessage,
   TaskVerifyConfig,
   TextContent,
   TextDelta,
@@ -196,10 +198,12 @@ export type {
   ToolCallDelta,
   ToolCallEnd,
   ToolCallStart,
+  ToolDeclaration,
   ToolExecutionEnd,
   ToolExecutionStart,
   ToolExecutionUpdate,
   ToolOutput,
+  ToolReference,
   ToolResultMessage,
   TtsrTriggered,
   TurnEnd,
@@ -411,7 +415,7 @@ export type SuccessResponse = {
     type: "response";
     command: K;
     success: true;
-  } & (CommandMap[K]["data"] extends undefined ? { data?: undefined } : { data: CommandMap[K]["data"] });
+  } & (undefined extends CommandMap[K]["data"] ? { data?: CommandMap[K]["data"] } : { data: CommandMap[K]["data"] });
 }[keyof CommandMap];
 
 /** A command that failed, or a line that could not be read. */

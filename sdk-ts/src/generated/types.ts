@@ -50,6 +50,8 @@ export interface AgentEnd {
   type: "agent_end";
   /** All messages of this run, the prompt among them. */
   messages: AgentMessage[];
+  /** Whether the agent tries again on its own. Since pi@1.5. */
+  willRetry?: boolean | undefined;
 }
 
 /**
@@ -65,6 +67,7 @@ export type AgentMessage =
   | CustomMessage
   | BranchSummaryMessage
   | CompactionSummaryMessage
+  | SystemMessage
   | UnknownVariant<"role">;
 
 /**
@@ -77,6 +80,13 @@ export interface AgentPromptParams {
   session_id: string;
   /** The prompt. */
   text: string;
+}
+
+/** The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5. */
+export interface AgentSettled {
+  type: "agent_settled";
+  /** Whether somebody stopped it. */
+  aborted: boolean;
 }
 
 /** The agent begins to work on a prompt, or begins again after a retry or a compaction. */
@@ -146,6 +156,24 @@ export interface AssistantMessage {
   timestamp: number;
   /** The error message, with `error` and `aborted`. */
   errorMessage?: string | undefined;
+  /** The model that answered, as the provider names it. Since pi@1.5. */
+  responseModel?: string | undefined;
+  /** The answer's id at the provider. Since pi@1.5. */
+  responseId?: string | undefined;
+  /** Why it stopped, in the provider's own word. Since pi@1.5. */
+  rawStopReason?: string | undefined;
+  /** How long the answer took, in milliseconds. Since pi@1.5. */
+  durationMs?: number | undefined;
+  /** How hard the model was asked to think. Since pi@1.5. */
+  thinkingLevel?: ThinkingLevel | undefined;
+  /** That, in the provider's own word. Since pi@1.5. */
+  providerThinkingLevel?: string | undefined;
+  /** Whether the provider says that the turn is over. Since pi@1.5. */
+  endTurn?: boolean | undefined;
+  /** Facts about the request, for looking into it. Since pi@1.5. */
+  diagnostics?: JsonValue[] | undefined;
+  /** Where an answer that comes later is found. Since pi@1.5. */
+  deferred?: JsonValue | undefined;
 }
 
 /**
@@ -232,7 +260,7 @@ export interface Authenticated {
   authenticated: boolean;
 }
 
-/** Automatic compaction ended, with or without a result. */
+/** Automatic compaction ended, with or without a result. Until pi@1.5. */
 export interface AutoCompactionEnd {
   type: "auto_compaction_end";
   /** The result; absent or null if nothing was compacted. */
@@ -245,7 +273,7 @@ export interface AutoCompactionEnd {
   errorMessage?: string | undefined;
 }
 
-/** Automatic compaction begins. */
+/** Automatic compaction begins. Until pi@1.5. */
 export interface AutoCompactionStart {
   type: "auto_compaction_start";
   /** Why. */
@@ -303,6 +331,15 @@ export interface BashExecutionMessage {
   excludeFromContext?: boolean | undefined;
 }
 
+/** A command of `bash` wrote something. Since pi@1.5. */
+export interface BashExecutionUpdate {
+  type: "bash_execution_update";
+  /** The id of that command, where it had one. */
+  id?: JsonValue | undefined;
+  /** What it wrote. */
+  delta: string;
+}
+
 /**
  * Parameters of `bash`.
  *
@@ -312,6 +349,8 @@ export interface BashExecutionMessage {
 export interface BashParams {
   /** The command line. */
   command: string;
+  /** Whether the model does not get to see it; false where it is missing. Since pi@1.5. */
+  excludeFromContext?: boolean | undefined;
 }
 
 /** The outcome of a shell command. */
@@ -339,13 +378,34 @@ export interface BranchParams {
   entryId: string;
 }
 
+/** A branch was left, and this is what was said on it. */
+export interface BranchSummaryEntry {
+  type: "branch_summary";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The entry from which it was left; null where there was none. */
+  fromId: string | null;
+  /** The summary. */
+  summary: string;
+  /** Facts for a front end. */
+  details?: JsonValue | undefined;
+  /** Tokens that the summary took. */
+  usage?: Usage | undefined;
+  /** Whether an extension wrote the summary. */
+  fromHook?: boolean | undefined;
+}
+
 /** A summary of a branch that the conversation has left. */
 export interface BranchSummaryMessage {
   role: "branchSummary";
   /** The summary. */
   summary: string;
-  /** The session entry from which the branch was left. */
-  fromId: string;
+  /** The session entry from which the branch was left, or null. */
+  fromId: string | null;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
 }
@@ -433,10 +493,12 @@ export interface CommandInfo {
   description?: string | undefined;
   /** Where it comes from. */
   source: CommandSource;
-  /** Where its file was found; extensions have none. */
+  /** Where its file was found; extensions have none. Until pi@1.5. */
   location?: CommandLocation | undefined;
-  /** The absolute path of its file. */
+  /** The absolute path of its file. Until pi@1.5. */
   path?: string | undefined;
+  /** Where it was found. Since pi@1.5. */
+  sourceInfo?: SourceInfo | undefined;
 }
 
 /** Where the file of a command was found. */
@@ -461,8 +523,48 @@ export interface CompactParams {
   customInstructions?: string | undefined;
 }
 
+/** The agent has compacted the conversation, or has not. Since pi@1.5. */
+export interface CompactionEnd {
+  type: "compaction_end";
+  /** Why it began. */
+  reason: CompactionReason;
+  /** What compaction did; absent where it did not. */
+  result?: CompactionResult | undefined;
+  /** Whether it was stopped. */
+  aborted: boolean;
+  /** Whether the prompt is tried again. */
+  willRetry: boolean;
+  /** What went wrong. */
+  errorMessage?: string | undefined;
+}
+
+/** The conversation was compacted. */
+export interface CompactionEntry {
+  type: "compaction";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The text that stands in place of what was removed. */
+  summary: string;
+  /** The first entry that stays as it is. */
+  firstKeptEntryId: string;
+  /** Tokens in the context before. */
+  tokensBefore: number;
+  /** Facts for a front end, such as the files that were read and changed. */
+  details?: JsonValue | undefined;
+  /** Tokens that the summary took. */
+  usage?: Usage | undefined;
+  /** Whether an extension wrote the summary. */
+  fromHook?: boolean | undefined;
+  /** The prompt and the tools as they stood then. */
+  systemMessage?: SystemMessage | undefined;
+}
+
 /** Why the agent compacts on its own. */
-export type CompactionReason = "threshold" | "overflow" | (string & {});
+export type CompactionReason = "threshold" | "overflow" | "manual" | (string & {});
 
 /** The result of a compaction. */
 export interface CompactionResult {
@@ -472,8 +574,19 @@ export interface CompactionResult {
   firstKeptEntryId: string;
   /** Tokens in the context before. */
   tokensBefore: number;
+  /** Tokens in the context afterwards, estimated. Since pi@1.5. */
+  estimatedTokensAfter?: number | undefined;
+  /** Tokens that the summary took. Since pi@1.5. */
+  usage?: Usage | undefined;
   /** Facts for a front end, such as the files that were read and changed. */
   details?: JsonValue | null | undefined;
+}
+
+/** The agent begins to compact the conversation. Since pi@1.5. */
+export interface CompactionStart {
+  type: "compaction_start";
+  /** Why. */
+  reason: CompactionReason;
 }
 
 /** The summary that replaces messages which compaction removed. */
@@ -512,6 +625,31 @@ export interface ConfirmedAnswer {
   confirmed: boolean;
 }
 
+/** What the model gets to see of an earlier entry was changed. */
+export interface ContextEditEntry {
+  type: "context_edit";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** That entry. */
+  targetId: string;
+  /** What it sees in its place; null where it sees nothing. */
+  replacement: InputContent | null;
+}
+
+/** How much of the model's context is in use. */
+export interface ContextUsage {
+  /** Tokens in it, estimated; null where nobody knows, as right after a compaction. */
+  tokens: number | null;
+  /** How many there is room for. */
+  contextWindow: number;
+  /** The share that is full, in percent; null where nobody knows. */
+  percent: number | null;
+}
+
 /** The cost of tokens in US dollars. */
 export interface Cost {
   /** For input tokens. */
@@ -524,6 +662,23 @@ export interface Cost {
   cacheWrite: number;
   /** The sum. */
   total: number;
+  /** Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5. */
+  totalFromProvider?: boolean | undefined;
+}
+
+/** Something that an extension keeps; no model sees it. */
+export interface CustomEntry {
+  type: "custom";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The extension's name for it. */
+  customType: string;
+  /** What it keeps. */
+  data?: JsonValue | undefined;
 }
 
 /** A message that an extension put in. */
@@ -539,6 +694,25 @@ export interface CustomMessage {
   details?: JsonValue | null | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
+}
+
+/** A message that an extension put in. */
+export interface CustomMessageEntry {
+  type: "custom_message";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The extension's name for it. */
+  customType: string;
+  /** Text, or blocks. */
+  content: InputContent;
+  /** Whether a front end should show it. */
+  display: boolean;
+  /** Facts for a front end. */
+  details?: JsonValue | undefined;
 }
 
 /** The model that is next in line, with what goes with it. */
@@ -584,6 +758,9 @@ export type DialogAnswer = CancelledAnswer | ConfirmedAnswer | ValueAnswer;
 /** Which way a line went. */
 export type Direction = "c2s" | "s2c";
 
+/** What became of words of the user. */
+export type Disposition = "started" | "queued" | "handled" | (string & {});
+
 /** Why a finished message is finished. */
 export type DoneReason = "stop" | "length" | "toolUse";
 
@@ -593,6 +770,21 @@ export interface EditorDialog {
   title: string;
   /** The text to begin with. */
   prefill?: string | undefined;
+}
+
+/** Entries of a session. */
+export interface Entries {
+  /** In the order in which they were written. */
+  entries: SessionEntry[];
+  /** The entry that the next one will follow; null in an empty session. */
+  leafId: string | null;
+}
+
+/** An extension wrote an entry into the session. Since pi@1.5. */
+export interface EntryAppended {
+  type: "entry_appended";
+  /** The entry. */
+  entry: SessionEntry;
 }
 
 /** Why a message broke off. */
@@ -671,10 +863,21 @@ export interface ForkPoints {
 
 /** A fork (or branch) that was made. */
 export interface ForkResult {
-  /** The text of the message from which it was made. */
-  text: string;
+  /** The text of the message from which it was made; absent where an extension stopped it. */
+  text?: string | undefined;
   /** True where an extension stopped it. */
   cancelled: boolean;
+}
+
+/**
+ * Parameters of `get_entries`.
+ *
+ * Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+ * among them. The id of the last one is a cursor that stays good.
+ */
+export interface GetEntriesParams {
+  /** The entry behind which to begin; all where it is missing. */
+  since?: string | undefined;
 }
 
 /** A complete image. */
@@ -721,6 +924,21 @@ export interface InputResult {
 /** When steering messages reach the agent. */
 export type InterruptMode = "immediate" | "wait";
 
+/** An entry was marked with a word. */
+export interface LabelEntry {
+  type: "label";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** That entry. */
+  targetId: string;
+  /** The word; absent where the mark was taken away. */
+  label?: string | undefined;
+}
+
 /** The text of the model's last answer. */
 export interface LastAssistantText {
   /** The text; null where there is no answer yet. */
@@ -761,6 +979,19 @@ export interface MessageEnd {
   message: AgentMessage;
 }
 
+/** A message of the conversation. */
+export interface MessageEntry {
+  type: "message";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The message. */
+  message: AgentMessage;
+}
+
 /**
  * A message begins. Messages of the user, of tools and of extensions are whole already; the
  * model's are empty.
@@ -776,7 +1007,9 @@ export interface MessageUpdate {
   type: "message_update";
   /** The change to the message. */
   assistantMessageEvent: AssistantMessageEvent;
-  /** The message so far; absent in delta-only streams. */
+  /** Tokens that the message has taken so far. Since pi@1.5. */
+  usage?: Usage | undefined;
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   message?: AgentMessage | undefined;
 }
 
@@ -808,6 +1041,21 @@ export interface Model {
   maxTokens: number;
   /** Prices. */
   cost: ModelCost;
+}
+
+/** Another model was chosen. */
+export interface ModelChangeEntry {
+  type: "model_change";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The provider. */
+  provider: string;
+  /** The model's id at that provider. */
+  modelId: string;
 }
 
 /** Prices in US dollars for a million tokens. */
@@ -1638,6 +1886,28 @@ export interface PromptQueued {
 /** How many queued messages are delivered at a time. */
 export type QueueMode = "all" | "one-at-a-time";
 
+/** A message joined a queue or left it. Both queues are told whole. Since pi@1.5. */
+export interface QueueUpdate {
+  type: "queue_update";
+  /** The texts that interrupt. */
+  steering: string[];
+  /** The texts for the time when the agent would stop. */
+  followUp: string[];
+}
+
+/** The texts that wait in the queues. */
+export interface QueuedTexts {
+  /** Those that interrupt. */
+  steering: string[];
+  /** Those for the time when the agent would stop. */
+  followUp: string[];
+}
+
+/** The agent reads commands from here on. Its first frame. Since omp@13.19. */
+export interface Ready {
+  type: "ready";
+}
+
 /** Arguments of a scripted tool call: an object, or JSON text in pieces. */
 export type ScriptArguments = JsonObject | string | string[];
 
@@ -1851,6 +2121,25 @@ export interface SessionDeleteParams {
   session_id: string;
 }
 
+/**
+ * An entry of a session, told apart by `type`.
+ *
+ * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
+ */
+export type SessionEntry =
+  | MessageEntry
+  | ModelChangeEntry
+  | ThinkingLevelChangeEntry
+  | UsageEntry
+  | CompactionEntry
+  | ContextEditEntry
+  | BranchSummaryEntry
+  | CustomEntry
+  | CustomMessageEntry
+  | LabelEntry
+  | SessionInfoEntry
+  | UnknownVariant<"type">;
+
 /** The messages of a session. */
 export interface SessionHistory {
   /** From the root to the current position. */
@@ -1865,6 +2154,26 @@ export interface SessionHistory {
 export interface SessionHistoryParams {
   /** The session. */
   session_id: string;
+}
+
+/** The session was named. Since pi@1.5. */
+export interface SessionInfoChanged {
+  type: "session_info_changed";
+  /** The name; absent where it was taken away. */
+  name?: string | undefined;
+}
+
+/** The session was named. */
+export interface SessionInfoEntry {
+  type: "session_info";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The name. */
+  name?: string | undefined;
 }
 
 /** Sessions that are kept. */
@@ -1917,8 +2226,8 @@ export interface SessionStarted {
 
 /** The agent's current state. */
 export interface SessionState {
-  /** The model in use, or null where there is none. */
-  model: Model | null;
+  /** The model in use; absent where there is none. */
+  model?: Model | null | undefined;
   /** The thinking level. */
   thinkingLevel: ThinkingLevel;
   /** Whether a run is going on. */
@@ -1963,6 +2272,16 @@ export interface SessionStats {
   tokens: TokenTotals;
   /** The cost in US dollars. */
   cost: number;
+  /** How full the context is; absent where there is no model. Since pi@1.5. */
+  contextUsage?: ContextUsage | undefined;
+}
+
+/** The whole session. */
+export interface SessionTree {
+  /** The entries that follow none. */
+  tree: TreeNode[];
+  /** The entry that the next one will follow; null in an empty session. */
+  leafId: string | null;
 }
 
 /**
@@ -2088,6 +2407,26 @@ export interface SettingsSaveParams {
   settings: JsonObject;
 }
 
+/** Where something was found that a prompt can invoke. */
+export interface SourceInfo {
+  /** The absolute path. */
+  path: string;
+  /** How it was found, as in `local`, `auto` or `cli`. */
+  source: string;
+  /** Whose it is. */
+  scope: SourceScope;
+  /** What it came with. */
+  origin: SourceOrigin;
+  /** The folder of the package or of the files that it belongs to. */
+  baseDir?: string | undefined;
+}
+
+/** What something came with that a prompt can invoke. */
+export type SourceOrigin = "top-level" | "package" | (string & {});
+
+/** Whose something is that a prompt can invoke. */
+export type SourceScope = "user" | "project" | "temporary" | (string & {});
+
 /**
  * Parameters of `steer`.
  *
@@ -2102,7 +2441,7 @@ export interface SteerParams {
 }
 
 /** Why the model stopped. */
-export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
+export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted" | "pending" | "deferred";
 
 /**
  * The message is complete. Declared by the document; agents announce it with `message_end`
@@ -2144,7 +2483,7 @@ export interface StreamRule {
  */
 export interface StreamStart {
   type: "start";
-  /** The message so far. */
+  /** The message so far. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2225,6 +2564,36 @@ export interface SubagentVerificationStart {
   profile?: string | undefined;
 }
 
+/** The request for a summary is made again. Since pi@1.5. */
+export interface SummarizationRetryAttemptStart {
+  type: "summarization_retry_attempt_start";
+  /** What it is for. */
+  source: SummarySource;
+  /** Why the conversation is compacted; absent for a branch. */
+  reason?: CompactionReason | undefined;
+}
+
+/** Retrying the request for a summary is over. Since pi@1.5. */
+export interface SummarizationRetryFinished {
+  type: "summarization_retry_finished";
+}
+
+/** The request for a summary failed; it is made again after a pause. Since pi@1.5. */
+export interface SummarizationRetryScheduled {
+  type: "summarization_retry_scheduled";
+  /** The number of this retry, from 1. */
+  attempt: number;
+  /** How many there will be at most. */
+  maxAttempts: number;
+  /** How long the agent waits, in milliseconds. */
+  delayMs: number;
+  /** What went wrong. */
+  errorMessage: string;
+}
+
+/** What a summary is for. */
+export type SummarySource = "compaction" | "branchSummary" | (string & {});
+
 /**
  * Parameters of `switch_session`.
  *
@@ -2233,6 +2602,21 @@ export interface SubagentVerificationStart {
 export interface SwitchSessionParams {
   /** The session's file. */
   sessionPath: string;
+}
+
+/** What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5. */
+export interface SystemMessage {
+  role: "system";
+  /** Instructions in addition to the sections. */
+  content: InputContent;
+  /** Sections of the prompt by name; null takes one away. */
+  sections?: Record<string, JsonValue> | undefined;
+  /** Tools that the model has from here on. */
+  toolsAdded?: ToolDeclaration[] | undefined;
+  /** Tools that it no longer has. */
+  toolsRemoved?: ToolReference[] | undefined;
+  /** When, in milliseconds since the epoch. */
+  timestamp: number;
 }
 
 /** How a task is verified: a profile of the settings, or the object form of `verify`. */
@@ -2275,7 +2659,7 @@ export interface TextDelta {
   contentIndex: number;
   /** The new piece. */
   delta: string;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2286,7 +2670,7 @@ export interface TextEnd {
   contentIndex: number;
   /** The whole text of the block. */
   content: string;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2295,7 +2679,7 @@ export interface TextStart {
   type: "text_start";
   /** The block's index in the message's content. */
   contentIndex: number;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2317,7 +2701,7 @@ export interface ThinkingDelta {
   contentIndex: number;
   /** The new piece. */
   delta: string;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2328,12 +2712,38 @@ export interface ThinkingEnd {
   contentIndex: number;
   /** The whole reasoning of the block. */
   content: string;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
 /** How hard the model should think. */
-export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+/** Another thinking level was chosen. */
+export interface ThinkingLevelChangeEntry {
+  type: "thinking_level_change";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** The level. */
+  thinkingLevel: ThinkingLevel;
+}
+
+/** The model thinks more, or less, from here on. Since pi@1.5. */
+export interface ThinkingLevelChanged {
+  type: "thinking_level_changed";
+  /** The level. */
+  level: ThinkingLevel;
+}
+
+/** The levels that a model has. */
+export interface ThinkingLevels {
+  /** From the least on. */
+  levels: ThinkingLevel[];
+}
 
 /** The thinking level that a session has now. */
 export interface ThinkingSet {
@@ -2358,7 +2768,7 @@ export interface ThinkingStart {
   type: "thinking_start";
   /** The block's index in the message's content. */
   contentIndex: number;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2410,6 +2820,10 @@ export interface ToolCall {
   arguments: JsonObject;
   /** An opaque signature from the provider, to be sent back with the call. */
   thoughtSignature?: string | undefined;
+  /** The provider's name for a group of tools that this one is in. Since pi@1.5. */
+  namespace?: string | undefined;
+  /** Why the arguments cannot be read. Since pi@1.5. */
+  argumentsError?: string | undefined;
 }
 
 /** A piece of a tool call's arguments. */
@@ -2419,7 +2833,7 @@ export interface ToolCallDelta {
   contentIndex: number;
   /** The new piece of the arguments' JSON text. */
   delta: string;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2430,7 +2844,7 @@ export interface ToolCallEnd {
   contentIndex: number;
   /** The whole call. */
   toolCall: ToolCall;
-  /** The message so far; absent in delta-only streams. */
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
@@ -2439,8 +2853,24 @@ export interface ToolCallStart {
   type: "toolcall_start";
   /** The block's index in the message's content. */
   contentIndex: number;
-  /** The message so far; absent in delta-only streams. */
+  /** The call's id. Since pi@1.5. */
+  id?: string | undefined;
+  /** The tool's name. Since pi@1.5. */
+  toolName?: string | undefined;
+  /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
+}
+
+/** A tool, as the model is told of it. */
+export interface ToolDeclaration {
+  /** Its name. */
+  name: string;
+  /** What it does. */
+  description: string;
+  /** The JSON Schema of its arguments. */
+  parameters: JsonObject;
+  /** How the provider is asked to keep the arguments in shape. */
+  constrainedSampling?: JsonValue | undefined;
 }
 
 /** A tool is done. */
@@ -2454,6 +2884,8 @@ export interface ToolExecutionEnd {
   result: ToolOutput;
   /** Whether the tool failed. */
   isError: boolean;
+  /** How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5. */
+  durationMs?: number | undefined;
 }
 
 /** A tool begins to run. */
@@ -2486,6 +2918,14 @@ export interface ToolOutput {
   content: InputBlock[];
   /** Facts for a front end; their shape is the tool's own. */
   details?: JsonValue | null | undefined;
+  /** The result as data, for programs. Since pi@1.5. */
+  structuredContent?: JsonValue | undefined;
+}
+
+/** A tool that the model no longer has. */
+export interface ToolReference {
+  /** Its name. */
+  name: string;
 }
 
 /** The result of a tool call, as the model sees it. */
@@ -2501,6 +2941,12 @@ export interface ToolResultMessage {
   details?: JsonValue | null | undefined;
   /** Whether the tool failed. */
   isError: boolean;
+  /** How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5. */
+  durationMs?: number | undefined;
+  /** Tokens of models that the tool itself asked. Since pi@1.5. */
+  usage?: Usage | undefined;
+  /** Calls of other tools that the tool made. Since pi@1.5. */
+  nestedCalls?: JsonValue | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
 }
@@ -2564,6 +3010,18 @@ export interface TranscriptNote {
 /** One record of a transcript, which is a file of JSON lines. */
 export type TranscriptRecord = TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine;
 
+/** An entry and what follows it. */
+export interface TreeNode {
+  /** The entry. */
+  entry: SessionEntry;
+  /** What follows it, one node for each branch. */
+  children: TreeNode[];
+  /** The word that it is marked with. */
+  label?: string | undefined;
+  /** When it was marked, as ISO 8601. */
+  labelTimestamp?: string | undefined;
+}
+
 /**
  * The model's stream ran into a rule. The turn is stopped and run again with the rule in the
  * context: `agent_end` follows, and then another `agent_start`.
@@ -2598,10 +3056,33 @@ export interface Usage {
   cacheRead: number;
   /** Tokens written to the provider's cache. */
   cacheWrite: number;
+  /** Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5. */
+  cacheWrite1h?: number | undefined;
+  /** Those of `output` that went into reasoning. Since pi@1.5. */
+  reasoning?: number | undefined;
   /** The sum of the four; the document leaves it out, agents send it. */
   totalTokens?: number | undefined;
   /** The cost. */
   cost: Cost;
+}
+
+/** Tokens that were used for something that is no answer. */
+export interface UsageEntry {
+  type: "usage";
+  /** The entry's id. */
+  id: string;
+  /** The entry that it follows; null where it is a root. */
+  parentId: string | null;
+  /** When, as ISO 8601. */
+  timestamp: string;
+  /** What for. */
+  kind: string;
+  /** The provider. */
+  provider: string;
+  /** The model. */
+  model: string;
+  /** The tokens. */
+  usage: Usage;
 }
 
 /** A message of the user. */
@@ -2698,6 +3179,12 @@ export interface VerifyCommand {
 
 /** Where a widget stands. */
 export type WidgetPlacement = "aboveEditor" | "belowEditor" | (string & {});
+
+/** That words of the user were taken. */
+export interface WordsTaken {
+  /** What became of them. */
+  disposition: Disposition;
+}
 
 /** Where something was written. */
 export interface WrittenFile {

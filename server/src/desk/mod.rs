@@ -131,9 +131,14 @@ impl Desk {
     }
 
     /// Runs a command of the user; see [`Engine::bash`].
-    pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, BashRefused> {
+    pub async fn bash(
+        &self,
+        command: &str,
+        hidden: bool,
+        shown: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<RpcBashOutput, BashRefused> {
         self.pass(Waiting::Bash).await?;
-        Ok(self.engine.bash(command).await?)
+        Ok(self.engine.bash(command, hidden, shown).await?)
     }
 
     /// Stops every command of the user that is running or waits.

@@ -25,6 +25,11 @@ impl Desk {
         self.replacing(caller, self.engine.fork(entry)).await
     }
 
+    /// Makes a copy that ends where the session stands; see [`crate::engine::Engine::copy`].
+    pub async fn copy(&self, caller: Caller) -> Result<bool, ForkError> {
+        self.replacing(caller, self.engine.copy()).await
+    }
+
     /// Goes back to an entry of the session, in place; see [`crate::engine::Engine::go_to`].
     pub async fn go_to(&self, entry: &str, caller: Caller) -> Result<bool, ForkError> {
         self.replacing(caller, self.engine.go_to(entry)).await

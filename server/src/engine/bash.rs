@@ -11,20 +11,26 @@ use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
 impl Engine {
     /// Runs a command beside everything else. Its output joins the session: at once, or before the
-    /// next prompt while a run is going on. Fails where the command did not start or was killed.
-    pub async fn bash(&self, command: &str) -> Result<RpcBashOutput, RpcBashError> {
+    /// next prompt while a run is going on; the model does not get to see it where it is `hidden`. `shown` is told what
+    /// the command writes, as it comes. Fails where the command did not start or was killed.
+    pub async fn bash(
+        &self,
+        command: &str,
+        hidden: bool,
+        shown: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<RpcBashOutput, RpcBashError> {
         let mut context = self.shared.context().clone();
         context.abort = self.shared.state().bash.child_token();
         let result = match self.shared.options.customs.keeps_shell {
             true => self.shared.shell.run(&context, command).await,
-            false => run_rpc_bash(&context, command).await,
+            false => run_rpc_bash(&context, command, shown).await,
         };
         match &result {
-            Ok(output) => self.record(command, output, output.cancelled).await,
+            Ok(output) => self.record(command, output, output.cancelled, hidden).await,
             // What it wrote before it was killed is known, and the model should know it too.
             Err(error) => {
                 if let Some(partial) = error.partial() {
-                    self.record(command, partial, true).await;
+                    self.record(command, partial, true, hidden).await;
                 }
             }
         }
@@ -37,7 +43,7 @@ impl Engine {
         stopped.cancel();
     }
 
-    async fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool) {
+    async fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool, hidden: bool) {
         let now = self.shared.options.clock.now_ms();
         let mut message = BashExecutionMessageBuilder {
             command: command.into(),
@@ -47,6 +53,7 @@ impl Engine {
             timestamp: now,
         }
         .build();
+        message.exclude_from_context = hidden.then_some(true);
         message.exit_code = output.exit_code.map(i64::from).into();
         let path = output.full_output_path.as_ref();
         message.full_output_path = path.map(|path| path.to_string_lossy().into_owned()).into();

@@ -102,7 +102,9 @@ impl Run {
                 self.push(Event::ToolEnded(call, &output));
                 let executed = *verdict == Verdict::Execute && !output.is_error;
                 last_word |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
-                let result = result(call, output, self.shared.options.clock.now_ms());
+                let took = output.took.filter(|_| self.shared.options.customs.notes_times);
+                let mut result = result(call, output, self.shared.options.clock.now_ms());
+                result.duration_ms = took.map(|took| milliseconds(took).into());
                 let message = self.tell(AgentMessage::from(result.clone())).await;
                 told.push((result, message));
             }
@@ -123,9 +125,14 @@ impl Run {
                 None => self.aborted(call),
                 Some(Err(reason)) => ToolOutput::error(reason),
                 Some(Ok(())) => {
+                    let clock = &self.shared.options.clock;
+                    let began = clock.now_ms();
                     let output = self.execute(call, stop).await;
+                    let took = u64::try_from(clock.now_ms().saturating_sub(began)).unwrap_or_default();
                     let kept = output.clone();
-                    unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept)
+                    let mut output = unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
+                    output.took = Some(Duration::from_millis(took));
+                    output
                 }
             },
             Verdict::Skip => ToolOutput::error(SKIPPED),
@@ -205,6 +212,11 @@ fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
     .build();
     message.details = output.details.into();
     message
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What a tool shows, as blocks of a message.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLevel};
 
-use super::Engine;
+use super::compaction::counted_tokens;
 use super::state::Phase;
+use super::{Engine, Event};
 use crate::config::Change;
 use crate::session::{EmptyName, Spoken, Stats};
 
@@ -92,11 +93,23 @@ impl Engine {
         (session.id().to_owned(), session.file().map(Path::to_owned), session.stats())
     }
 
+    /// Tokens in the context, where that is known: right after a compaction it is not.
+    pub fn context_tokens(&self) -> Option<u64> {
+        let state = self.shared.state();
+        let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
+        match counted_tokens(messages, compacted) {
+            None if compacted == 0 => Some(super::compaction::context_tokens(messages, compacted)),
+            counted => counted,
+        }
+    }
+
     /// Names the session. Fails for an empty name.
     pub fn set_session_name(&self, name: &str) -> Result<(), EmptyName> {
         let mut state = self.shared.state();
         state.session.rename(name)?;
         state.session.linger();
+        let name = state.session.name().unwrap_or_default();
+        self.shared.sink.push(Event::SessionNamed { name });
         Ok(())
     }
 

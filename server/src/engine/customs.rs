@@ -60,6 +60,8 @@ pub struct Customs {
     pub keeps_shell: bool,
     /// The names of the tools that are there where nobody chooses.
     pub tools: &'static [&'static str],
+    /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
+    pub notes_times: bool,
 }
 
 impl Customs {
@@ -77,6 +79,7 @@ impl Customs {
         reads_mentions: false,
         keeps_shell: false,
         tools: &["read", "bash", "edit", "write"],
+        notes_times: false,
     };
 }
 

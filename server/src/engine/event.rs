@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentese::types::{
     AgentMessage, AssistantMessage, BudgetScope, BudgetSnapshot, CompactionReason, CompactionResult,
     StreamRule, SubagentVerificationCommandEnd, SubagentVerificationCommandStart, SubagentVerificationEnd,
-    SubagentVerificationStart, TodoItem, ToolCall, ToolResultMessage, VerificationResult,
+    SubagentVerificationStart, ThinkingLevel, TodoItem, ToolCall, ToolResultMessage, VerificationResult,
 };
 use futures::future::BoxFuture;
 
@@ -62,8 +62,13 @@ pub enum Event<'a> {
     RunEnded {
         /// All messages of the run, the user's among them.
         messages: &'a [Arc<AgentMessage>],
-        /// Its last answer failed, and the agent tries again on its own.
-        goes_on: bool,
+        /// The engine makes the same request again on its own.
+        will_retry: bool,
+    },
+    /// Nothing follows a run any more that the engine would do on its own: it is idle.
+    Settled {
+        /// Whether somebody stopped the work.
+        aborted: bool,
     },
     /// The work failed inside the agent, which is idle right after this, with the conversation as far as it is kept.
     /// The end of what was going on is told as well.
@@ -107,6 +112,23 @@ pub enum Event<'a> {
     },
     /// A message joined a queue. Its delivery is told as a message of the run that it reaches.
     Queued(&'a AgentMessage),
+    /// A message joined a queue or left it.
+    QueuesChanged {
+        /// The texts that interrupt.
+        steering: &'a [String],
+        /// The texts for the time when the engine would stop.
+        follow_ups: &'a [String],
+    },
+    /// The session was named.
+    SessionNamed {
+        /// The name.
+        name: &'a str,
+    },
+    /// The model thinks more, or less, from here on.
+    ThinkingChanged {
+        /// The level.
+        level: ThinkingLevel,
+    },
     /// What the model was saying ran into rules: its answer is stopped, and asked for again with them in the context.
     RulesTriggered(&'a [StreamRule]),
     /// The model stopped with things left to do; it is reminded of them and goes on.

@@ -57,7 +57,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use afterwards::{Afterwards, GoOn, RunOver};
 pub use approvals::Approvals;
-pub(crate) use call::blocks;
+pub(crate) use call::{blocks, milliseconds};
 pub use chain::Chain;
 pub use children::Bounds;
 pub use compact::CompactError;

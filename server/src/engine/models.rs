@@ -4,7 +4,7 @@ use agentese::types::{Model, ThinkingLevel};
 
 use super::Hooks as _;
 use super::state::State;
-use super::{Engine, Selection, Shared};
+use super::{Engine, Event, Selection, Shared};
 use crate::config::Change;
 use crate::providers::Chosen;
 use crate::session::Restored;
@@ -71,6 +71,15 @@ impl Engine {
         self.shared.think(&mut state, level);
     }
 
+    /// The levels of the model in use; `off` alone where it cannot think, and without a model.
+    pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
+        let state = self.shared.state();
+        let levels = state.model.as_ref().map(|model| self.shared.options.catalog.levels(model));
+        levels
+            .filter(|levels| !levels.is_empty())
+            .map_or_else(|| vec![ThinkingLevel::Off], |levels| levels.to_vec())
+    }
+
     /// Switches to the next level that the model has; none where it has only one.
     pub fn cycle_thinking(&self) -> Option<ThinkingLevel> {
         let mut state = self.shared.state();
@@ -112,6 +121,7 @@ impl Shared {
             state.thinking = level;
             state.session.thinking_changed(level);
             state.session.linger();
+            self.sink.push(Event::ThinkingChanged { level });
             self.options.persist.save(Change::DefaultThinkingLevel(level));
         }
     }

@@ -186,6 +186,14 @@ impl Engine {
         self.shared.queue(&mut self.shared.state(), message.into(), false)
     }
 
+    /// Takes what waits out of the queues, and gives the texts: those that interrupt, and the others.
+    pub fn clear_queues(&self) -> (Vec<String>, Vec<String>) {
+        let mut state = self.shared.state();
+        let texts = state.queues.give_back();
+        self.shared.tell_of_queues(&mut state);
+        texts
+    }
+
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits
     /// for the next prompt. Fails where too much waits already.
     pub fn follow_up(&self, input: Input) -> Result<(), QueuesFull> {
@@ -211,6 +219,15 @@ impl Shared {
         match follows {
             true => state.queues.follow_up(message),
             false => state.queues.steer(message),
+        }?;
+        self.tell_of_queues(state);
+        Ok(())
+    }
+
+    /// Tells what waits, where that has changed.
+    pub(super) fn tell_of_queues(&self, state: &mut State) {
+        if let Some((steering, follow_ups)) = state.queues.changes() {
+            self.sink.push(Event::QueuesChanged { steering: &steering, follow_ups: &follow_ups });
         }
     }
 }

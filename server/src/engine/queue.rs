@@ -38,6 +38,19 @@ fn size(message: &AgentMessage) -> usize {
     }
 }
 
+/// What it says.
+fn text(message: &AgentMessage) -> String {
+    let AgentMessage::User(message) = message else { return String::new() };
+    match &message.content {
+        InputContent::Text(text) => text.clone(),
+        // What is said about images follows the words.
+        InputContent::Blocks(blocks) => match blocks.first() {
+            Some(InputBlock::Text(block)) => block.text.clone(),
+            _ => String::new(),
+        },
+    }
+}
+
 /// Two queues, and the messages that were taken from them and are about to be delivered.
 ///
 /// A message counts as pending until it is delivered. One that was taken and cannot be delivered
@@ -50,6 +63,8 @@ pub struct Queues {
     taken: VecDeque<(Source, AgentMessage)>,
     /// How much waits.
     bytes: usize,
+    /// A message came or went that nobody was told of.
+    changed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +94,7 @@ impl Default for Queues {
             follow_ups: Queue::default(),
             taken: VecDeque::new(),
             bytes: 0,
+            changed: false,
         }
     }
 }
@@ -121,6 +137,7 @@ impl Queues {
     fn add(&mut self, source: Source, message: AgentMessage) -> Result<(), QueuesFull> {
         self.fits(&message)?;
         self.bytes += size(&message);
+        self.changed = true;
         self.queue(source).waiting.push_back(message);
         Ok(())
     }
@@ -168,6 +185,7 @@ impl Queues {
     /// The next taken message; it does not count any more.
     pub fn deliver(&mut self) -> Option<AgentMessage> {
         let (_, message) = self.taken.pop_front()?;
+        self.changed = true;
         self.bytes = self.bytes.saturating_sub(size(&message));
         Some(message)
     }
@@ -185,6 +203,32 @@ impl Queues {
         self.follow_ups.waiting.clear();
         self.taken.clear();
         self.bytes = 0;
+        self.changed = false;
+    }
+
+    /// Takes what waits out of the queues, and gives the texts: those that interrupt, and the others.
+    pub fn give_back(&mut self) -> (Vec<String>, Vec<String>) {
+        let mut empty = |source| -> Vec<String> {
+            let messages: Vec<_> = self.queue(source).waiting.drain(..).collect();
+            self.bytes = self.bytes.saturating_sub(messages.iter().map(size).sum());
+            messages.iter().map(text).collect()
+        };
+        let texts = (empty(Source::Steering), empty(Source::FollowUps));
+        self.changed = true;
+        texts
+    }
+
+    /// The texts that wait, where a message came or went since this was last asked.
+    pub fn changes(&mut self) -> Option<(Vec<String>, Vec<String>)> {
+        if !std::mem::take(&mut self.changed) {
+            return None;
+        }
+        let texts = |source, queue: &Queue| -> Vec<String> {
+            let taken =
+                self.taken.iter().filter(|(from, _)| *from == source).map(|(_, message)| text(message));
+            taken.chain(queue.waiting.iter().map(text)).collect()
+        };
+        Some((texts(Source::Steering, &self.steering), texts(Source::FollowUps, &self.follow_ups)))
     }
 
     fn queue(&mut self, source: Source) -> &mut Queue {
@@ -294,6 +338,24 @@ mod tests {
         // One alone is never too large.
         queues.steer(message(&large.repeat(65))).unwrap();
         assert!(queues.steer(message("x")).is_err());
+    }
+
+    #[test]
+    fn changes_are_told_once_and_a_taken_message_waits_until_it_is_delivered() {
+        let texts = |steering: &[&str], follow_ups: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+            (owned(steering), owned(follow_ups))
+        };
+        let mut queues = filled();
+        assert_eq!(queues.changes(), Some(texts(&["s1", "s2"], &["f1", "f2"])));
+        assert_eq!(queues.changes(), None);
+        queues.take_steering();
+        assert_eq!(queues.changes(), None);
+        queues.deliver();
+        assert_eq!(queues.changes(), Some(texts(&["s2"], &["f1", "f2"])));
+        assert_eq!(queues.give_back(), texts(&["s2"], &["f1", "f2"]));
+        assert_eq!(queues.changes(), Some(texts(&[], &[])));
+        assert_eq!(queues.pending(), 0);
     }
 
     #[test]

@@ -123,6 +123,7 @@ impl Run {
                     self.push(Event::TurnStarted);
                 }
                 Step::Inject(message) => {
+                    self.shared.tell_of_queues(&mut self.shared.state());
                     self.outcome.user_spoke = true;
                     self.add(message).await;
                 }
@@ -229,6 +230,11 @@ impl Run {
 
     async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
+        if self.shared.options.customs.notes_times {
+            let took = self.shared.options.clock.now_ms().saturating_sub(message.timestamp).max(0);
+            message.duration_ms = Some(took.into());
+            message.thinking_level = Some(self.thinking);
+        }
         let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
         let tools = self.shared.tools();
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);

@@ -103,6 +103,35 @@ impl Engine {
         Ok((text, true))
     }
 
+    /// Makes a copy of the session that ends where it stands, and goes on with it. What is going on is aborted first; the
+    /// queues are emptied. False where a hook stopped it; nothing has changed then. Fails where nothing was said.
+    pub async fn copy(&self) -> Result<bool, ForkError> {
+        let leaf = {
+            let state = self.shared.state();
+            let said = !state.session.messages().is_empty();
+            state
+                .session
+                .leaf()
+                .filter(|_| said)
+                .map(|leaf| leaf.id().clone())
+                .ok_or(ForkError::NothingSaid)?
+        };
+        let hooks = &self.shared.options.hooks;
+        if !hooks.before_fork(leaf.as_str()).await {
+            return Ok(false);
+        }
+        let previous = {
+            let mut state = self.idle().await;
+            let previous = state.session.file().map(Path::to_owned);
+            let mut session = state.session.copy(self.shared.options.store.as_ref());
+            state.write_settings(&mut session);
+            state.move_to(session);
+            previous
+        };
+        hooks.forked(previous.as_deref()).await;
+        Ok(true)
+    }
+
     /// Goes back to an entry of the session, in place: what is said next follows it. What is going on is aborted first;
     /// the queues are emptied. Fails for an unknown entry; false where a hook stopped it. Nothing has changed then.
     pub async fn go_to(&self, entry: &str) -> Result<bool, ForkError> {

@@ -119,8 +119,9 @@ impl Work {
             Some(Phase::Waiting) => {
                 Event::RetryEnded { success: false, attempt: self.attempt, error: Some(PANICKED) }
             }
-            Some(Phase::Running) | None => Event::RunEnded { messages: &[], goes_on: false },
+            Some(Phase::Running) | None => Event::RunEnded { messages: &[], will_retry: false },
         });
+        self.shared.sink.push(Event::Settled { aborted: false });
     }
 
     async fn drive(&mut self, mut run: Run) {
@@ -223,17 +224,16 @@ impl Work {
         let number = self.end.number;
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let sink = &self.shared.sink;
-        let tries_again =
-            matches!(self.own(&state, outcome), Some(Then::Retry { .. } | Then::Compact { again: true, .. }));
-        let goes_on = tries_again && !self.abort.is_cancelled();
-        sink.push(Event::RunEnded { messages: &outcome.messages, goes_on });
-        let decision = self.decide(&state, outcome);
+        let own = self.own(&state, outcome).filter(|_| !self.abort.is_cancelled());
+        let will_retry = matches!(own, Some(Then::Retry { .. } | Then::Compact { again: true, .. }));
+        sink.push(Event::RunEnded { messages: &outcome.messages, will_retry });
+        let decision = self.decide(own, &state, outcome);
         match &decision {
             Then::GoOn(_) | Then::Queued => {}
-            Then::Rest => state.end(number),
+            Then::Rest => self.over(&mut state),
             Then::GiveUp { attempt } => {
                 sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
-                state.end(number);
+                self.over(&mut state);
             }
             Then::StillTooLong => {
                 if self.attempt > 0 {
@@ -246,7 +246,7 @@ impl Work {
                     will_retry: false,
                     error: Some(STILL_TOO_LONG),
                 });
-                state.end(number);
+                self.over(&mut state);
             }
             Then::Retry { attempt, pause } => {
                 forget_failed_answer(&mut state);
@@ -285,11 +285,10 @@ impl Work {
 
     /// What follows a run: the first that wants something has it. The agent's own policies are asked first; those of
     /// others behind what the user has said meanwhile, or before it where a hook has stopped the answer.
-    fn decide(&self, state: &State, outcome: &Outcome) -> Then {
+    fn decide(&self, own: Option<Then>, state: &State, outcome: &Outcome) -> Then {
         if self.abort.is_cancelled() {
             return Then::Rest;
         }
-        let own = self.own(state, outcome);
         if own.is_some() || outcome.failure.is_some() {
             return own.unwrap_or(Then::Rest);
         }
@@ -351,7 +350,7 @@ impl Work {
         if !self.abort.is_cancelled() && state.queues.pending() > 0 {
             return self.next_run(&mut state, AgentLoop::with_what_waits());
         }
-        state.end(self.end.number);
+        self.over(&mut state);
         None
     }
 
@@ -371,14 +370,20 @@ impl Work {
     fn go_on_with_what_waits(&mut self) -> Option<Run> {
         let mut state = self.shared.state();
         if state.queues.pending() == 0 {
-            state.end(self.end.number);
+            self.over(&mut state);
             return None;
         }
         self.next_run(&mut state, AgentLoop::with_what_waits())
     }
 
+    /// The work is over: nothing follows on its own.
+    fn over(&self, state: &mut State) {
+        state.end(self.end.number);
+        self.shared.sink.push(Event::Settled { aborted: self.abort.is_cancelled() });
+    }
+
     fn rest(&self, run: Option<Run>) -> Option<Run> {
-        self.shared.state().end(self.end.number);
+        self.over(&mut self.shared.state());
         run
     }
 
@@ -387,7 +392,7 @@ impl Work {
         let run = Run::new(&self.shared, state, steps, self.abort.clone());
         match run {
             Some(_) => state.enter(self.end.number, Phase::Running),
-            None => state.end(self.end.number),
+            None => self.over(state),
         }
         run
     }

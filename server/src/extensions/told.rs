@@ -95,6 +95,10 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::CompactionEnded { .. }
         | Event::Queued(_)
         | Event::Recovered
+        | Event::Settled { .. }
+        | Event::QueuesChanged { .. }
+        | Event::SessionNamed { .. }
+        | Event::ThinkingChanged { .. }
         | Event::RulesTriggered(_)
         | Event::Reminded { .. }
         | Event::Child { .. }

@@ -106,6 +106,7 @@ impl Tool for ExtensionTool {
                         content: contents(result.content),
                         details: result.details.into_option(),
                         is_error: result.is_error == Some(true),
+                        took: None,
                     },
                     Err(error) => {
                         ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))

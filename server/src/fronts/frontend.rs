@@ -15,14 +15,19 @@ use crate::config::Home;
 use crate::desk::Parts;
 use crate::engine::Customs;
 
+/// What stands in place of a revision for the newest one that the server speaks.
+const LATEST: &str = "latest";
+
 /// Speaks one dialect with one client. Commands come to it as the [`Dispatch`] of the dialect, which
 /// everything has that implements the generated `Service`.
 pub trait Front: Dispatch<<Self as Front>::Dialect> {
     /// What it speaks.
     type Dialect: Dialect;
 
-    /// The ways of its agent.
-    const CUSTOMS: Customs = Customs::PI;
+    /// The ways of its agent, in that revision of the dialect.
+    fn customs(_spec: &'static Spec) -> Customs {
+        Customs::PI
+    }
 
     /// Where its users keep settings and models.
     const HOME: Home = Home::PI;
@@ -32,21 +37,21 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
         let _ = parts;
     }
 
-    /// Puts an agent of those parts together. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
+    /// Puts an agent of those parts together, which speaks that revision of the dialect. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
     /// serving.
-    fn new(parts: Parts, stop: CancellationToken) -> Self;
+    fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self;
 
     /// The client is there: from now on events and questions go to it. Called once, in a runtime, before the first line
     /// is read.
     fn connect(&self, emitter: Emitter<Self::Dialect>);
 }
 
-/// A dialect that the server speaks.
+/// A revision of a dialect that the server speaks.
 pub struct Frontend {
     spec: &'static Spec,
     home: Home,
     customs: Customs,
-    serve: fn(Parts, Transport, Options) -> BoxFuture<'static, ServeEnd>,
+    serve: fn(&'static Spec, Parts, Transport, Options) -> BoxFuture<'static, ServeEnd>,
 }
 
 impl fmt::Debug for Frontend {
@@ -56,17 +61,22 @@ impl fmt::Debug for Frontend {
 }
 
 impl Frontend {
-    /// The one that front speaks.
+    /// The first revision of the dialect that a front speaks.
     pub const fn of<F: Front>() -> Self {
+        Self::at::<F>(0)
+    }
+
+    /// A later revision of it, by its place in the declared order.
+    pub const fn at<F: Front>(revision: usize) -> Self {
         Self {
-            spec: F::Dialect::SPEC,
+            spec: F::Dialect::REVISIONS[revision],
             home: F::HOME,
             customs: F::CUSTOMS,
-            serve: |parts, transport, options| serve::<F>(parts, transport, options).boxed(),
+            serve: |spec, parts, transport, options| serve::<F>(spec, parts, transport, options).boxed(),
         }
     }
 
-    /// The tables of the dialect.
+    /// The tables of that revision.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
@@ -83,21 +93,25 @@ impl Frontend {
 
     /// Serves one client until its input ends. Never fails: bad input is answered.
     pub async fn serve(&self, parts: Parts, transport: Transport, options: Options) -> ServeEnd {
-        (self.serve)(parts, transport, options).await
+        (self.serve)(self.spec, parts, transport, options).await
     }
 
-    /// The one of a name, or of `NAME@REVISION`. Fails for a dialect that is not declared, and for one that is but that
+    /// The one of a name, which means its first revision, of `NAME@REVISION`, or of `NAME@latest`. Fails for a dialect that is not declared, and for one that is but that
     /// the server does not speak.
     pub fn find(dialect: &str) -> Result<&'static Self, NoFront> {
         let asked = || dialect.to_owned();
-        if schema::schema(dialect, Side::Server).is_none() {
+        let (name, revision) = dialect.split_once('@').unwrap_or((dialect, ""));
+        let latest = revision == LATEST;
+        if schema::schema(if latest { name } else { dialect }, Side::Server).is_none() {
             return Err(NoFront::Unknown { asked: asked(), declared: schema::dialects().join(", ") });
         }
-        let (name, revision) = dialect.split_once('@').unwrap_or((dialect, ""));
-        let served = |frontend: &&Self| {
-            frontend.spec.name == name && (revision.is_empty() || frontend.spec.revision == revision)
+        let mut served = FRONTENDS.iter().filter(|frontend| frontend.spec.name == name);
+        let found = match revision {
+            LATEST => served.next_back(),
+            "" => served.next(),
+            revision => served.find(|frontend| frontend.spec.revision == revision),
         };
-        FRONTENDS.iter().find(served).ok_or_else(|| {
+        found.ok_or_else(|| {
             let all: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec.id()).collect();
             NoFront::NotServed { asked: asked(), served: all.join(", ") }
         })
@@ -126,12 +140,18 @@ pub enum NoFront {
     },
 }
 
-async fn serve<F: Front>(mut parts: Parts, transport: Transport, mut options: Options) -> ServeEnd {
+async fn serve<F: Front>(
+    spec: &'static Spec,
+    mut parts: Parts,
+    transport: Transport,
+    mut options: Options,
+) -> ServeEnd {
     // An extension may end the agent, and nothing else that the caller stops with it.
     options.stop = options.stop.child_token();
-    parts.options.customs = F::CUSTOMS;
+    options.revision = Some(spec);
+    parts.options.customs = F::customs(spec);
     F::equip(&mut parts);
-    let front = std::sync::Arc::new(F::new(parts, options.stop.clone()));
+    let front = std::sync::Arc::new(F::new(parts, spec, options.stop.clone()));
     let connected = front.clone();
     serve_with(transport, front, options, move |emitter| connected.connect(emitter)).await
 }
@@ -144,10 +164,11 @@ mod tests {
     fn a_dialect_is_found_by_its_name_and_by_its_revision() {
         for frontend in FRONTENDS {
             let spec = frontend.spec();
-            for name in [spec.name.to_owned(), spec.id()] {
-                assert_eq!(Frontend::find(&name).unwrap().spec().id(), spec.id());
-            }
+            assert_eq!(Frontend::find(&spec.id()).unwrap().spec().id(), spec.id());
         }
+        let found = |name: &str| Frontend::find(name).unwrap().spec().id();
+        assert_eq!([found("pi"), found("omp")], ["pi@0.55", "omp@12.7"]);
+        assert_eq!([found("pi@latest"), found("omp@latest")], ["pi@1.5", "omp@13.19"]);
         let unknown = Frontend::find("klingon").unwrap_err().to_string();
         assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
         assert!(matches!(Frontend::find("pi@0.1"), Err(NoFront::Unknown { .. })));

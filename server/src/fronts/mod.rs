@@ -14,11 +14,13 @@ pub mod pisces;
 
 pub use frontend::{Front, Frontend, NoFront};
 
-/// The dialects that the server speaks. The first one is spoken where none is named.
+/// The revisions that the server speaks, of each dialect the oldest first. The first one is spoken where none is named.
 pub static FRONTENDS: &[Frontend] = &[
     Frontend::of::<pi::Front>(),
+    Frontend::at::<pi::Front>(1),
     Frontend::of::<operator::Front>(),
     Frontend::of::<omp::Front>(),
+    Frontend::at::<omp::Front>(1),
     Frontend::of::<pisces::Front>(),
     Frontend::of::<opal::Front>(),
 ];

@@ -85,7 +85,7 @@ impl Budgets {
             ThinkingLevel::Minimal => Some(self.minimal),
             ThinkingLevel::Low => Some(self.low),
             ThinkingLevel::Medium => Some(self.medium),
-            ThinkingLevel::High | ThinkingLevel::Xhigh => Some(self.high),
+            ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => Some(self.high),
         }
     }
 }

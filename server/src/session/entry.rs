@@ -253,7 +253,7 @@ impl Entry {
                 Some(foreign::message(message.into(), now))
             }
             Body::BranchSummary(summary) if !summary.summary.is_empty() => {
-                Some(BranchSummaryMessage::new(&summary.summary, &summary.from_id, now).into())
+                Some(BranchSummaryMessage::new(&summary.summary, Some(summary.from_id.clone()), now).into())
             }
             Body::Compaction(compaction) => {
                 Some(CompactionSummaryMessage::new(&compaction.summary, compaction.tokens_before, now).into())

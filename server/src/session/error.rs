@@ -75,6 +75,10 @@ pub enum ForkError {
     // The text is the one that the pi document's agents send.
     #[error("Invalid entry ID for forking")]
     Unknown,
+    /// Nothing was said in the session that a copy could have.
+    // The text is the one that the pi document's agents send.
+    #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
+    NothingSaid,
 }
 
 /// Why a session was not deleted. Its file is as it was.

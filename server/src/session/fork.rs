@@ -22,11 +22,24 @@ impl Session {
     pub fn fork(&self, entry: &str, store: Option<&Store>) -> Result<(Self, String), ForkError> {
         let position = self.tree.find(entry).ok_or(ForkError::Unknown)?;
         let text = user_text(&self.entries[position]).ok_or(ForkError::Unknown)?;
+        let fork = self.with(self.kept(self.tree.parent(position)), store);
+        Ok((fork, text))
+    }
+
+    /// A session with everything up to where this one stands. Its entries keep their identifiers. It is kept in `store`, or
+    /// in memory alone.
+    pub fn copy(&self, store: Option<&Store>) -> Self {
+        let leaf = self.leaf().and_then(|leaf| self.tree.find(leaf.id().as_str()));
+        self.with(self.kept(leaf), store)
+    }
+
+    /// A session that comes from this one and has those entries, with the names that they have now.
+    fn with(&self, entries: Vec<Entry>, store: Option<&Store>) -> Self {
         let parent = self.file().map(|file| file.to_string_lossy().into_owned());
         let mut start = self.start.clone().parent(parent);
         start.cwd = self.cwd().to_owned();
         let mut fork = Self::in_memory(start);
-        fork.take(self.kept(position));
+        fork.take(entries);
         let labels = self.labels();
         let targets: Vec<EntryId> = fork.entries.iter().map(|entry| entry.id().clone()).collect();
         for target in targets {
@@ -38,13 +51,13 @@ impl Session {
             fork.keep_in(store);
             fork.save();
         }
-        Ok((fork, text))
+        fork
     }
 
-    /// The path to the parent of an entry without its labels, each entry under the one before it.
-    fn kept(&self, position: usize) -> Vec<Entry> {
+    /// The path to an entry without its labels, each entry under the one before it.
+    fn kept(&self, leaf: Option<usize>) -> Vec<Entry> {
         let mut kept: Vec<Entry> = Vec::new();
-        for position in self.tree.path(self.tree.parent(position)) {
+        for position in self.tree.path(leaf) {
             let entry = &self.entries[position];
             if !matches!(entry.body(), Body::Label { .. }) {
                 kept.push(entry.under(kept.last().map(Entry::id)));

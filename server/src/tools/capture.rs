@@ -135,6 +135,18 @@ impl Capture {
         self.total.bytes == 0
     }
 
+    /// How many bytes of text have come.
+    pub fn bytes(&self) -> u64 {
+        self.total.bytes
+    }
+
+    /// The text behind the first so many bytes, as far as it is still here.
+    pub fn since(&self, seen: u64) -> &str {
+        let new = usize::try_from(self.total.bytes.saturating_sub(seen)).unwrap_or(usize::MAX);
+        let from = self.window.len().saturating_sub(new);
+        &self.window[char_boundary_from(&self.window, from)..]
+    }
+
     /// The tail of the text so far. A character whose rest has not arrived is not part of it.
     pub fn tail(&self) -> Truncation {
         truncate_tail_of(&self.window, self.total, self.limits)

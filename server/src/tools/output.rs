@@ -1,5 +1,7 @@
 //! What a tool call gives back.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 /// One block of a result.
@@ -36,17 +38,24 @@ pub struct ToolOutput {
     pub details: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// How long the tool ran; none where it did not.
+    pub took: Option<Duration>,
 }
 
 impl ToolOutput {
     /// A success of one text block without details.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![ToolContent::Text(text.into())], details: None, is_error: false }
+        Self { content: vec![ToolContent::Text(text.into())], details: None, is_error: false, took: None }
     }
 
     /// A failure of one text block, with the empty details of a failure.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![ToolContent::Text(text.into())], details: Some(json!({})), is_error: true }
+        Self {
+            content: vec![ToolContent::Text(text.into())],
+            details: Some(json!({})),
+            is_error: true,
+            took: None,
+        }
     }
 
     /// The same output with other details.

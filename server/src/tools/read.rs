@@ -124,7 +124,12 @@ impl Job {
             text.push_str(&format!("\n{}", resized.note()));
         }
         let image = ToolContent::Image { data: prepared.data, mime_type: prepared.mime_type.to_owned() };
-        Ok(ToolOutput { content: vec![ToolContent::Text(text), image], details: None, is_error: false })
+        Ok(ToolOutput {
+            content: vec![ToolContent::Text(text), image],
+            details: None,
+            is_error: false,
+            took: None,
+        })
     }
 
     fn text(

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::ToolContext;
+use super::capture::Capture;
 use super::process::{Ending, Finished, Request, StartError, run};
 use super::signals::signal_name;
 use super::spawner::Exit;
@@ -59,12 +60,25 @@ impl RpcBashError {
 
 /// Runs one command with the context's shell, directory and abort. An exit code is a result whatever it is; a start
 /// that fails and a signal from elsewhere are errors. Commands may run side by side.
-pub async fn run_rpc_bash(context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
-    let finished = match run(context, Request { command, timeout: None, clean: true }, &mut |_| {}).await {
+pub async fn run_rpc_bash(
+    context: &ToolContext,
+    command: &str,
+    shown: &mut (dyn FnMut(&str) + Send),
+) -> Result<RpcBashOutput, RpcBashError> {
+    let mut seen = 0;
+    let mut show = |capture: &Capture| {
+        let new = capture.since(seen);
+        if !new.is_empty() {
+            shown(new);
+        }
+        seen = capture.bytes();
+    };
+    let finished = match run(context, Request { command, timeout: None, clean: true }, &mut show).await {
         Ok(finished) => finished,
         Err(StartError::Aborted) => return Ok(cancelled_early()),
         Err(error) => return Err(error.into()),
     };
+    show(&finished.output);
     let result = result(&finished);
     match finished.ending {
         Ending::Exited(Exit::Code(_)) | Ending::Aborted | Ending::TimedOut => Ok(result),

@@ -19,7 +19,7 @@ async fn a_run_through_the_typed_client() {
     let served = tokio::spawn(builder.build().serve(theirs));
     let client = Client::connect(ours);
     let state = soon("the state", client.get_state()).await.unwrap();
-    assert!(!state.is_streaming && state.model.is_some());
+    assert!(!state.is_streaming && state.model.as_option().is_some());
     let mut run = soon("the prompt", client.prompt("go")).await.unwrap();
     let mut text = String::new();
     let mut tools = 0;

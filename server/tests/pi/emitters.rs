@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::pi::{Event, ExtensionError, Pi, PromptParams};
+use agentese::pi::{Event, ExtensionError, Pi, PromptParams, WordsTaken};
 use agentese::serve::{Call, Options, Refusal, serve_with};
 use agentese::transport::memory_pair;
 use serde_json::{Value, json};
@@ -16,8 +16,12 @@ const EACH: usize = 1_600;
 struct Chatter;
 
 impl agentese::pi::Service for Chatter {
-    async fn prompt(&self, _: PromptParams, call: Call<Pi>) -> Result<(), Refusal> {
-        call.answer(());
+    async fn prompt(
+        &self,
+        _: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
+        call.answer(None);
         for writer in 0..WRITERS {
             let emitter = call.emitter().clone();
             tokio::spawn(async move {
@@ -30,7 +34,7 @@ impl agentese::pi::Service for Chatter {
                 }
             });
         }
-        Ok(())
+        Ok(None)
     }
 }
 

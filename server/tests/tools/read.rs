@@ -100,7 +100,10 @@ async fn images_are_known_by_their_content() {
     let output = call(&context, "read", json!({"path": "dot.txt"})).await;
     let image = ToolContent::Image { data: DOT.into(), mime_type: "image/png".into() };
     let label = ToolContent::Text("Read image file [image/png]".into());
-    assert_eq!(output, ToolOutput { content: vec![label, image], details: None, is_error: false });
+    assert_eq!(
+        output,
+        ToolOutput { content: vec![label, image], details: None, is_error: false, took: None }
+    );
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use agentese_server::tools::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_b
 use crate::support::{LONG, Place, assert_gone};
 
 async fn run(context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
-    tokio::time::timeout(LONG, run_rpc_bash(context, command)).await.expect("the command hangs")
+    tokio::time::timeout(LONG, run_rpc_bash(context, command, &mut |_| {})).await.expect("the command hangs")
 }
 
 #[tokio::test]

@@ -4,11 +4,12 @@ use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::typed::{Bool, List, Nothing, Nullable, Opt, Str};
 use crate::types::content::ImageContent;
+use crate::types::entry::{Entries, SessionTree};
 use crate::types::model::{Model, ThinkingLevel};
 use crate::types::session::{
     AvailableModels, BashResult, Cancellation, CompactionResult, CycledModel, CycledThinkingLevel,
-    ForkPoints, ForkResult, LastAssistantText, Messages, QueueMode, SessionState, SessionStats,
-    StreamingBehavior, WrittenFile,
+    ForkPoints, ForkResult, LastAssistantText, Messages, QueueMode, QueuedTexts, SessionState, SessionStats,
+    StreamingBehavior, ThinkingLevels, WordsTaken, WrittenFile,
 };
 
 protocol! {
@@ -21,7 +22,8 @@ protocol! {
         images: Opt<List<ImageContent>>,
         /// How the prompt is queued while the agent is working.
         streamingBehavior: Opt<StreamingBehavior>,
-    }) -> Nothing {
+    }) -> WordsTaken {
+        result: [since "pi@1.5"];
         answer: Accepted;
         run: Starts;
         lane: Session;
@@ -31,7 +33,7 @@ protocol! {
                 => "the agent is working and `streamingBehavior` is missing";
             NoApiKey "No API key found for {provider}.{remedy}" => "the model's provider has no key";
         }
-        example {"message": "Hello, world!"};
+        example {"message": "Hello, world!"} -> {"disposition": "started"};
     }
 
     /// Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -41,7 +43,8 @@ protocol! {
         message: Str,
         /// Images that go with it.
         images: Opt<List<ImageContent>>,
-    }) -> Nothing {
+    }) -> WordsTaken {
+        result: [since "pi@1.5"];
         answer: Done;
         run: Acts;
         lane: Immediate;
@@ -49,7 +52,7 @@ protocol! {
             ExtensionCommand "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
                 => "the message is an extension command";
         }
-        example {"message": "Stop and do this instead"};
+        example {"message": "Stop and do this instead"} -> {"disposition": "queued"};
     }
 
     /// Queues a message for the time when the agent would stop. While the agent is idle it waits
@@ -59,7 +62,8 @@ protocol! {
         message: Str,
         /// Images that go with it.
         images: Opt<List<ImageContent>>,
-    }) -> Nothing {
+    }) -> WordsTaken {
+        result: [since "pi@1.5"];
         answer: Done;
         run: Acts;
         lane: Immediate;
@@ -67,7 +71,7 @@ protocol! {
             ExtensionCommand "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
                 => "the message is an extension command";
         }
-        example {"message": "After you're done, also do this"};
+        example {"message": "After you're done, also do this"} -> {"disposition": "queued"};
     }
 
     /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
@@ -77,6 +81,13 @@ protocol! {
         run: Stops;
         lane: Immediate;
         example {};
+    }
+
+    /// Takes the messages that wait out of the queues, and gives their texts.
+    command clear_queue() -> QueuedTexts [since "pi@1.5"] {
+        answer: Done;
+        lane: Immediate;
+        example {} -> {"steering": ["Change direction"], "followUp": ["Summarize when finished"]};
     }
 
     /// Starts a new session. An extension can stop it.
@@ -178,6 +189,14 @@ protocol! {
         example {} -> {"level": "high"};
     }
 
+    /// Lists the thinking levels of the model in use.
+    command get_available_thinking_levels() -> ThinkingLevels [since "pi@1.5"] {
+        answer: Done;
+        lane: Immediate;
+        reads: true;
+        example {} -> {"levels": ["off", "minimal", "low", "medium", "high"]};
+    }
+
     /// Sets how steering messages are delivered.
     command set_steering_mode(SetSteeringModeParams {
         /// Whether steering messages are delivered all at once or one at a time.
@@ -209,6 +228,7 @@ protocol! {
         timeout: Never;
         errors {
             AlreadyCompacted "Already compacted" => "nothing was said since the last compaction";
+            NothingToCompact "Nothing to compact (session too small)" => "there is nothing to summarise" [since "pi@1.5"];
             CompactionCancelled "Compaction cancelled" => "an extension or an abort stopped it";
             SummarizationFailed "Summarization failed: {reason}" => "the model refused or failed";
         }
@@ -249,6 +269,8 @@ protocol! {
     command bash(BashParams {
         /// The command line.
         command: Str,
+        /// Whether the model does not get to see it; false where it is missing.
+        excludeFromContext: Opt<Bool> [since "pi@1.5"],
     }) -> BashResult {
         answer: Done;
         lane: Bash;
@@ -318,6 +340,46 @@ protocol! {
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
 
+    /// Makes a copy of the session that ends where it stands. An extension can stop it.
+    command clone_session() -> Cancellation [since "pi@1.5"] {
+        wire: "clone";
+        answer: Done;
+        run: Replaces;
+        lane: Session;
+        errors {
+            NothingSaid "This session has not been saved yet. Send a message before cloning or forking it."
+                => "nothing was said in the session";
+        }
+        example {} -> {"cancelled": false};
+    }
+
+    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+    /// among them. The id of the last one is a cursor that stays good.
+    command get_entries(GetEntriesParams {
+        /// The entry behind which to begin; all where it is missing.
+        since: Opt<Str>,
+    }) -> Entries [since "pi@1.5"] {
+        answer: Done;
+        lane: Immediate;
+        reads: true;
+        errors {
+            EntryNotFound "Entry not found: {since}" => "no entry has that id";
+        }
+        example {"since": "abc123"} -> {"entries": [
+            {"type": "session_info", "id": "def456", "parentId": "abc123", "timestamp": "2024-12-03T14:00:00.000Z", "name": "work"}
+        ], "leafId": "def456"};
+    }
+
+    /// Gives the entries of the session's file as a tree.
+    command get_tree() -> SessionTree [since "pi@1.5"] {
+        answer: Done;
+        lane: Immediate;
+        reads: true;
+        example {} -> {"tree": [{"entry": {
+            "type": "session_info", "id": "def456", "parentId": null, "timestamp": "2024-12-03T14:00:00.000Z", "name": "work"
+        }, "children": []}], "leafId": "def456"};
+    }
+
     /// Lists the user's messages from which a fork can be made.
     command get_fork_messages() -> ForkPoints {
         answer: Done;
@@ -378,9 +440,43 @@ protocol! {
         /// Where it comes from.
         source: CommandSource,
         /// Where its file was found; extensions have none.
-        location: Opt<CommandLocation>,
+        location: Opt<CommandLocation> [until "pi@1.5"],
         /// The absolute path of its file.
-        path: Opt<Str>,
+        path: Opt<Str> [until "pi@1.5"],
+        /// Where it was found.
+        sourceInfo: SourceInfo [since "pi@1.5"],
+    }
+
+    /// Where something was found that a prompt can invoke.
+    record SourceInfo {
+        /// The absolute path.
+        path: Str,
+        /// How it was found, as in `local`, `auto` or `cli`.
+        source: Str,
+        /// Whose it is.
+        scope: SourceScope,
+        /// What it came with.
+        origin: SourceOrigin,
+        /// The folder of the package or of the files that it belongs to.
+        baseDir: Opt<Str>,
+    }
+
+    /// Whose something is that a prompt can invoke.
+    strings SourceScope(open) {
+        /// The user's.
+        "user",
+        /// The working directory's.
+        "project",
+        /// This agent's alone.
+        "temporary",
+    }
+
+    /// What something came with that a prompt can invoke.
+    strings SourceOrigin(open) {
+        /// By itself.
+        "top-level",
+        /// In a package.
+        "package",
     }
 
     /// The commands that a prompt can invoke with `/name`.
@@ -396,11 +492,19 @@ protocol! {
         reads: true;
         example {} -> {"commands": [
             {"name": "session-name", "description": "Set or clear session name", "source": "extension",
-             "path": "/home/user/.pi/agent/extensions/session.ts"},
+             "path": "/home/user/.pi/agent/extensions/session.ts", "sourceInfo": {
+                "path": "/home/user/.pi/agent/extensions/session.ts", "source": "auto", "scope": "user", "origin": "top-level"
+             }},
             {"name": "fix-tests", "description": "Fix failing tests", "source": "prompt", "location": "project",
-             "path": "/home/user/myproject/.pi/agent/prompts/fix-tests.md"},
+             "path": "/home/user/myproject/.pi/agent/prompts/fix-tests.md", "sourceInfo": {
+                "path": "/home/user/myproject/.pi/agent/prompts/fix-tests.md", "source": "auto", "scope": "project",
+                "origin": "top-level"
+             }},
             {"name": "skill:brave-search", "description": "Web search via Brave API", "source": "skill",
-             "location": "user", "path": "/home/user/.pi/agent/skills/brave-search/SKILL.md"}
+             "location": "user", "path": "/home/user/.pi/agent/skills/brave-search/SKILL.md", "sourceInfo": {
+                "path": "/home/user/.pi/agent/skills/brave-search/SKILL.md", "source": "auto", "scope": "user",
+                "origin": "top-level"
+             }}
         ]};
     }
 }

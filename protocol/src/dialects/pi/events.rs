@@ -1,9 +1,11 @@
 //! The events of pi.
 
 use crate::dsl::protocol;
-use crate::typed::{Bool, Count, List, Object, Opt, OptNull, Str};
+use crate::typed::{Any, Bool, Count, List, Num, Object, Opt, OptNull, Str};
 use crate::types::content::ToolOutput;
-use crate::types::message::{AgentMessage, ToolResultMessage};
+use crate::types::entry::SessionEntry;
+use crate::types::message::{AgentMessage, ToolResultMessage, Usage};
+use crate::types::model::ThinkingLevel;
 use crate::types::session::{CompactionReason, CompactionResult};
 use crate::types::stream::AssistantMessageEvent;
 
@@ -18,9 +20,23 @@ protocol! {
     event agent_end(AgentEnd {
         /// All messages of this run, the prompt among them.
         messages: List<AgentMessage>,
+        /// Whether the agent tries again on its own.
+        willRetry: Bool [since "pi@1.5"],
     }) {
-        run: MayEnd;
-        example {"type": "agent_end", "messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}]};
+        run: MayEnd [until "pi@1.5"];
+        example {
+            "type": "agent_end", "messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}],
+            "willRetry": false
+        };
+    }
+
+    /// The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run.
+    event agent_settled(AgentSettled {
+        /// Whether somebody stopped it.
+        aborted: Bool,
+    }) [since "pi@1.5"] {
+        run: Ends;
+        example {"type": "agent_settled", "aborted": false};
     }
 
     /// A turn begins: one answer of the model and the tools that it asks for.
@@ -62,12 +78,16 @@ protocol! {
     event message_update(MessageUpdate {
         /// The change to the message.
         assistantMessageEvent: AssistantMessageEvent,
+        /// Tokens that the message has taken so far.
+        usage: Usage [since "pi@1.5"],
         /// The message so far; absent in delta-only streams.
-        message: Opt<AgentMessage>,
+        message: Opt<AgentMessage> [until "pi@1.5"],
     }) {
         snapshot: true;
         example {
             "type": "message_update",
+            "usage": {"input": 100, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 101,
+                      "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
             "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": "Hello "}
         };
     }
@@ -122,6 +142,8 @@ protocol! {
         result: ToolOutput,
         /// Whether the tool failed.
         isError: Bool,
+        /// How long the tool ran, in milliseconds; absent where it did not run.
+        durationMs: Opt<Num> [since "pi@1.5"],
     }) {
         example {
             "type": "tool_execution_end", "toolCallId": "call_abc123", "toolName": "bash",
@@ -133,7 +155,7 @@ protocol! {
     event auto_compaction_start(AutoCompactionStart {
         /// Why.
         reason: CompactionReason,
-    }) {
+    }) [until "pi@1.5"] {
         run: Holds;
         example {"type": "auto_compaction_start", "reason": "threshold"};
     }
@@ -148,13 +170,123 @@ protocol! {
         willRetry: Bool,
         /// The error message.
         errorMessage: Opt<Str>,
-    }) {
+    }) [until "pi@1.5"] {
         run: MayEndUnless(willRetry);
         example {
             "type": "auto_compaction_end",
             "result": {"summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}},
             "aborted": false, "willRetry": false
         };
+    }
+
+    /// The agent begins to compact the conversation.
+    event compaction_start(CompactionStart {
+        /// Why.
+        reason: CompactionReason,
+    }) [since "pi@1.5"] {
+        example {"type": "compaction_start", "reason": "threshold"};
+    }
+
+    /// The agent has compacted the conversation, or has not.
+    event compaction_end(CompactionEnd {
+        /// Why it began.
+        reason: CompactionReason,
+        /// What compaction did; absent where it did not.
+        result: Opt<CompactionResult>,
+        /// Whether it was stopped.
+        aborted: Bool,
+        /// Whether the prompt is tried again.
+        willRetry: Bool,
+        /// What went wrong.
+        errorMessage: Opt<Str>,
+    }) [since "pi@1.5"] {
+        example {"type": "compaction_end", "reason": "manual", "aborted": true, "willRetry": false};
+    }
+
+    /// The request for a summary failed; it is made again after a pause.
+    event summarization_retry_scheduled(SummarizationRetryScheduled {
+        /// The number of this retry, from 1.
+        attempt: Count,
+        /// How many there will be at most.
+        maxAttempts: Count,
+        /// How long the agent waits, in milliseconds.
+        delayMs: Count,
+        /// What went wrong.
+        errorMessage: Str,
+    }) [since "pi@1.5"] {
+        example {
+            "type": "summarization_retry_scheduled", "attempt": 1, "maxAttempts": 3, "delayMs": 2000,
+            "errorMessage": "terminated"
+        };
+    }
+
+    /// What a summary is for.
+    strings SummarySource(open) {
+        /// A compaction.
+        "compaction",
+        /// A branch that is left.
+        "branchSummary",
+    }
+
+    /// The request for a summary is made again.
+    event summarization_retry_attempt_start(SummarizationRetryAttemptStart {
+        /// What it is for.
+        source: SummarySource,
+        /// Why the conversation is compacted; absent for a branch.
+        reason: Opt<CompactionReason>,
+    }) [since "pi@1.5"] {
+        example {"type": "summarization_retry_attempt_start", "source": "compaction", "reason": "threshold"};
+    }
+
+    /// Retrying the request for a summary is over.
+    event summarization_retry_finished(SummarizationRetryFinished {}) [since "pi@1.5"] {
+        example {"type": "summarization_retry_finished"};
+    }
+
+    /// A message joined a queue or left it. Both queues are told whole.
+    event queue_update(QueueUpdate {
+        /// The texts that interrupt.
+        steering: List<Str>,
+        /// The texts for the time when the agent would stop.
+        followUp: List<Str>,
+    }) [since "pi@1.5"] {
+        example {"type": "queue_update", "steering": ["Change direction"], "followUp": []};
+    }
+
+    /// An extension wrote an entry into the session.
+    event entry_appended(EntryAppended {
+        /// The entry.
+        entry: SessionEntry,
+    }) [since "pi@1.5"] {
+        example {"type": "entry_appended", "entry": {
+            "type": "custom", "id": "h8i9j0k1", "parentId": null, "timestamp": "2024-12-03T14:20:00.000Z", "customType": "notes"
+        }};
+    }
+
+    /// The session was named.
+    event session_info_changed(SessionInfoChanged {
+        /// The name; absent where it was taken away.
+        name: Opt<Str>,
+    }) [since "pi@1.5"] {
+        example {"type": "session_info_changed", "name": "my-feature-work"};
+    }
+
+    /// The model thinks more, or less, from here on.
+    event thinking_level_changed(ThinkingLevelChanged {
+        /// The level.
+        level: ThinkingLevel,
+    }) [since "pi@1.5"] {
+        example {"type": "thinking_level_changed", "level": "high"};
+    }
+
+    /// A command of `bash` wrote something.
+    event bash_execution_update(BashExecutionUpdate {
+        /// The id of that command, where it had one.
+        id: Opt<Any>,
+        /// What it wrote.
+        delta: Str,
+    }) [since "pi@1.5"] {
+        example {"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"};
     }
 
     /// The agent waits before it tries again after a transient error.
@@ -184,7 +316,7 @@ protocol! {
         /// Why the agent gave up.
         finalError: Opt<Str>,
     }) {
-        run: HoldsIf(success);
+        run: HoldsIf(success) [until "pi@1.5"];
         example {"type": "auto_retry_end", "success": false, "attempt": 3, "finalError": "529 overloaded_error: Overloaded"};
     }
 

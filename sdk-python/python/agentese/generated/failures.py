@@ -53,7 +53,7 @@ class EmptySessionName(RefusedError):
 
 
 class EntryNotFound(RefusedError):
-    """The agent rejected the command: there is no such message of the user; or there is no such entry."""
+    """The agent rejected the command: there is no such message of the user; or no entry has that id; or there is no such entry."""
 
     kind = "entry_not_found"
 
@@ -148,6 +148,12 @@ class NotKept(RefusedError):
     kind = "not_kept"
 
 
+class NothingSaid(RefusedError):
+    """The agent rejected the command: nothing was said in the session."""
+
+    kind = "nothing_said"
+
+
 class NothingToCompact(RefusedError):
     """The agent rejected the command: there is nothing to summarise."""
 
@@ -239,6 +245,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "model_not_found": ModelNotFound,
     "no_api_key": NoApiKey,
     "not_kept": NotKept,
+    "nothing_said": NothingSaid,
     "nothing_to_compact": NothingToCompact,
     "nothing_to_export": NothingToExport,
     "session_file_not_found": SessionFileNotFound,

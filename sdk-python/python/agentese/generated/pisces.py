@@ -41,6 +41,7 @@ from agentese.generated.types import (
     CompactionSummaryMessage as CompactionSummaryMessage,
     ConfirmDialog as ConfirmDialog,
     ConfirmedAnswer as ConfirmedAnswer,
+    ContextUsage as ContextUsage,
     Cost as Cost,
     CustomMessage as CustomMessage,
     CycledModel as CycledModel,
@@ -103,6 +104,7 @@ from agentese.generated.types import (
     SubagentVerificationEnd as SubagentVerificationEnd,
     SubagentVerificationStart as SubagentVerificationStart,
     SwitchSessionParams as SwitchSessionParams,
+    SystemMessage as SystemMessage,
     TaskVerifyConfig as TaskVerifyConfig,
     TextContent as TextContent,
     TextDelta as TextDelta,
@@ -120,10 +122,12 @@ from agentese.generated.types import (
     ToolCallDelta as ToolCallDelta,
     ToolCallEnd as ToolCallEnd,
     ToolCallStart as ToolCallStart,
+    ToolDeclaration as ToolDeclaration,
     ToolExecutionEnd as ToolExecutionEnd,
     ToolExecutionStart as ToolExecutionStart,
     ToolExecutionUpdate as ToolExecutionUpdate,
     ToolOutput as ToolOutput,
+    ToolReference as ToolReference,
     ToolResultMessage as ToolResultMessage,
     TtsrTriggered as TtsrTriggered,
     TurnEnd as TurnEnd,
@@ -203,6 +207,7 @@ __all__ = [
     "CompactionSummaryMessage",
     "ConfirmDialog",
     "ConfirmedAnswer",
+    "ContextUsage",
     "Cost",
     "CustomMessage",
     "CycledModel",
@@ -278,6 +283,7 @@ __all__ = [
     "SubagentVerificationEnd",
     "SubagentVerificationStart",
     "SwitchSessionParams",
+    "SystemMessage",
     "TaskVerifyConfig",
     "TextContent",
     "TextDelta",
@@ -295,10 +301,12 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "ToolDeclaration",
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",
     "ToolOutput",
+    "ToolReference",
     "ToolResultMessage",
     "TtsrTriggered",
     "TurnEnd",
@@ -732,14 +740,14 @@ class _Commands:
         """
         return self._call("abort_retry", {}, timeout)
 
-    def bash(self, command, *, timeout=DEFAULT):
+    def bash(self, command, *, exclude_from_context=None, timeout=DEFAULT):
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
-        return self._call("bash", {"command": command}, timeout)
+        return self._call("bash", {"command": command, "excludeFromContext": exclude_from_context}, timeout)
 
     def abort_bash(self, *, timeout=DEFAULT):
         """Stops all running `bash` commands.

@@ -45,6 +45,7 @@ from agentese.generated.types import (
     CompactionSummaryMessage as CompactionSummaryMessage,
     ConfirmDialog as ConfirmDialog,
     ConfirmedAnswer as ConfirmedAnswer,
+    ContextUsage as ContextUsage,
     Cost as Cost,
     CustomMessage as CustomMessage,
     CycledModel as CycledModel,
@@ -107,6 +108,7 @@ from agentese.generated.types import (
     SubagentVerificationEnd as SubagentVerificationEnd,
     SubagentVerificationStart as SubagentVerificationStart,
     SwitchSessionParams as SwitchSessionParams,
+    SystemMessage as SystemMessage,
     TaskVerifyConfig as TaskVerifyConfig,
     TextContent as TextContent,
     TextDelta as TextDelta,
@@ -124,10 +126,12 @@ from agentese.generated.types import (
     ToolCallDelta as ToolCallDelta,
     ToolCallEnd as ToolCallEnd,
     ToolCallStart as ToolCallStart,
+    ToolDeclaration as ToolDeclaration,
     ToolExecutionEnd as ToolExecutionEnd,
     ToolExecutionStart as ToolExecutionStart,
     ToolExecutionUpdate as ToolExecutionUpdate,
     ToolOutput as ToolOutput,
+    ToolReference as ToolReference,
     ToolResultMessage as ToolResultMessage,
     TtsrTriggered as TtsrTriggered,
     TurnEnd as TurnEnd,
@@ -208,6 +212,7 @@ __all__ = [
     "CompactionSummaryMessage",
     "ConfirmDialog",
     "ConfirmedAnswer",
+    "ContextUsage",
     "Cost",
     "CustomMessage",
     "CycledModel",
@@ -283,6 +288,7 @@ __all__ = [
     "SubagentVerificationEnd",
     "SubagentVerificationStart",
     "SwitchSessionParams",
+    "SystemMessage",
     "TaskVerifyConfig",
     "TextContent",
     "TextDelta",
@@ -300,10 +306,12 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "ToolDeclaration",
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",
     "ToolOutput",
+    "ToolReference",
     "ToolResultMessage",
     "TtsrTriggered",
     "TurnEnd",
@@ -626,7 +634,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
-    def bash(self, command: str, *, timeout: Timeout = ...) -> types.BashResult:
+    def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> types.BashResult:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 
@@ -828,7 +836,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
-    def bash(self, command: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
+    def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
         """Runs a shell command; the model sees its output with the next prompt. Several may run at
         once. No event is sent for the message that it leaves.
 

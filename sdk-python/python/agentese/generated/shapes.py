@@ -39,6 +39,8 @@ class AgentEnd(TypedDict):
     type: Literal["agent_end"]
     messages: "Sequence[AgentMessage]"
     """All messages of this run, the prompt among them."""
+    willRetry: NotRequired["bool"]
+    """Whether the agent tries again on its own. Since pi@1.5."""
 
 
 class AgentPromptParams(TypedDict):
@@ -50,6 +52,13 @@ class AgentPromptParams(TypedDict):
     """The session."""
     text: "str"
     """The prompt."""
+
+
+class AgentSettled(TypedDict):
+    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    type: Literal["agent_settled"]
+    aborted: "bool"
+    """Whether somebody stopped it."""
 
 
 class AgentStart(TypedDict):
@@ -107,6 +116,24 @@ class AssistantMessage(TypedDict):
     """When it began, in milliseconds since the epoch."""
     errorMessage: NotRequired["str"]
     """The error message, with `error` and `aborted`."""
+    responseModel: NotRequired["str"]
+    """The model that answered, as the provider names it. Since pi@1.5."""
+    responseId: NotRequired["str"]
+    """The answer's id at the provider. Since pi@1.5."""
+    rawStopReason: NotRequired["str"]
+    """Why it stopped, in the provider's own word. Since pi@1.5."""
+    durationMs: NotRequired["float"]
+    """How long the answer took, in milliseconds. Since pi@1.5."""
+    thinkingLevel: NotRequired["ThinkingLevel"]
+    """How hard the model was asked to think. Since pi@1.5."""
+    providerThinkingLevel: NotRequired["str"]
+    """That, in the provider's own word. Since pi@1.5."""
+    endTurn: NotRequired["bool"]
+    """Whether the provider says that the turn is over. Since pi@1.5."""
+    diagnostics: NotRequired["Sequence[JsonValue]"]
+    """Facts about the request, for looking into it. Since pi@1.5."""
+    deferred: NotRequired["JsonValue"]
+    """Where an answer that comes later is found. Since pi@1.5."""
 
 
 class Attachment(TypedDict):
@@ -166,7 +193,7 @@ class Authenticated(TypedDict):
 
 
 class AutoCompactionEnd(TypedDict):
-    """Automatic compaction ended, with or without a result."""
+    """Automatic compaction ended, with or without a result. Until pi@1.5."""
     type: Literal["auto_compaction_end"]
     result: NotRequired["CompactionResult | None"]
     """The result; absent or null if nothing was compacted."""
@@ -179,7 +206,7 @@ class AutoCompactionEnd(TypedDict):
 
 
 class AutoCompactionStart(TypedDict):
-    """Automatic compaction begins."""
+    """Automatic compaction begins. Until pi@1.5."""
     type: Literal["auto_compaction_start"]
     reason: "CompactionReason"
     """Why."""
@@ -236,6 +263,15 @@ class BashExecutionMessage(TypedDict):
     """True where the model does not get to see it."""
 
 
+class BashExecutionUpdate(TypedDict):
+    """A command of `bash` wrote something. Since pi@1.5."""
+    type: Literal["bash_execution_update"]
+    id: NotRequired["JsonValue"]
+    """The id of that command, where it had one."""
+    delta: "str"
+    """What it wrote."""
+
+
 class BashParams(TypedDict):
     """Parameters of `bash`.
 
@@ -244,6 +280,8 @@ class BashParams(TypedDict):
     """
     command: "str"
     """The command line."""
+    excludeFromContext: NotRequired["bool"]
+    """Whether the model does not get to see it; false where it is missing. Since pi@1.5."""
 
 
 class BashResult(TypedDict):
@@ -270,13 +308,34 @@ class BranchParams(TypedDict):
     """The session entry of that message; `get_branch_messages` lists them."""
 
 
+class BranchSummaryEntry(TypedDict):
+    """A branch was left, and this is what was said on it."""
+    type: Literal["branch_summary"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    fromId: "str | None"
+    """The entry from which it was left; null where there was none."""
+    summary: "str"
+    """The summary."""
+    details: NotRequired["JsonValue"]
+    """Facts for a front end."""
+    usage: NotRequired["Usage"]
+    """Tokens that the summary took."""
+    fromHook: NotRequired["bool"]
+    """Whether an extension wrote the summary."""
+
+
 class BranchSummaryMessage(TypedDict):
     """A summary of a branch that the conversation has left."""
     role: Literal["branchSummary"]
     summary: "str"
     """The summary."""
-    fromId: "str"
-    """The session entry from which the branch was left."""
+    fromId: "str | None"
+    """The session entry from which the branch was left, or null."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
 
@@ -352,9 +411,11 @@ class CommandInfo(TypedDict):
     source: "CommandSource"
     """Where it comes from."""
     location: NotRequired["CommandLocation"]
-    """Where its file was found; extensions have none."""
+    """Where its file was found; extensions have none. Until pi@1.5."""
     path: NotRequired["str"]
-    """The absolute path of its file."""
+    """The absolute path of its file. Until pi@1.5."""
+    sourceInfo: NotRequired["SourceInfo"]
+    """Where it was found. Since pi@1.5."""
 
 
 class Commands(TypedDict):
@@ -372,6 +433,46 @@ class CompactParams(TypedDict):
     """Extra instructions for the summary."""
 
 
+class CompactionEnd(TypedDict):
+    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    type: Literal["compaction_end"]
+    reason: "CompactionReason"
+    """Why it began."""
+    result: NotRequired["CompactionResult"]
+    """What compaction did; absent where it did not."""
+    aborted: "bool"
+    """Whether it was stopped."""
+    willRetry: "bool"
+    """Whether the prompt is tried again."""
+    errorMessage: NotRequired["str"]
+    """What went wrong."""
+
+
+class CompactionEntry(TypedDict):
+    """The conversation was compacted."""
+    type: Literal["compaction"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    summary: "str"
+    """The text that stands in place of what was removed."""
+    firstKeptEntryId: "str"
+    """The first entry that stays as it is."""
+    tokensBefore: "int"
+    """Tokens in the context before."""
+    details: NotRequired["JsonValue"]
+    """Facts for a front end, such as the files that were read and changed."""
+    usage: NotRequired["Usage"]
+    """Tokens that the summary took."""
+    fromHook: NotRequired["bool"]
+    """Whether an extension wrote the summary."""
+    systemMessage: NotRequired["SystemMessage"]
+    """The prompt and the tools as they stood then."""
+
+
 class CompactionResult(TypedDict):
     """The result of a compaction."""
     summary: "str"
@@ -380,8 +481,19 @@ class CompactionResult(TypedDict):
     """The first session entry that stays as it is."""
     tokensBefore: "int"
     """Tokens in the context before."""
+    estimatedTokensAfter: NotRequired["int"]
+    """Tokens in the context afterwards, estimated. Since pi@1.5."""
+    usage: NotRequired["Usage"]
+    """Tokens that the summary took. Since pi@1.5."""
     details: NotRequired["JsonValue | None"]
     """Facts for a front end, such as the files that were read and changed."""
+
+
+class CompactionStart(TypedDict):
+    """The agent begins to compact the conversation. Since pi@1.5."""
+    type: Literal["compaction_start"]
+    reason: "CompactionReason"
+    """Why."""
 
 
 class CompactionSummaryMessage(TypedDict):
@@ -420,6 +532,31 @@ class ConfirmedAnswer(TypedDict):
     """Yes or no."""
 
 
+class ContextEditEntry(TypedDict):
+    """What the model gets to see of an earlier entry was changed."""
+    type: Literal["context_edit"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    targetId: "str"
+    """That entry."""
+    replacement: "InputContent | None"
+    """What it sees in its place; null where it sees nothing."""
+
+
+class ContextUsage(TypedDict):
+    """How much of the model's context is in use."""
+    tokens: "int | None"
+    """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
+    contextWindow: "int"
+    """How many there is room for."""
+    percent: "float | None"
+    """The share that is full, in percent; null where nobody knows."""
+
+
 class Cost(TypedDict):
     """The cost of tokens in US dollars."""
     input: "float"
@@ -432,6 +569,23 @@ class Cost(TypedDict):
     """For tokens written to the provider's cache."""
     total: "float"
     """The sum."""
+    totalFromProvider: NotRequired["bool"]
+    """Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5."""
+
+
+class CustomEntry(TypedDict):
+    """Something that an extension keeps; no model sees it."""
+    type: Literal["custom"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    customType: "str"
+    """The extension's name for it."""
+    data: NotRequired["JsonValue"]
+    """What it keeps."""
 
 
 class CustomMessage(TypedDict):
@@ -447,6 +601,25 @@ class CustomMessage(TypedDict):
     """Facts for a front end; their shape is the extension's own."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
+
+
+class CustomMessageEntry(TypedDict):
+    """A message that an extension put in."""
+    type: Literal["custom_message"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    customType: "str"
+    """The extension's name for it."""
+    content: "InputContent"
+    """Text, or blocks."""
+    display: "bool"
+    """Whether a front end should show it."""
+    details: NotRequired["JsonValue"]
+    """Facts for a front end."""
 
 
 class CycledModel(TypedDict):
@@ -492,6 +665,21 @@ class EditorDialog(TypedDict):
     """What is edited."""
     prefill: NotRequired["str"]
     """The text to begin with."""
+
+
+class Entries(TypedDict):
+    """Entries of a session."""
+    entries: "Sequence[SessionEntry]"
+    """In the order in which they were written."""
+    leafId: "str | None"
+    """The entry that the next one will follow; null in an empty session."""
+
+
+class EntryAppended(TypedDict):
+    """An extension wrote an entry into the session. Since pi@1.5."""
+    type: Literal["entry_appended"]
+    entry: "SessionEntry"
+    """The entry."""
 
 
 class ExportHtmlParams(TypedDict):
@@ -561,10 +749,20 @@ class ForkPoints(TypedDict):
 
 class ForkResult(TypedDict):
     """A fork (or branch) that was made."""
-    text: "str"
-    """The text of the message from which it was made."""
+    text: NotRequired["str"]
+    """The text of the message from which it was made; absent where an extension stopped it."""
     cancelled: "bool"
     """True where an extension stopped it."""
+
+
+class GetEntriesParams(TypedDict):
+    """Parameters of `get_entries`.
+
+    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+    among them. The id of the last one is a cursor that stays good.
+    """
+    since: NotRequired["str"]
+    """The entry behind which to begin; all where it is missing."""
 
 
 class ImageContent(TypedDict):
@@ -590,6 +788,21 @@ class InputResult(TypedDict):
     """The text that the user entered."""
     text: "str"
     """The text."""
+
+
+class LabelEntry(TypedDict):
+    """An entry was marked with a word."""
+    type: Literal["label"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    targetId: "str"
+    """That entry."""
+    label: NotRequired["str"]
+    """The word; absent where the mark was taken away."""
 
 
 class LastAssistantText(TypedDict):
@@ -629,6 +842,19 @@ class MessageEnd(TypedDict):
     """The message."""
 
 
+class MessageEntry(TypedDict):
+    """A message of the conversation."""
+    type: Literal["message"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    message: "AgentMessage"
+    """The message."""
+
+
 class MessageStart(TypedDict):
     """A message begins. Messages of the user, of tools and of extensions are whole already; the
     model's are empty.
@@ -643,8 +869,10 @@ class MessageUpdate(TypedDict):
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
     """The change to the message."""
+    usage: NotRequired["Usage"]
+    """Tokens that the message has taken so far. Since pi@1.5."""
     message: NotRequired["AgentMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class Messages(TypedDict):
@@ -675,6 +903,21 @@ class Model(TypedDict):
     """The most tokens of one answer."""
     cost: "ModelCost"
     """Prices."""
+
+
+class ModelChangeEntry(TypedDict):
+    """Another model was chosen."""
+    type: Literal["model_change"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    provider: "str"
+    """The provider."""
+    modelId: "str"
+    """The model's id at that provider."""
 
 
 class ModelCost(TypedDict):
@@ -1461,6 +1704,28 @@ class PromptQueued(TypedDict):
     """True if the agent is busy and the prompt was queued."""
 
 
+class QueueUpdate(TypedDict):
+    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    type: Literal["queue_update"]
+    steering: "Sequence[str]"
+    """The texts that interrupt."""
+    followUp: "Sequence[str]"
+    """The texts for the time when the agent would stop."""
+
+
+class QueuedTexts(TypedDict):
+    """The texts that wait in the queues."""
+    steering: "Sequence[str]"
+    """Those that interrupt."""
+    followUp: "Sequence[str]"
+    """Those for the time when the agent would stop."""
+
+
+class Ready(TypedDict):
+    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    type: Literal["ready"]
+
+
 class ScriptCondition(TypedDict):
     """The requests that an answer is for. All that is said has to hold."""
     user: NotRequired["str"]
@@ -1677,6 +1942,26 @@ class SessionHistoryParams(TypedDict):
     """The session."""
 
 
+class SessionInfoChanged(TypedDict):
+    """The session was named. Since pi@1.5."""
+    type: Literal["session_info_changed"]
+    name: NotRequired["str"]
+    """The name; absent where it was taken away."""
+
+
+class SessionInfoEntry(TypedDict):
+    """The session was named."""
+    type: Literal["session_info"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    name: NotRequired["str"]
+    """The name."""
+
+
 class SessionList(TypedDict):
     """Sessions that are kept."""
     sessions: "Sequence[OpalSessionInfo]"
@@ -1726,8 +2011,8 @@ class SessionStarted(TypedDict):
 
 class SessionState(TypedDict):
     """The agent's current state."""
-    model: "Model | None"
-    """The model in use, or null where there is none."""
+    model: NotRequired["Model | None"]
+    """The model in use; absent where there is none."""
     thinkingLevel: "ThinkingLevel"
     """The thinking level."""
     isStreaming: "bool"
@@ -1772,6 +2057,16 @@ class SessionStats(TypedDict):
     """Tokens used."""
     cost: "float"
     """The cost in US dollars."""
+    contextUsage: NotRequired["ContextUsage"]
+    """How full the context is; absent where there is no model. Since pi@1.5."""
+
+
+class SessionTree(TypedDict):
+    """The whole session."""
+    tree: "Sequence[TreeNode]"
+    """The entries that follow none."""
+    leafId: "str | None"
+    """The entry that the next one will follow; null in an empty session."""
 
 
 class SetAutoCompactionParams(TypedDict):
@@ -1888,6 +2183,20 @@ class SettingsSaveParams(TypedDict):
     """The settings to merge, at the top level."""
 
 
+class SourceInfo(TypedDict):
+    """Where something was found that a prompt can invoke."""
+    path: "str"
+    """The absolute path."""
+    source: "str"
+    """How it was found, as in `local`, `auto` or `cli`."""
+    scope: "SourceScope"
+    """Whose it is."""
+    origin: "SourceOrigin"
+    """What it came with."""
+    baseDir: NotRequired["str"]
+    """The folder of the package or of the files that it belongs to."""
+
+
 class SteerParams(TypedDict):
     """Parameters of `steer`.
 
@@ -1938,7 +2247,7 @@ class StreamStart(TypedDict):
     """
     type: Literal["start"]
     partial: NotRequired["AssistantMessage"]
-    """The message so far."""
+    """The message so far. Until pi@1.5."""
 
 
 class SubagentEnd(TypedDict):
@@ -2015,6 +2324,33 @@ class SubagentVerificationStart(TypedDict):
     """The profile, where one is used."""
 
 
+class SummarizationRetryAttemptStart(TypedDict):
+    """The request for a summary is made again. Since pi@1.5."""
+    type: Literal["summarization_retry_attempt_start"]
+    source: "SummarySource"
+    """What it is for."""
+    reason: NotRequired["CompactionReason"]
+    """Why the conversation is compacted; absent for a branch."""
+
+
+class SummarizationRetryFinished(TypedDict):
+    """Retrying the request for a summary is over. Since pi@1.5."""
+    type: Literal["summarization_retry_finished"]
+
+
+class SummarizationRetryScheduled(TypedDict):
+    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    type: Literal["summarization_retry_scheduled"]
+    attempt: "int"
+    """The number of this retry, from 1."""
+    maxAttempts: "int"
+    """How many there will be at most."""
+    delayMs: "int"
+    """How long the agent waits, in milliseconds."""
+    errorMessage: "str"
+    """What went wrong."""
+
+
 class SwitchSessionParams(TypedDict):
     """Parameters of `switch_session`.
 
@@ -2022,6 +2358,21 @@ class SwitchSessionParams(TypedDict):
     """
     sessionPath: "str"
     """The session's file."""
+
+
+class SystemMessage(TypedDict):
+    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    role: Literal["system"]
+    content: "InputContent"
+    """Instructions in addition to the sections."""
+    sections: NotRequired["Mapping[str, JsonValue]"]
+    """Sections of the prompt by name; null takes one away."""
+    toolsAdded: NotRequired["Sequence[ToolDeclaration]"]
+    """Tools that the model has from here on."""
+    toolsRemoved: NotRequired["Sequence[ToolReference]"]
+    """Tools that it no longer has."""
+    timestamp: "int"
+    """When, in milliseconds since the epoch."""
 
 
 class TaskVerifyConfig(TypedDict):
@@ -2064,7 +2415,7 @@ class TextDelta(TypedDict):
     delta: "str"
     """The new piece."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class TextEnd(TypedDict):
@@ -2075,7 +2426,7 @@ class TextEnd(TypedDict):
     content: "str"
     """The whole text of the block."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class TextStart(TypedDict):
@@ -2084,7 +2435,7 @@ class TextStart(TypedDict):
     contentIndex: "int"
     """The block's index in the message's content."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ThinkingContent(TypedDict):
@@ -2106,7 +2457,7 @@ class ThinkingDelta(TypedDict):
     delta: "str"
     """The new piece."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ThinkingEnd(TypedDict):
@@ -2117,7 +2468,33 @@ class ThinkingEnd(TypedDict):
     content: "str"
     """The whole reasoning of the block."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
+
+
+class ThinkingLevelChangeEntry(TypedDict):
+    """Another thinking level was chosen."""
+    type: Literal["thinking_level_change"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    thinkingLevel: "ThinkingLevel"
+    """The level."""
+
+
+class ThinkingLevelChanged(TypedDict):
+    """The model thinks more, or less, from here on. Since pi@1.5."""
+    type: Literal["thinking_level_changed"]
+    level: "ThinkingLevel"
+    """The level."""
+
+
+class ThinkingLevels(TypedDict):
+    """The levels that a model has."""
+    levels: "Sequence[ThinkingLevel]"
+    """From the least on."""
 
 
 class ThinkingSet(TypedDict):
@@ -2143,7 +2520,7 @@ class ThinkingStart(TypedDict):
     contentIndex: "int"
     """The block's index in the message's content."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class TodoItem(TypedDict):
@@ -2194,6 +2571,10 @@ class ToolCall(TypedDict):
     """The arguments. While they stream, as much of them as can be read."""
     thoughtSignature: NotRequired["str"]
     """An opaque signature from the provider, to be sent back with the call."""
+    namespace: NotRequired["str"]
+    """The provider's name for a group of tools that this one is in. Since pi@1.5."""
+    argumentsError: NotRequired["str"]
+    """Why the arguments cannot be read. Since pi@1.5."""
 
 
 class ToolCallDelta(TypedDict):
@@ -2204,7 +2585,7 @@ class ToolCallDelta(TypedDict):
     delta: "str"
     """The new piece of the arguments' JSON text."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ToolCallEnd(TypedDict):
@@ -2215,7 +2596,7 @@ class ToolCallEnd(TypedDict):
     toolCall: "ToolCall"
     """The whole call."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ToolCallStart(TypedDict):
@@ -2223,8 +2604,24 @@ class ToolCallStart(TypedDict):
     type: Literal["toolcall_start"]
     contentIndex: "int"
     """The block's index in the message's content."""
+    id: NotRequired["str"]
+    """The call's id. Since pi@1.5."""
+    toolName: NotRequired["str"]
+    """The tool's name. Since pi@1.5."""
     partial: NotRequired["AssistantMessage"]
-    """The message so far; absent in delta-only streams."""
+    """The message so far; absent in delta-only streams. Until pi@1.5."""
+
+
+class ToolDeclaration(TypedDict):
+    """A tool, as the model is told of it."""
+    name: "str"
+    """Its name."""
+    description: "str"
+    """What it does."""
+    parameters: "Mapping[str, JsonValue]"
+    """The JSON Schema of its arguments."""
+    constrainedSampling: NotRequired["JsonValue"]
+    """How the provider is asked to keep the arguments in shape."""
 
 
 class ToolExecutionEnd(TypedDict):
@@ -2238,6 +2635,8 @@ class ToolExecutionEnd(TypedDict):
     """The result."""
     isError: "bool"
     """Whether the tool failed."""
+    durationMs: NotRequired["float"]
+    """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
 
 
 class ToolExecutionStart(TypedDict):
@@ -2270,6 +2669,14 @@ class ToolOutput(TypedDict):
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
     """Facts for a front end; their shape is the tool's own."""
+    structuredContent: NotRequired["JsonValue"]
+    """The result as data, for programs. Since pi@1.5."""
+
+
+class ToolReference(TypedDict):
+    """A tool that the model no longer has."""
+    name: "str"
+    """Its name."""
 
 
 class ToolResultMessage(TypedDict):
@@ -2285,6 +2692,12 @@ class ToolResultMessage(TypedDict):
     """Facts for a front end; their shape is the tool's own."""
     isError: "bool"
     """Whether the tool failed."""
+    durationMs: NotRequired["float"]
+    """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+    usage: NotRequired["Usage"]
+    """Tokens of models that the tool itself asked. Since pi@1.5."""
+    nestedCalls: NotRequired["JsonValue"]
+    """Calls of other tools that the tool made. Since pi@1.5."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
 
@@ -2345,6 +2758,18 @@ class TranscriptNote(TypedDict):
     """The remark."""
 
 
+class TreeNode(TypedDict):
+    """An entry and what follows it."""
+    entry: "SessionEntry"
+    """The entry."""
+    children: "Sequence[TreeNode]"
+    """What follows it, one node for each branch."""
+    label: NotRequired["str"]
+    """The word that it is marked with."""
+    labelTimestamp: NotRequired["str"]
+    """When it was marked, as ISO 8601."""
+
+
 class TtsrTriggered(TypedDict):
     """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     context: `agent_end` follows, and then another `agent_start`.
@@ -2378,10 +2803,33 @@ class Usage(TypedDict):
     """Tokens read from the provider's cache."""
     cacheWrite: "int"
     """Tokens written to the provider's cache."""
+    cacheWrite1h: NotRequired["int"]
+    """Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5."""
+    reasoning: NotRequired["int"]
+    """Those of `output` that went into reasoning. Since pi@1.5."""
     totalTokens: NotRequired["int"]
     """The sum of the four; the document leaves it out, agents send it."""
     cost: "Cost"
     """The cost."""
+
+
+class UsageEntry(TypedDict):
+    """Tokens that were used for something that is no answer."""
+    type: Literal["usage"]
+    id: "str"
+    """The entry's id."""
+    parentId: "str | None"
+    """The entry that it follows; null where it is a root."""
+    timestamp: "str"
+    """When, as ISO 8601."""
+    kind: "str"
+    """What for."""
+    provider: "str"
+    """The provider."""
+    model: "str"
+    """The model."""
+    usage: "Usage"
+    """The tokens."""
 
 
 class UserMessage(TypedDict):
@@ -2470,6 +2918,12 @@ class VerifyCommand(TypedDict):
     """True where its failure does not matter."""
 
 
+class WordsTaken(TypedDict):
+    """That words of the user were taken."""
+    disposition: "Disposition"
+    """What became of them."""
+
+
 class WrittenFile(TypedDict):
     """Where something was written."""
     path: "str"
@@ -2489,9 +2943,11 @@ CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 
-CompactionReason: TypeAlias = Literal["threshold", "overflow"] | str
+CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual"] | str
 
 Direction: TypeAlias = Literal["c2s", "s2c"]
+
+Disposition: TypeAlias = Literal["started", "queued", "handled"] | str
 
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
 
@@ -2517,11 +2973,17 @@ QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
 ScriptStop: TypeAlias = Literal["stop", "length", "toolUse"] | str
 
-StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
+SourceOrigin: TypeAlias = Literal["top-level", "package"] | str
+
+SourceScope: TypeAlias = Literal["user", "project", "temporary"] | str
+
+StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]
 
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
 
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+SummarySource: TypeAlias = Literal["compaction", "branchSummary"] | str
+
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 VerificationMode: TypeAlias = Literal["none", "command"] | str
 
@@ -2529,7 +2991,7 @@ VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "sk
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
 
-AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Mapping[str, JsonValue]
+AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Mapping[str, JsonValue]
 
 AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Mapping[str, JsonValue]
 
@@ -2538,6 +3000,8 @@ AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd
 InputBlock: TypeAlias = TextContent | ImageContent | Mapping[str, JsonValue]
 
 OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Mapping[str, JsonValue]
+
+SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Mapping[str, JsonValue]
 
 Chunks: TypeAlias = str | Sequence[str]
 

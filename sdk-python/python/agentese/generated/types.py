@@ -34,10 +34,11 @@ class AgentAbortParams(Record):
 class AgentEnd(Record):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
-    __match_args__ = ("messages",)
+    __match_args__ = ("messages", "will_retry")
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
     messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: All messages of this run, the prompt among them.")
+    will_retry = Member("willRetry", "bool", "bool | None: Whether the agent tries again on its own. Since pi@1.5.", required=False, nullable=True)
 
 
 class AgentPromptParams(Record):
@@ -50,6 +51,15 @@ class AgentPromptParams(Record):
     _constants = {}
     session_id = Member("session_id", "str", "str: The session.")
     text = Member("text", "str", "str: The prompt.")
+
+
+class AgentSettled(Record):
+    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("aborted",)
+    _constants = {"type": "\"agent_settled\""}
+    type = "agent_settled"
+    aborted = Member("aborted", "bool", "bool: Whether somebody stopped it.")
 
 
 class AgentStart(Record):
@@ -95,7 +105,7 @@ class AskUserResult(Record):
 class AssistantMessage(Record):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
-    __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message")
+    __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred")
     _constants = {"role": "\"assistant\""}
     role = "assistant"
     content = Member("content", "[AssistantBlock]", "list[AssistantBlock]: Text, reasoning and tool calls in the order in which they came.")
@@ -106,6 +116,15 @@ class AssistantMessage(Record):
     stop_reason = Member("stopReason", "StopReason", "StopReason: The stop reason; `stop` while the message streams.")
     timestamp = Member("timestamp", "int", "int: When it began, in milliseconds since the epoch.")
     error_message = Member("errorMessage", "str", "str | None: The error message, with `error` and `aborted`.", required=False, nullable=True)
+    response_model = Member("responseModel", "str", "str | None: The model that answered, as the provider names it. Since pi@1.5.", required=False, nullable=True)
+    response_id = Member("responseId", "str", "str | None: The answer's id at the provider. Since pi@1.5.", required=False, nullable=True)
+    raw_stop_reason = Member("rawStopReason", "str", "str | None: Why it stopped, in the provider's own word. Since pi@1.5.", required=False, nullable=True)
+    duration_ms = Member("durationMs", "number", "float | None: How long the answer took, in milliseconds. Since pi@1.5.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard the model was asked to think. Since pi@1.5.", required=False, nullable=True)
+    provider_thinking_level = Member("providerThinkingLevel", "str", "str | None: That, in the provider's own word. Since pi@1.5.", required=False, nullable=True)
+    end_turn = Member("endTurn", "bool", "bool | None: Whether the provider says that the turn is over. Since pi@1.5.", required=False, nullable=True)
+    diagnostics = Member("diagnostics", "[any]", "list[JsonValue] | None: Facts about the request, for looking into it. Since pi@1.5.", required=False, nullable=True)
+    deferred = Member("deferred", "any", "JsonValue: Where an answer that comes later is found. Since pi@1.5.", required=False, nullable=True)
 
 
 class Attachment(Record):
@@ -165,7 +184,7 @@ class Authenticated(Record):
 
 
 class AutoCompactionEnd(Record):
-    """Automatic compaction ended, with or without a result."""
+    """Automatic compaction ended, with or without a result. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("result", "aborted", "will_retry", "error_message")
     _constants = {"type": "\"auto_compaction_end\""}
@@ -177,7 +196,7 @@ class AutoCompactionEnd(Record):
 
 
 class AutoCompactionStart(Record):
-    """Automatic compaction begins."""
+    """Automatic compaction begins. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason",)
     _constants = {"type": "\"auto_compaction_start\""}
@@ -232,6 +251,16 @@ class BashExecutionMessage(Record):
     exclude_from_context = Member("excludeFromContext", "bool", "bool | None: True where the model does not get to see it.", required=False, nullable=True)
 
 
+class BashExecutionUpdate(Record):
+    """A command of `bash` wrote something. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("id", "delta")
+    _constants = {"type": "\"bash_execution_update\""}
+    type = "bash_execution_update"
+    id = Member("id", "any", "JsonValue: The id of that command, where it had one.", required=False, nullable=True)
+    delta = Member("delta", "str", "str: What it wrote.")
+
+
 class BashParams(Record):
     """Parameters of `bash`.
 
@@ -239,9 +268,10 @@ class BashParams(Record):
     once. No event is sent for the message that it leaves.
     """
     __slots__ = ()
-    __match_args__ = ("command",)
+    __match_args__ = ("command", "exclude_from_context")
     _constants = {}
     command = Member("command", "str", "str: The command line.")
+    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: Whether the model does not get to see it; false where it is missing. Since pi@1.5.", required=False, nullable=True)
 
 
 class BashResult(Record):
@@ -268,6 +298,22 @@ class BranchParams(Record):
     entry_id = Member("entryId", "str", "str: The session entry of that message; `get_branch_messages` lists them.")
 
 
+class BranchSummaryEntry(Record):
+    """A branch was left, and this is what was said on it."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "from_id", "summary", "details", "usage", "from_hook")
+    _constants = {"type": "\"branch_summary\""}
+    type = "branch_summary"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    from_id = Member("fromId", "str", "str | None: The entry from which it was left; null where there was none.", nullable=True)
+    summary = Member("summary", "str", "str: The summary.")
+    details = Member("details", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took.", required=False, nullable=True)
+    from_hook = Member("fromHook", "bool", "bool | None: Whether an extension wrote the summary.", required=False, nullable=True)
+
+
 class BranchSummaryMessage(Record):
     """A summary of a branch that the conversation has left."""
     __slots__ = ()
@@ -275,7 +321,7 @@ class BranchSummaryMessage(Record):
     _constants = {"role": "\"branchSummary\""}
     role = "branchSummary"
     summary = Member("summary", "str", "str: The summary.")
-    from_id = Member("fromId", "str", "str: The session entry from which the branch was left.")
+    from_id = Member("fromId", "str", "str | None: The session entry from which the branch was left, or null.", nullable=True)
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
@@ -346,13 +392,14 @@ class CancelledAnswer(Record):
 class CommandInfo(Record):
     """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
-    __match_args__ = ("name", "description", "source", "location", "path")
+    __match_args__ = ("name", "description", "source", "location", "path", "source_info")
     _constants = {}
     name = Member("name", "str", "str: The name, without the slash.")
     description = Member("description", "str", "str | None: A description for people.", required=False, nullable=True)
     source = Member("source", "CommandSource", "CommandSource: Where it comes from.")
-    location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none.", required=False, nullable=True)
-    path = Member("path", "str", "str | None: The absolute path of its file.", required=False, nullable=True)
+    location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none. Until pi@1.5.", required=False, nullable=True)
+    path = Member("path", "str", "str | None: The absolute path of its file. Until pi@1.5.", required=False, nullable=True)
+    source_info = Member("sourceInfo", "SourceInfo", "SourceInfo | None: Where it was found. Since pi@1.5.", required=False, nullable=True)
 
 
 class Commands(Record):
@@ -374,15 +421,57 @@ class CompactParams(Record):
     custom_instructions = Member("customInstructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
+class CompactionEnd(Record):
+    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("reason", "result", "aborted", "will_retry", "error_message")
+    _constants = {"type": "\"compaction_end\""}
+    type = "compaction_end"
+    reason = Member("reason", "CompactionReason", "CompactionReason: Why it began.")
+    result = Member("result", "CompactionResult", "CompactionResult | None: What compaction did; absent where it did not.", required=False, nullable=True)
+    aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
+    will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
+    error_message = Member("errorMessage", "str", "str | None: What went wrong.", required=False, nullable=True)
+
+
+class CompactionEntry(Record):
+    """The conversation was compacted."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "summary", "first_kept_entry_id", "tokens_before", "details", "usage", "from_hook", "system_message")
+    _constants = {"type": "\"compaction\""}
+    type = "compaction"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    summary = Member("summary", "str", "str: The text that stands in place of what was removed.")
+    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first entry that stays as it is.")
+    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
+    details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took.", required=False, nullable=True)
+    from_hook = Member("fromHook", "bool", "bool | None: Whether an extension wrote the summary.", required=False, nullable=True)
+    system_message = Member("systemMessage", "SystemMessage", "SystemMessage | None: The prompt and the tools as they stood then.", required=False, nullable=True)
+
+
 class CompactionResult(Record):
     """The result of a compaction."""
     __slots__ = ()
-    __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "details")
+    __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "estimated_tokens_after", "usage", "details")
     _constants = {}
     summary = Member("summary", "str", "str: The text that replaces what was removed.")
     first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first session entry that stays as it is.")
     tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
+    estimated_tokens_after = Member("estimatedTokensAfter", "int", "int | None: Tokens in the context afterwards, estimated. Since pi@1.5.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took. Since pi@1.5.", required=False, nullable=True)
     details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
+
+
+class CompactionStart(Record):
+    """The agent begins to compact the conversation. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("reason",)
+    _constants = {"type": "\"compaction_start\""}
+    type = "compaction_start"
+    reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
 
 
 class CompactionSummaryMessage(Record):
@@ -424,16 +513,53 @@ class ConfirmedAnswer(Record):
     confirmed = Member("confirmed", "bool", "bool: Yes or no.")
 
 
+class ContextEditEntry(Record):
+    """What the model gets to see of an earlier entry was changed."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "target_id", "replacement")
+    _constants = {"type": "\"context_edit\""}
+    type = "context_edit"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    target_id = Member("targetId", "str", "str: That entry.")
+    replacement = Member("replacement", "InputContent", "InputContent | None: What it sees in its place; null where it sees nothing.", nullable=True)
+
+
+class ContextUsage(Record):
+    """How much of the model's context is in use."""
+    __slots__ = ()
+    __match_args__ = ("tokens", "context_window", "percent")
+    _constants = {}
+    tokens = Member("tokens", "int", "int | None: Tokens in it, estimated; null where nobody knows, as right after a compaction.", nullable=True)
+    context_window = Member("contextWindow", "int", "int: How many there is room for.")
+    percent = Member("percent", "number", "float | None: The share that is full, in percent; null where nobody knows.", nullable=True)
+
+
 class Cost(Record):
     """The cost of tokens in US dollars."""
     __slots__ = ()
-    __match_args__ = ("input", "output", "cache_read", "cache_write", "total")
+    __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "total_from_provider")
     _constants = {}
     input = Member("input", "number", "float: For input tokens.")
     output = Member("output", "number", "float: For output tokens.")
     cache_read = Member("cacheRead", "number", "float: For tokens read from the provider's cache.")
     cache_write = Member("cacheWrite", "number", "float: For tokens written to the provider's cache.")
     total = Member("total", "number", "float: The sum.")
+    total_from_provider = Member("totalFromProvider", "bool", "bool | None: Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5.", required=False, nullable=True)
+
+
+class CustomEntry(Record):
+    """Something that an extension keeps; no model sees it."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "data")
+    _constants = {"type": "\"custom\""}
+    type = "custom"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    custom_type = Member("customType", "str", "str: The extension's name for it.")
+    data = Member("data", "any", "JsonValue: What it keeps.", required=False, nullable=True)
 
 
 class CustomMessage(Record):
@@ -447,6 +573,21 @@ class CustomMessage(Record):
     display = Member("display", "bool", "bool: Whether a front end should show it.")
     details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the extension's own.", required=False, nullable=True)
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+
+
+class CustomMessageEntry(Record):
+    """A message that an extension put in."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "content", "display", "details")
+    _constants = {"type": "\"custom_message\""}
+    type = "custom_message"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    custom_type = Member("customType", "str", "str: The extension's name for it.")
+    content = Member("content", "InputContent", "InputContent: Text, or blocks.")
+    display = Member("display", "bool", "bool: Whether a front end should show it.")
+    details = Member("details", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
 
 
 class CycledModel(Record):
@@ -495,6 +636,24 @@ class EditorDialog(Record):
     _constants = {}
     title = Member("title", "str", "str: What is edited.")
     prefill = Member("prefill", "str", "str | None: The text to begin with.", required=False, nullable=True)
+
+
+class Entries(Record):
+    """Entries of a session."""
+    __slots__ = ()
+    __match_args__ = ("entries", "leaf_id")
+    _constants = {}
+    entries = Member("entries", "[SessionEntry]", "list[SessionEntry]: In the order in which they were written.")
+    leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
+
+
+class EntryAppended(Record):
+    """An extension wrote an entry into the session. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("entry",)
+    _constants = {"type": "\"entry_appended\""}
+    type = "entry_appended"
+    entry = Member("entry", "SessionEntry", "SessionEntry: The entry.")
 
 
 class ExportHtmlParams(Record):
@@ -576,8 +735,20 @@ class ForkResult(Record):
     __slots__ = ()
     __match_args__ = ("text", "cancelled")
     _constants = {}
-    text = Member("text", "str", "str: The text of the message from which it was made.")
+    text = Member("text", "str", "str | None: The text of the message from which it was made; absent where an extension stopped it.", required=False, nullable=True)
     cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
+
+
+class GetEntriesParams(Record):
+    """Parameters of `get_entries`.
+
+    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+    among them. The id of the last one is a cursor that stays good.
+    """
+    __slots__ = ()
+    __match_args__ = ("since",)
+    _constants = {}
+    since = Member("since", "str", "str | None: The entry behind which to begin; all where it is missing.", required=False, nullable=True)
 
 
 class ImageContent(Record):
@@ -606,6 +777,19 @@ class InputResult(Record):
     __match_args__ = ("text",)
     _constants = {}
     text = Member("text", "str", "str: The text.")
+
+
+class LabelEntry(Record):
+    """An entry was marked with a word."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "target_id", "label")
+    _constants = {"type": "\"label\""}
+    type = "label"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    target_id = Member("targetId", "str", "str: That entry.")
+    label = Member("label", "str", "str | None: The word; absent where the mark was taken away.", required=False, nullable=True)
 
 
 class LastAssistantText(Record):
@@ -647,6 +831,18 @@ class MessageEnd(Record):
     message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
+class MessageEntry(Record):
+    """A message of the conversation."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "message")
+    _constants = {"type": "\"message\""}
+    type = "message"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    message = Member("message", "AgentMessage", "AgentMessage: The message.")
+
+
 class MessageStart(Record):
     """A message begins. Messages of the user, of tools and of extensions are whole already; the
     model's are empty.
@@ -661,11 +857,12 @@ class MessageStart(Record):
 class MessageUpdate(Record):
     """The model's message grows."""
     __slots__ = ()
-    __match_args__ = ("assistant_message_event", "message")
+    __match_args__ = ("assistant_message_event", "usage", "message")
     _constants = {"type": "\"message_update\""}
     type = "message_update"
     assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "AssistantMessageEvent: The change to the message.")
-    message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens that the message has taken so far. Since pi@1.5.", required=False, nullable=True)
+    message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class Messages(Record):
@@ -691,6 +888,19 @@ class Model(Record):
     context_window = Member("contextWindow", "int", "int: The context window in tokens.")
     max_tokens = Member("maxTokens", "int", "int: The most tokens of one answer.")
     cost = Member("cost", "ModelCost", "ModelCost: Prices.")
+
+
+class ModelChangeEntry(Record):
+    """Another model was chosen."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "provider", "model_id")
+    _constants = {"type": "\"model_change\""}
+    type = "model_change"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    provider = Member("provider", "str", "str: The provider.")
+    model_id = Member("modelId", "str", "str: The model's id at that provider.")
 
 
 class ModelCost(Record):
@@ -1497,6 +1707,33 @@ class PromptQueued(Record):
     queued = Member("queued", "bool", "bool: True if the agent is busy and the prompt was queued.")
 
 
+class QueueUpdate(Record):
+    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("steering", "follow_up")
+    _constants = {"type": "\"queue_update\""}
+    type = "queue_update"
+    steering = Member("steering", "[str]", "list[str]: The texts that interrupt.")
+    follow_up = Member("followUp", "[str]", "list[str]: The texts for the time when the agent would stop.")
+
+
+class QueuedTexts(Record):
+    """The texts that wait in the queues."""
+    __slots__ = ()
+    __match_args__ = ("steering", "follow_up")
+    _constants = {}
+    steering = Member("steering", "[str]", "list[str]: Those that interrupt.")
+    follow_up = Member("followUp", "[str]", "list[str]: Those for the time when the agent would stop.")
+
+
+class Ready(Record):
+    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"ready\""}
+    type = "ready"
+
+
 class ScriptCondition(Record):
     """The requests that an answer is for. All that is said has to hold."""
     __slots__ = ()
@@ -1706,6 +1943,27 @@ class SessionHistoryParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
+class SessionInfoChanged(Record):
+    """The session was named. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("name",)
+    _constants = {"type": "\"session_info_changed\""}
+    type = "session_info_changed"
+    name = Member("name", "str", "str | None: The name; absent where it was taken away.", required=False, nullable=True)
+
+
+class SessionInfoEntry(Record):
+    """The session was named."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "name")
+    _constants = {"type": "\"session_info\""}
+    type = "session_info"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    name = Member("name", "str", "str | None: The name.", required=False, nullable=True)
+
+
 class SessionList(Record):
     """Sessions that are kept."""
     __slots__ = ()
@@ -1751,7 +2009,7 @@ class SessionState(Record):
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     _constants = {}
-    model = Member("model", "Model", "Model | None: The model in use, or null where there is none.", nullable=True)
+    model = Member("model", "Model", "Model | None: The model in use; absent where there is none.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The thinking level.")
     is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
     is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
@@ -1768,7 +2026,7 @@ class SessionState(Record):
 class SessionStats(Record):
     """Statistics of a session."""
     __slots__ = ()
-    __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost")
+    __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage")
     _constants = {}
     session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
     session_id = Member("sessionId", "str", "str: The session's id.")
@@ -1779,6 +2037,16 @@ class SessionStats(Record):
     total_messages = Member("totalMessages", "int", "int: All messages.")
     tokens = Member("tokens", "TokenTotals", "TokenTotals: Tokens used.")
     cost = Member("cost", "number", "float: The cost in US dollars.")
+    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is; absent where there is no model. Since pi@1.5.", required=False, nullable=True)
+
+
+class SessionTree(Record):
+    """The whole session."""
+    __slots__ = ()
+    __match_args__ = ("tree", "leaf_id")
+    _constants = {}
+    tree = Member("tree", "[TreeNode]", "list[TreeNode]: The entries that follow none.")
+    leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
 
 
 class SetAutoCompactionParams(Record):
@@ -1917,6 +2185,18 @@ class SettingsSaveParams(Record):
     settings = Member("settings", "object", "JsonObject: The settings to merge, at the top level.")
 
 
+class SourceInfo(Record):
+    """Where something was found that a prompt can invoke."""
+    __slots__ = ()
+    __match_args__ = ("path", "source", "scope", "origin", "base_dir")
+    _constants = {}
+    path = Member("path", "str", "str: The absolute path.")
+    source = Member("source", "str", "str: How it was found, as in `local`, `auto` or `cli`.")
+    scope = Member("scope", "SourceScope", "SourceScope: Whose it is.")
+    origin = Member("origin", "SourceOrigin", "SourceOrigin: What it came with.")
+    base_dir = Member("baseDir", "str", "str | None: The folder of the package or of the files that it belongs to.", required=False, nullable=True)
+
+
 class SteerParams(Record):
     """Parameters of `steer`.
 
@@ -1972,7 +2252,7 @@ class StreamStart(Record):
     __match_args__ = ("partial",)
     _constants = {"type": "\"start\""}
     type = "start"
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far. Until pi@1.5.", required=False, nullable=True)
 
 
 class SubagentEnd(Record):
@@ -2045,6 +2325,36 @@ class SubagentVerificationStart(Record):
     profile = Member("profile", "str", "str | None: The profile, where one is used.", required=False, nullable=True)
 
 
+class SummarizationRetryAttemptStart(Record):
+    """The request for a summary is made again. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("source", "reason")
+    _constants = {"type": "\"summarization_retry_attempt_start\""}
+    type = "summarization_retry_attempt_start"
+    source = Member("source", "SummarySource", "SummarySource: What it is for.")
+    reason = Member("reason", "CompactionReason", "CompactionReason | None: Why the conversation is compacted; absent for a branch.", required=False, nullable=True)
+
+
+class SummarizationRetryFinished(Record):
+    """Retrying the request for a summary is over. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"summarization_retry_finished\""}
+    type = "summarization_retry_finished"
+
+
+class SummarizationRetryScheduled(Record):
+    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
+    _constants = {"type": "\"summarization_retry_scheduled\""}
+    type = "summarization_retry_scheduled"
+    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
+    delay_ms = Member("delayMs", "int", "int: How long the agent waits, in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: What went wrong.")
+
+
 class SwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
@@ -2054,6 +2364,19 @@ class SwitchSessionParams(Record):
     __match_args__ = ("session_path",)
     _constants = {}
     session_path = Member("sessionPath", "str", "str: The session's file.")
+
+
+class SystemMessage(Record):
+    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("content", "sections", "tools_added", "tools_removed", "timestamp")
+    _constants = {"role": "\"system\""}
+    role = "system"
+    content = Member("content", "InputContent", "InputContent: Instructions in addition to the sections.")
+    sections = Member("sections", "{any}", "dict[str, JsonValue] | None: Sections of the prompt by name; null takes one away.", required=False, nullable=True)
+    tools_added = Member("toolsAdded", "[ToolDeclaration]", "list[ToolDeclaration] | None: Tools that the model has from here on.", required=False, nullable=True)
+    tools_removed = Member("toolsRemoved", "[ToolReference]", "list[ToolReference] | None: Tools that it no longer has.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
 class TaskVerifyConfig(Record):
@@ -2097,7 +2420,7 @@ class TextDelta(Record):
     type = "text_delta"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     delta = Member("delta", "str", "str: The new piece.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class TextEnd(Record):
@@ -2108,7 +2431,7 @@ class TextEnd(Record):
     type = "text_end"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     content = Member("content", "str", "str: The whole text of the block.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class TextStart(Record):
@@ -2118,7 +2441,7 @@ class TextStart(Record):
     _constants = {"type": "\"text_start\""}
     type = "text_start"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ThinkingContent(Record):
@@ -2140,7 +2463,7 @@ class ThinkingDelta(Record):
     type = "thinking_delta"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     delta = Member("delta", "str", "str: The new piece.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ThinkingEnd(Record):
@@ -2151,7 +2474,36 @@ class ThinkingEnd(Record):
     type = "thinking_end"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     content = Member("content", "str", "str: The whole reasoning of the block.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
+
+
+class ThinkingLevelChangeEntry(Record):
+    """Another thinking level was chosen."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "thinking_level")
+    _constants = {"type": "\"thinking_level_change\""}
+    type = "thinking_level_change"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The level.")
+
+
+class ThinkingLevelChanged(Record):
+    """The model thinks more, or less, from here on. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__ = ("level",)
+    _constants = {"type": "\"thinking_level_changed\""}
+    type = "thinking_level_changed"
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
+
+
+class ThinkingLevels(Record):
+    """The levels that a model has."""
+    __slots__ = ()
+    __match_args__ = ("levels",)
+    _constants = {}
+    levels = Member("levels", "[ThinkingLevel]", "list[ThinkingLevel]: From the least on.")
 
 
 class ThinkingSet(Record):
@@ -2181,7 +2533,7 @@ class ThinkingStart(Record):
     _constants = {"type": "\"thinking_start\""}
     type = "thinking_start"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class TodoItem(Record):
@@ -2221,13 +2573,15 @@ class TokenTotals(Record):
 class ToolCall(Record):
     """A tool call of the model."""
     __slots__ = ()
-    __match_args__ = ("id", "name", "arguments", "thought_signature")
+    __match_args__ = ("id", "name", "arguments", "thought_signature", "namespace", "arguments_error")
     _constants = {"type": "\"toolCall\""}
     type = "toolCall"
     id = Member("id", "str", "str: The call's id; its result carries the same.")
     name = Member("name", "str", "str: The tool's name.")
     arguments = Member("arguments", "object", "JsonObject: The arguments. While they stream, as much of them as can be read.")
     thought_signature = Member("thoughtSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the call.", required=False, nullable=True)
+    namespace = Member("namespace", "str", "str | None: The provider's name for a group of tools that this one is in. Since pi@1.5.", required=False, nullable=True)
+    arguments_error = Member("argumentsError", "str", "str | None: Why the arguments cannot be read. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolCallDelta(Record):
@@ -2238,7 +2592,7 @@ class ToolCallDelta(Record):
     type = "toolcall_delta"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     delta = Member("delta", "str", "str: The new piece of the arguments' JSON text.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ToolCallEnd(Record):
@@ -2249,29 +2603,43 @@ class ToolCallEnd(Record):
     type = "toolcall_end"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
     tool_call = Member("toolCall", "ToolCall", "ToolCall: The whole call.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ToolCallStart(Record):
     """A tool call started."""
     __slots__ = ()
-    __match_args__ = ("content_index", "partial")
+    __match_args__ = ("content_index", "id", "tool_name", "partial")
     _constants = {"type": "\"toolcall_start\""}
     type = "toolcall_start"
     content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams.", required=False, nullable=True)
+    id = Member("id", "str", "str | None: The call's id. Since pi@1.5.", required=False, nullable=True)
+    tool_name = Member("toolName", "str", "str | None: The tool's name. Since pi@1.5.", required=False, nullable=True)
+    partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
+
+
+class ToolDeclaration(Record):
+    """A tool, as the model is told of it."""
+    __slots__ = ()
+    __match_args__ = ("name", "description", "parameters", "constrained_sampling")
+    _constants = {}
+    name = Member("name", "str", "str: Its name.")
+    description = Member("description", "str", "str: What it does.")
+    parameters = Member("parameters", "object", "JsonObject: The JSON Schema of its arguments.")
+    constrained_sampling = Member("constrainedSampling", "any", "JsonValue: How the provider is asked to keep the arguments in shape.", required=False, nullable=True)
 
 
 class ToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
-    __match_args__ = ("tool_call_id", "tool_name", "result", "is_error")
+    __match_args__ = ("tool_call_id", "tool_name", "result", "is_error", "duration_ms")
     _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
     tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
     tool_name = Member("toolName", "str", "str: The tool's name.")
     result = Member("result", "ToolOutput", "ToolOutput: The result.")
     is_error = Member("isError", "bool", "bool: Whether the tool failed.")
+    duration_ms = Member("durationMs", "number", "float | None: How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolExecutionStart(Record):
@@ -2300,16 +2668,25 @@ class ToolExecutionUpdate(Record):
 class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
-    __match_args__ = ("content", "details")
+    __match_args__ = ("content", "details", "structured_content")
     _constants = {}
     content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images for the model.")
     details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
+    structured_content = Member("structuredContent", "any", "JsonValue: The result as data, for programs. Since pi@1.5.", required=False, nullable=True)
+
+
+class ToolReference(Record):
+    """A tool that the model no longer has."""
+    __slots__ = ()
+    __match_args__ = ("name",)
+    _constants = {}
+    name = Member("name", "str", "str: Its name.")
 
 
 class ToolResultMessage(Record):
     """The result of a tool call, as the model sees it."""
     __slots__ = ()
-    __match_args__ = ("tool_call_id", "tool_name", "content", "details", "is_error", "timestamp")
+    __match_args__ = ("tool_call_id", "tool_name", "content", "details", "is_error", "duration_ms", "usage", "nested_calls", "timestamp")
     _constants = {"role": "\"toolResult\""}
     role = "toolResult"
     tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
@@ -2317,6 +2694,9 @@ class ToolResultMessage(Record):
     content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images.")
     details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
     is_error = Member("isError", "bool", "bool: Whether the tool failed.")
+    duration_ms = Member("durationMs", "number", "float | None: How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens of models that the tool itself asked. Since pi@1.5.", required=False, nullable=True)
+    nested_calls = Member("nestedCalls", "any", "JsonValue: Calls of other tools that the tool made. Since pi@1.5.", required=False, nullable=True)
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
@@ -2369,6 +2749,17 @@ class TranscriptNote(Record):
     line = Member("line", "str", "str: The remark.")
 
 
+class TreeNode(Record):
+    """An entry and what follows it."""
+    __slots__ = ()
+    __match_args__ = ("entry", "children", "label", "label_timestamp")
+    _constants = {}
+    entry = Member("entry", "SessionEntry", "SessionEntry: The entry.")
+    children = Member("children", "[TreeNode]", "list[TreeNode]: What follows it, one node for each branch.")
+    label = Member("label", "str", "str | None: The word that it is marked with.", required=False, nullable=True)
+    label_timestamp = Member("labelTimestamp", "str", "str | None: When it was marked, as ISO 8601.", required=False, nullable=True)
+
+
 class TtsrTriggered(Record):
     """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     context: `agent_end` follows, and then another `agent_start`.
@@ -2401,14 +2792,31 @@ class TurnStart(Record):
 class Usage(Record):
     """Tokens used by one answer of the model."""
     __slots__ = ()
-    __match_args__ = ("input", "output", "cache_read", "cache_write", "total_tokens", "cost")
+    __match_args__ = ("input", "output", "cache_read", "cache_write", "cache_write1h", "reasoning", "total_tokens", "cost")
     _constants = {}
     input = Member("input", "int", "int: Input tokens that did not come from the cache.")
     output = Member("output", "int", "int: Output tokens, reasoning among them.")
     cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
     cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
+    cache_write1h = Member("cacheWrite1h", "int", "int | None: Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5.", required=False, nullable=True)
+    reasoning = Member("reasoning", "int", "int | None: Those of `output` that went into reasoning. Since pi@1.5.", required=False, nullable=True)
     total_tokens = Member("totalTokens", "int", "int | None: The sum of the four; the document leaves it out, agents send it.", required=False, nullable=True)
     cost = Member("cost", "Cost", "Cost: The cost.")
+
+
+class UsageEntry(Record):
+    """Tokens that were used for something that is no answer."""
+    __slots__ = ()
+    __match_args__ = ("id", "parent_id", "timestamp", "kind", "provider", "model", "usage")
+    _constants = {"type": "\"usage\""}
+    type = "usage"
+    id = Member("id", "str", "str: The entry's id.")
+    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
+    kind = Member("kind", "str", "str: What for.")
+    provider = Member("provider", "str", "str: The provider.")
+    model = Member("model", "str", "str: The model.")
+    usage = Member("usage", "Usage", "Usage: The tokens.")
 
 
 class UserMessage(Record):
@@ -2485,6 +2893,14 @@ class VerifyCommand(Record):
     optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
 
 
+class WordsTaken(Record):
+    """That words of the user were taken."""
+    __slots__ = ()
+    __match_args__ = ("disposition",)
+    _constants = {}
+    disposition = Member("disposition", "Disposition", "Disposition: What became of them.")
+
+
 class WrittenFile(Record):
     """Where something was written."""
     __slots__ = ()
@@ -2506,9 +2922,11 @@ CommandLocation = Literal["user", "project", "path"] | str
 
 CommandSource = Literal["extension", "prompt", "skill"] | str
 
-CompactionReason = Literal["threshold", "overflow"] | str
+CompactionReason = Literal["threshold", "overflow", "manual"] | str
 
 Direction = Literal["c2s", "s2c"]
+
+Disposition = Literal["started", "queued", "handled"] | str
 
 DoneReason = Literal["stop", "length", "toolUse"]
 
@@ -2534,11 +2952,17 @@ QueueMode = Literal["all", "one-at-a-time"]
 
 ScriptStop = Literal["stop", "length", "toolUse"] | str
 
-StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
+SourceOrigin = Literal["top-level", "package"] | str
+
+SourceScope = Literal["user", "project", "temporary"] | str
+
+StopReason = Literal["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]
 
 StreamingBehavior = Literal["steer", "followUp"]
 
-ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+SummarySource = Literal["compaction", "branchSummary"] | str
+
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 VerificationMode = Literal["none", "command"] | str
 
@@ -2546,7 +2970,7 @@ VerificationStatus = Literal["not_requested", "passed", "failed", "skipped"] | s
 
 WidgetPlacement = Literal["aboveEditor", "belowEditor"] | str
 
-AgentMessage = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Unknown
+AgentMessage = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Unknown
 
 AssistantBlock = TextContent | ThinkingContent | ToolCall | Unknown
 
@@ -2555,6 +2979,8 @@ AssistantMessageEvent = StreamStart | TextStart | TextDelta | TextEnd | Thinking
 InputBlock = TextContent | ImageContent | Unknown
 
 OperatorContent = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Unknown
+
+SessionEntry = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
 
 Chunks = str | list[str]
 
@@ -2582,6 +3008,7 @@ UNIONS = {
         "custom": "CustomMessage",
         "branchSummary": "BranchSummaryMessage",
         "compactionSummary": "CompactionSummaryMessage",
+        "system": "SystemMessage",
     }),
     "AssistantBlock": ("type", True, {
         "text": "TextContent",
@@ -2612,6 +3039,19 @@ UNIONS = {
         "tool_call": "OperatorToolCall",
         "tool_result": "OperatorToolResult",
     }),
+    "SessionEntry": ("type", True, {
+        "message": "MessageEntry",
+        "model_change": "ModelChangeEntry",
+        "thinking_level_change": "ThinkingLevelChangeEntry",
+        "usage": "UsageEntry",
+        "compaction": "CompactionEntry",
+        "context_edit": "ContextEditEntry",
+        "branch_summary": "BranchSummaryEntry",
+        "custom": "CustomEntry",
+        "custom_message": "CustomMessageEntry",
+        "label": "LabelEntry",
+        "session_info": "SessionInfoEntry",
+    }),
 }
 CHOICES = {
     "Chunks": ("str", "[str]"),
@@ -2631,8 +3071,9 @@ STRINGS = {
     "BudgetViolationReason": (True, ["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"]),
     "CommandLocation": (True, ["user", "project", "path"]),
     "CommandSource": (True, ["extension", "prompt", "skill"]),
-    "CompactionReason": (True, ["threshold", "overflow"]),
+    "CompactionReason": (True, ["threshold", "overflow", "manual"]),
     "Direction": (False, ["c2s", "s2c"]),
+    "Disposition": (True, ["started", "queued", "handled"]),
     "DoneReason": (False, ["stop", "length", "toolUse"]),
     "ErrorReason": (False, ["aborted", "error"]),
     "FailurePolicy": (True, ["return_failure", "retry_once", "discard_patch"]),
@@ -2645,9 +3086,12 @@ STRINGS = {
     "OperatorRole": (True, ["system", "user", "assistant", "tool"]),
     "QueueMode": (False, ["all", "one-at-a-time"]),
     "ScriptStop": (True, ["stop", "length", "toolUse"]),
-    "StopReason": (False, ["stop", "length", "toolUse", "error", "aborted"]),
+    "SourceOrigin": (True, ["top-level", "package"]),
+    "SourceScope": (True, ["user", "project", "temporary"]),
+    "StopReason": (False, ["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]),
     "StreamingBehavior": (False, ["steer", "followUp"]),
-    "ThinkingLevel": (False, ["off", "minimal", "low", "medium", "high", "xhigh"]),
+    "SummarySource": (True, ["compaction", "branchSummary"]),
+    "ThinkingLevel": (False, ["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
     "VerificationMode": (True, ["none", "command"]),
     "VerificationStatus": (True, ["not_requested", "passed", "failed", "skipped"]),
     "WidgetPlacement": (True, ["aboveEditor", "belowEditor"]),

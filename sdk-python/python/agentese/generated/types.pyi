@@ -46,12 +46,15 @@ class AgentAbortParams(Record):
 class AgentEnd(Record):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["will_retry"]]] = ("messages", "will_retry")
     type: Literal["agent_end"]
-    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], will_retry: bool | None = None) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
         """All messages of this run, the prompt among them."""
+    @property
+    def will_retry(self) -> bool | None:
+        """Whether the agent tries again on its own. Since pi@1.5."""
     def to_dict(self) -> shapes.AgentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentEnd) -> AgentEnd: ...
@@ -73,6 +76,19 @@ class AgentPromptParams(Record):
     def to_dict(self) -> shapes.AgentPromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentPromptParams) -> AgentPromptParams: ...
+
+class AgentSettled(Record):
+    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["aborted"]]] = ("aborted",)
+    type: Literal["agent_settled"]
+    def __new__(cls, *, aborted: bool) -> Self: ...
+    @property
+    def aborted(self) -> bool:
+        """Whether somebody stopped it."""
+    def to_dict(self) -> shapes.AgentSettled: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AgentSettled) -> AgentSettled: ...
 
 class AgentStart(Record):
     """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
@@ -141,9 +157,9 @@ class AskUserResult(Record):
 class AssistantMessage(Record):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message")
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"], Literal["response_model"], Literal["response_id"], Literal["raw_stop_reason"], Literal["duration_ms"], Literal["thinking_level"], Literal["provider_thinking_level"], Literal["end_turn"], Literal["diagnostics"], Literal["deferred"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred")
     role: Literal["assistant"]
-    def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None) -> Self: ...
+    def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None, response_model: str | None = None, response_id: str | None = None, raw_stop_reason: str | None = None, duration_ms: float | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, provider_thinking_level: str | None = None, end_turn: bool | None = None, diagnostics: Sequence[JsonValue] | None = None, deferred: JsonValue | None = None) -> Self: ...
     @property
     def content(self) -> list[AssistantBlock]:
         """Text, reasoning and tool calls in the order in which they came."""
@@ -168,6 +184,33 @@ class AssistantMessage(Record):
     @property
     def error_message(self) -> str | None:
         """The error message, with `error` and `aborted`."""
+    @property
+    def response_model(self) -> str | None:
+        """The model that answered, as the provider names it. Since pi@1.5."""
+    @property
+    def response_id(self) -> str | None:
+        """The answer's id at the provider. Since pi@1.5."""
+    @property
+    def raw_stop_reason(self) -> str | None:
+        """Why it stopped, in the provider's own word. Since pi@1.5."""
+    @property
+    def duration_ms(self) -> float | None:
+        """How long the answer took, in milliseconds. Since pi@1.5."""
+    @property
+    def thinking_level(self) -> ThinkingLevel | None:
+        """How hard the model was asked to think. Since pi@1.5."""
+    @property
+    def provider_thinking_level(self) -> str | None:
+        """That, in the provider's own word. Since pi@1.5."""
+    @property
+    def end_turn(self) -> bool | None:
+        """Whether the provider says that the turn is over. Since pi@1.5."""
+    @property
+    def diagnostics(self) -> list[JsonValue] | None:
+        """Facts about the request, for looking into it. Since pi@1.5."""
+    @property
+    def deferred(self) -> JsonValue:
+        """Where an answer that comes later is found. Since pi@1.5."""
     def to_dict(self) -> shapes.AssistantMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.AssistantMessage) -> AssistantMessage: ...
@@ -269,7 +312,7 @@ class Authenticated(Record):
     def from_dict(cls, members: shapes.Authenticated) -> Authenticated: ...
 
 class AutoCompactionEnd(Record):
-    """Automatic compaction ended, with or without a result."""
+    """Automatic compaction ended, with or without a result. Until pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"]]] = ("result", "aborted", "will_retry", "error_message")
     type: Literal["auto_compaction_end"]
@@ -291,7 +334,7 @@ class AutoCompactionEnd(Record):
     def from_dict(cls, members: shapes.AutoCompactionEnd) -> AutoCompactionEnd: ...
 
 class AutoCompactionStart(Record):
-    """Automatic compaction begins."""
+    """Automatic compaction begins. Until pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"]]] = ("reason",)
     type: Literal["auto_compaction_start"]
@@ -390,6 +433,22 @@ class BashExecutionMessage(Record):
     @classmethod
     def from_dict(cls, members: shapes.BashExecutionMessage) -> BashExecutionMessage: ...
 
+class BashExecutionUpdate(Record):
+    """A command of `bash` wrote something. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["delta"]]] = ("id", "delta")
+    type: Literal["bash_execution_update"]
+    def __new__(cls, *, delta: str, id: JsonValue | None = None) -> Self: ...
+    @property
+    def id(self) -> JsonValue:
+        """The id of that command, where it had one."""
+    @property
+    def delta(self) -> str:
+        """What it wrote."""
+    def to_dict(self) -> shapes.BashExecutionUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.BashExecutionUpdate) -> BashExecutionUpdate: ...
+
 class BashParams(Record):
     """Parameters of `bash`.
 
@@ -397,11 +456,14 @@ class BashParams(Record):
     once. No event is sent for the message that it leaves.
     """
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["command"]]] = ("command",)
-    def __new__(cls, *, command: str) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["command"], Literal["exclude_from_context"]]] = ("command", "exclude_from_context")
+    def __new__(cls, *, command: str, exclude_from_context: bool | None = None) -> Self: ...
     @property
     def command(self) -> str:
         """The command line."""
+    @property
+    def exclude_from_context(self) -> bool | None:
+        """Whether the model does not get to see it; false where it is missing. Since pi@1.5."""
     def to_dict(self) -> shapes.BashParams: ...
     @classmethod
     def from_dict(cls, members: shapes.BashParams) -> BashParams: ...
@@ -446,18 +508,52 @@ class BranchParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.BranchParams) -> BranchParams: ...
 
+class BranchSummaryEntry(Record):
+    """A branch was left, and this is what was said on it."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["from_id"], Literal["summary"], Literal["details"], Literal["usage"], Literal["from_hook"]]] = ("id", "parent_id", "timestamp", "from_id", "summary", "details", "usage", "from_hook")
+    type: Literal["branch_summary"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, from_id: str | None, summary: str, details: JsonValue | None = None, usage: shapes.Usage | Usage | None = None, from_hook: bool | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def from_id(self) -> str | None:
+        """The entry from which it was left; null where there was none."""
+    @property
+    def summary(self) -> str:
+        """The summary."""
+    @property
+    def details(self) -> JsonValue:
+        """Facts for a front end."""
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens that the summary took."""
+    @property
+    def from_hook(self) -> bool | None:
+        """Whether an extension wrote the summary."""
+    def to_dict(self) -> shapes.BranchSummaryEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.BranchSummaryEntry) -> BranchSummaryEntry: ...
+
 class BranchSummaryMessage(Record):
     """A summary of a branch that the conversation has left."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["summary"], Literal["from_id"], Literal["timestamp"]]] = ("summary", "from_id", "timestamp")
     role: Literal["branchSummary"]
-    def __new__(cls, *, summary: str, from_id: str, timestamp: int) -> Self: ...
+    def __new__(cls, *, summary: str, from_id: str | None, timestamp: int) -> Self: ...
     @property
     def summary(self) -> str:
         """The summary."""
     @property
-    def from_id(self) -> str:
-        """The session entry from which the branch was left."""
+    def from_id(self) -> str | None:
+        """The session entry from which the branch was left, or null."""
     @property
     def timestamp(self) -> int:
         """When, in milliseconds since the epoch."""
@@ -576,8 +672,8 @@ class CancelledAnswer(Record):
 class CommandInfo(Record):
     """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["source"], Literal["location"], Literal["path"]]] = ("name", "description", "source", "location", "path")
-    def __new__(cls, *, name: str, source: shapes.CommandSource | CommandSource, description: str | None = None, location: shapes.CommandLocation | CommandLocation | None = None, path: str | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["source"], Literal["location"], Literal["path"], Literal["source_info"]]] = ("name", "description", "source", "location", "path", "source_info")
+    def __new__(cls, *, name: str, source: shapes.CommandSource | CommandSource, description: str | None = None, location: shapes.CommandLocation | CommandLocation | None = None, path: str | None = None, source_info: shapes.SourceInfo | SourceInfo | None = None) -> Self: ...
     @property
     def name(self) -> str:
         """The name, without the slash."""
@@ -589,10 +685,13 @@ class CommandInfo(Record):
         """Where it comes from."""
     @property
     def location(self) -> CommandLocation | None:
-        """Where its file was found; extensions have none."""
+        """Where its file was found; extensions have none. Until pi@1.5."""
     @property
     def path(self) -> str | None:
-        """The absolute path of its file."""
+        """The absolute path of its file. Until pi@1.5."""
+    @property
+    def source_info(self) -> SourceInfo | None:
+        """Where it was found. Since pi@1.5."""
     def to_dict(self) -> shapes.CommandInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.CommandInfo) -> CommandInfo: ...
@@ -624,11 +723,76 @@ class CompactParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.CompactParams) -> CompactParams: ...
 
+class CompactionEnd(Record):
+    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"]]] = ("reason", "result", "aborted", "will_retry", "error_message")
+    type: Literal["compaction_end"]
+    def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason, aborted: bool, will_retry: bool, result: shapes.CompactionResult | CompactionResult | None = None, error_message: str | None = None) -> Self: ...
+    @property
+    def reason(self) -> CompactionReason:
+        """Why it began."""
+    @property
+    def result(self) -> CompactionResult | None:
+        """What compaction did; absent where it did not."""
+    @property
+    def aborted(self) -> bool:
+        """Whether it was stopped."""
+    @property
+    def will_retry(self) -> bool:
+        """Whether the prompt is tried again."""
+    @property
+    def error_message(self) -> str | None:
+        """What went wrong."""
+    def to_dict(self) -> shapes.CompactionEnd: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CompactionEnd) -> CompactionEnd: ...
+
+class CompactionEntry(Record):
+    """The conversation was compacted."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"], Literal["usage"], Literal["from_hook"], Literal["system_message"]]] = ("id", "parent_id", "timestamp", "summary", "first_kept_entry_id", "tokens_before", "details", "usage", "from_hook", "system_message")
+    type: Literal["compaction"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, summary: str, first_kept_entry_id: str, tokens_before: int, details: JsonValue | None = None, usage: shapes.Usage | Usage | None = None, from_hook: bool | None = None, system_message: shapes.SystemMessage | SystemMessage | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def summary(self) -> str:
+        """The text that stands in place of what was removed."""
+    @property
+    def first_kept_entry_id(self) -> str:
+        """The first entry that stays as it is."""
+    @property
+    def tokens_before(self) -> int:
+        """Tokens in the context before."""
+    @property
+    def details(self) -> JsonValue:
+        """Facts for a front end, such as the files that were read and changed."""
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens that the summary took."""
+    @property
+    def from_hook(self) -> bool | None:
+        """Whether an extension wrote the summary."""
+    @property
+    def system_message(self) -> SystemMessage | None:
+        """The prompt and the tools as they stood then."""
+    def to_dict(self) -> shapes.CompactionEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CompactionEntry) -> CompactionEntry: ...
+
 class CompactionResult(Record):
     """The result of a compaction."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"]]] = ("summary", "first_kept_entry_id", "tokens_before", "details")
-    def __new__(cls, *, summary: str, first_kept_entry_id: str, tokens_before: int, details: JsonValue | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["estimated_tokens_after"], Literal["usage"], Literal["details"]]] = ("summary", "first_kept_entry_id", "tokens_before", "estimated_tokens_after", "usage", "details")
+    def __new__(cls, *, summary: str, first_kept_entry_id: str, tokens_before: int, estimated_tokens_after: int | None = None, usage: shapes.Usage | Usage | None = None, details: JsonValue | None = None) -> Self: ...
     @property
     def summary(self) -> str:
         """The text that replaces what was removed."""
@@ -639,11 +803,30 @@ class CompactionResult(Record):
     def tokens_before(self) -> int:
         """Tokens in the context before."""
     @property
+    def estimated_tokens_after(self) -> int | None:
+        """Tokens in the context afterwards, estimated. Since pi@1.5."""
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens that the summary took. Since pi@1.5."""
+    @property
     def details(self) -> JsonValue:
         """Facts for a front end, such as the files that were read and changed."""
     def to_dict(self) -> shapes.CompactionResult: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionResult) -> CompactionResult: ...
+
+class CompactionStart(Record):
+    """The agent begins to compact the conversation. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["reason"]]] = ("reason",)
+    type: Literal["compaction_start"]
+    def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason) -> Self: ...
+    @property
+    def reason(self) -> CompactionReason:
+        """Why."""
+    def to_dict(self) -> shapes.CompactionStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CompactionStart) -> CompactionStart: ...
 
 class CompactionSummaryMessage(Record):
     """The summary that replaces messages which compaction removed."""
@@ -710,11 +893,54 @@ class ConfirmedAnswer(Record):
     @classmethod
     def from_dict(cls, members: shapes.ConfirmedAnswer) -> ConfirmedAnswer: ...
 
+class ContextEditEntry(Record):
+    """What the model gets to see of an earlier entry was changed."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["replacement"]]] = ("id", "parent_id", "timestamp", "target_id", "replacement")
+    type: Literal["context_edit"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.InputContent | InputContent | None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def target_id(self) -> str:
+        """That entry."""
+    @property
+    def replacement(self) -> InputContent | None:
+        """What it sees in its place; null where it sees nothing."""
+    def to_dict(self) -> shapes.ContextEditEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ContextEditEntry) -> ContextEditEntry: ...
+
+class ContextUsage(Record):
+    """How much of the model's context is in use."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tokens"], Literal["context_window"], Literal["percent"]]] = ("tokens", "context_window", "percent")
+    def __new__(cls, *, tokens: int | None, context_window: int, percent: float | None) -> Self: ...
+    @property
+    def tokens(self) -> int | None:
+        """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
+    @property
+    def context_window(self) -> int:
+        """How many there is room for."""
+    @property
+    def percent(self) -> float | None:
+        """The share that is full, in percent; null where nobody knows."""
+    def to_dict(self) -> shapes.ContextUsage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ContextUsage) -> ContextUsage: ...
+
 class Cost(Record):
     """The cost of tokens in US dollars."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"]]] = ("input", "output", "cache_read", "cache_write", "total")
-    def __new__(cls, *, input: float, output: float, cache_read: float, cache_write: float, total: float) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"], Literal["total_from_provider"]]] = ("input", "output", "cache_read", "cache_write", "total", "total_from_provider")
+    def __new__(cls, *, input: float, output: float, cache_read: float, cache_write: float, total: float, total_from_provider: bool | None = None) -> Self: ...
     @property
     def input(self) -> float:
         """For input tokens."""
@@ -730,9 +956,37 @@ class Cost(Record):
     @property
     def total(self) -> float:
         """The sum."""
+    @property
+    def total_from_provider(self) -> bool | None:
+        """Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5."""
     def to_dict(self) -> shapes.Cost: ...
     @classmethod
     def from_dict(cls, members: shapes.Cost) -> Cost: ...
+
+class CustomEntry(Record):
+    """Something that an extension keeps; no model sees it."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["custom_type"], Literal["data"]]] = ("id", "parent_id", "timestamp", "custom_type", "data")
+    type: Literal["custom"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, custom_type: str, data: JsonValue | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def custom_type(self) -> str:
+        """The extension's name for it."""
+    @property
+    def data(self) -> JsonValue:
+        """What it keeps."""
+    def to_dict(self) -> shapes.CustomEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CustomEntry) -> CustomEntry: ...
 
 class CustomMessage(Record):
     """A message that an extension put in."""
@@ -758,6 +1012,37 @@ class CustomMessage(Record):
     def to_dict(self) -> shapes.CustomMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.CustomMessage) -> CustomMessage: ...
+
+class CustomMessageEntry(Record):
+    """A message that an extension put in."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["custom_type"], Literal["content"], Literal["display"], Literal["details"]]] = ("id", "parent_id", "timestamp", "custom_type", "content", "display", "details")
+    type: Literal["custom_message"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, custom_type: str, content: shapes.InputContent | InputContent, display: bool, details: JsonValue | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def custom_type(self) -> str:
+        """The extension's name for it."""
+    @property
+    def content(self) -> InputContent:
+        """Text, or blocks."""
+    @property
+    def display(self) -> bool:
+        """Whether a front end should show it."""
+    @property
+    def details(self) -> JsonValue:
+        """Facts for a front end."""
+    def to_dict(self) -> shapes.CustomMessageEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CustomMessageEntry) -> CustomMessageEntry: ...
 
 class CycledModel(Record):
     """The model that is next in line, with what goes with it."""
@@ -840,6 +1125,34 @@ class EditorDialog(Record):
     def to_dict(self) -> shapes.EditorDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.EditorDialog) -> EditorDialog: ...
+
+class Entries(Record):
+    """Entries of a session."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["entries"], Literal["leaf_id"]]] = ("entries", "leaf_id")
+    def __new__(cls, *, entries: Sequence[shapes.SessionEntry | SessionEntry], leaf_id: str | None) -> Self: ...
+    @property
+    def entries(self) -> list[SessionEntry]:
+        """In the order in which they were written."""
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one will follow; null in an empty session."""
+    def to_dict(self) -> shapes.Entries: ...
+    @classmethod
+    def from_dict(cls, members: shapes.Entries) -> Entries: ...
+
+class EntryAppended(Record):
+    """An extension wrote an entry into the session. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["entry"]]] = ("entry",)
+    type: Literal["entry_appended"]
+    def __new__(cls, *, entry: shapes.SessionEntry | SessionEntry) -> Self: ...
+    @property
+    def entry(self) -> SessionEntry:
+        """The entry."""
+    def to_dict(self) -> shapes.EntryAppended: ...
+    @classmethod
+    def from_dict(cls, members: shapes.EntryAppended) -> EntryAppended: ...
 
 class ExportHtmlParams(Record):
     """Parameters of `export_html`.
@@ -957,16 +1270,32 @@ class ForkResult(Record):
     """A fork (or branch) that was made."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"], Literal["cancelled"]]] = ("text", "cancelled")
-    def __new__(cls, *, text: str, cancelled: bool) -> Self: ...
+    def __new__(cls, *, cancelled: bool, text: str | None = None) -> Self: ...
     @property
-    def text(self) -> str:
-        """The text of the message from which it was made."""
+    def text(self) -> str | None:
+        """The text of the message from which it was made; absent where an extension stopped it."""
     @property
     def cancelled(self) -> bool:
         """True where an extension stopped it."""
     def to_dict(self) -> shapes.ForkResult: ...
     @classmethod
     def from_dict(cls, members: shapes.ForkResult) -> ForkResult: ...
+
+class GetEntriesParams(Record):
+    """Parameters of `get_entries`.
+
+    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+    among them. The id of the last one is a cursor that stays good.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["since"]]] = ("since",)
+    def __new__(cls, *, since: str | None = None) -> Self: ...
+    @property
+    def since(self) -> str | None:
+        """The entry behind which to begin; all where it is missing."""
+    def to_dict(self) -> shapes.GetEntriesParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.GetEntriesParams) -> GetEntriesParams: ...
 
 class ImageContent(Record):
     """A complete image."""
@@ -1013,6 +1342,31 @@ class InputResult(Record):
     def to_dict(self) -> shapes.InputResult: ...
     @classmethod
     def from_dict(cls, members: shapes.InputResult) -> InputResult: ...
+
+class LabelEntry(Record):
+    """An entry was marked with a word."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["label"]]] = ("id", "parent_id", "timestamp", "target_id", "label")
+    type: Literal["label"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, label: str | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def target_id(self) -> str:
+        """That entry."""
+    @property
+    def label(self) -> str | None:
+        """The word; absent where the mark was taken away."""
+    def to_dict(self) -> shapes.LabelEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LabelEntry) -> LabelEntry: ...
 
 class LastAssistantText(Record):
     """The text of the model's last answer."""
@@ -1081,6 +1435,28 @@ class MessageEnd(Record):
     @classmethod
     def from_dict(cls, members: shapes.MessageEnd) -> MessageEnd: ...
 
+class MessageEntry(Record):
+    """A message of the conversation."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["message"]]] = ("id", "parent_id", "timestamp", "message")
+    type: Literal["message"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, message: shapes.AgentMessage | AgentMessage) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def message(self) -> AgentMessage:
+        """The message."""
+    def to_dict(self) -> shapes.MessageEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.MessageEntry) -> MessageEntry: ...
+
 class MessageStart(Record):
     """A message begins. Messages of the user, of tools and of extensions are whole already; the
     model's are empty.
@@ -1099,15 +1475,18 @@ class MessageStart(Record):
 class MessageUpdate(Record):
     """The model's message grows."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["assistant_message_event"], Literal["message"]]] = ("assistant_message_event", "message")
+    __match_args__: ClassVar[tuple[Literal["assistant_message_event"], Literal["usage"], Literal["message"]]] = ("assistant_message_event", "usage", "message")
     type: Literal["message_update"]
-    def __new__(cls, *, assistant_message_event: shapes.AssistantMessageEvent | AssistantMessageEvent, message: shapes.AgentMessage | AgentMessage | None = None) -> Self: ...
+    def __new__(cls, *, assistant_message_event: shapes.AssistantMessageEvent | AssistantMessageEvent, usage: shapes.Usage | Usage | None = None, message: shapes.AgentMessage | AgentMessage | None = None) -> Self: ...
     @property
     def assistant_message_event(self) -> AssistantMessageEvent:
         """The change to the message."""
     @property
+    def usage(self) -> Usage | None:
+        """Tokens that the message has taken so far. Since pi@1.5."""
+    @property
     def message(self) -> AgentMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.MessageUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.MessageUpdate) -> MessageUpdate: ...
@@ -1162,6 +1541,31 @@ class Model(Record):
     def to_dict(self) -> shapes.Model: ...
     @classmethod
     def from_dict(cls, members: shapes.Model) -> Model: ...
+
+class ModelChangeEntry(Record):
+    """Another model was chosen."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["provider"], Literal["model_id"]]] = ("id", "parent_id", "timestamp", "provider", "model_id")
+    type: Literal["model_change"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, provider: str, model_id: str) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def provider(self) -> str:
+        """The provider."""
+    @property
+    def model_id(self) -> str:
+        """The model's id at that provider."""
+    def to_dict(self) -> shapes.ModelChangeEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ModelChangeEntry) -> ModelChangeEntry: ...
 
 class ModelCost(Record):
     """Prices in US dollars for a million tokens."""
@@ -2533,6 +2937,47 @@ class PromptQueued(Record):
     @classmethod
     def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
 
+class QueueUpdate(Record):
+    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["steering"], Literal["follow_up"]]] = ("steering", "follow_up")
+    type: Literal["queue_update"]
+    def __new__(cls, *, steering: Sequence[str], follow_up: Sequence[str]) -> Self: ...
+    @property
+    def steering(self) -> list[str]:
+        """The texts that interrupt."""
+    @property
+    def follow_up(self) -> list[str]:
+        """The texts for the time when the agent would stop."""
+    def to_dict(self) -> shapes.QueueUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.QueueUpdate) -> QueueUpdate: ...
+
+class QueuedTexts(Record):
+    """The texts that wait in the queues."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["steering"], Literal["follow_up"]]] = ("steering", "follow_up")
+    def __new__(cls, *, steering: Sequence[str], follow_up: Sequence[str]) -> Self: ...
+    @property
+    def steering(self) -> list[str]:
+        """Those that interrupt."""
+    @property
+    def follow_up(self) -> list[str]:
+        """Those for the time when the agent would stop."""
+    def to_dict(self) -> shapes.QueuedTexts: ...
+    @classmethod
+    def from_dict(cls, members: shapes.QueuedTexts) -> QueuedTexts: ...
+
+class Ready(Record):
+    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["ready"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.Ready: ...
+    @classmethod
+    def from_dict(cls, members: shapes.Ready) -> Ready: ...
+
 class ScriptCondition(Record):
     """The requests that an answer is for. All that is said has to hold."""
     __slots__ = ()
@@ -2908,6 +3353,41 @@ class SessionHistoryParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.SessionHistoryParams) -> SessionHistoryParams: ...
 
+class SessionInfoChanged(Record):
+    """The session was named. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
+    type: Literal["session_info_changed"]
+    def __new__(cls, *, name: str | None = None) -> Self: ...
+    @property
+    def name(self) -> str | None:
+        """The name; absent where it was taken away."""
+    def to_dict(self) -> shapes.SessionInfoChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SessionInfoChanged) -> SessionInfoChanged: ...
+
+class SessionInfoEntry(Record):
+    """The session was named."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["name"]]] = ("id", "parent_id", "timestamp", "name")
+    type: Literal["session_info"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, name: str | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def name(self) -> str | None:
+        """The name."""
+    def to_dict(self) -> shapes.SessionInfoEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SessionInfoEntry) -> SessionInfoEntry: ...
+
 class SessionList(Record):
     """Sessions that are kept."""
     __slots__ = ()
@@ -2990,10 +3470,10 @@ class SessionState(Record):
     """The agent's current state."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["pending_message_count"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
-    def __new__(cls, *, model: shapes.Model | Model | None, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, session_file: str | None = None, session_name: str | None = None) -> Self: ...
+    def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, model: shapes.Model | Model | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model in use, or null where there is none."""
+        """The model in use; absent where there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel:
         """The thinking level."""
@@ -3034,8 +3514,8 @@ class SessionState(Record):
 class SessionStats(Record):
     """Statistics of a session."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["session_file"], Literal["session_id"], Literal["user_messages"], Literal["assistant_messages"], Literal["tool_calls"], Literal["tool_results"], Literal["total_messages"], Literal["tokens"], Literal["cost"]]] = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost")
-    def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["session_file"], Literal["session_id"], Literal["user_messages"], Literal["assistant_messages"], Literal["tool_calls"], Literal["tool_results"], Literal["total_messages"], Literal["tokens"], Literal["cost"], Literal["context_usage"]]] = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage")
+    def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None) -> Self: ...
     @property
     def session_file(self) -> str | None:
         """The session's file; absent where nothing is kept."""
@@ -3063,9 +3543,27 @@ class SessionStats(Record):
     @property
     def cost(self) -> float:
         """The cost in US dollars."""
+    @property
+    def context_usage(self) -> ContextUsage | None:
+        """How full the context is; absent where there is no model. Since pi@1.5."""
     def to_dict(self) -> shapes.SessionStats: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStats) -> SessionStats: ...
+
+class SessionTree(Record):
+    """The whole session."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tree"], Literal["leaf_id"]]] = ("tree", "leaf_id")
+    def __new__(cls, *, tree: Sequence[shapes.TreeNode | TreeNode], leaf_id: str | None) -> Self: ...
+    @property
+    def tree(self) -> list[TreeNode]:
+        """The entries that follow none."""
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one will follow; null in an empty session."""
+    def to_dict(self) -> shapes.SessionTree: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SessionTree) -> SessionTree: ...
 
 class SetAutoCompactionParams(Record):
     """Parameters of `set_auto_compaction`.
@@ -3263,6 +3761,30 @@ class SettingsSaveParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.SettingsSaveParams) -> SettingsSaveParams: ...
 
+class SourceInfo(Record):
+    """Where something was found that a prompt can invoke."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["path"], Literal["source"], Literal["scope"], Literal["origin"], Literal["base_dir"]]] = ("path", "source", "scope", "origin", "base_dir")
+    def __new__(cls, *, path: str, source: str, scope: shapes.SourceScope | SourceScope, origin: shapes.SourceOrigin | SourceOrigin, base_dir: str | None = None) -> Self: ...
+    @property
+    def path(self) -> str:
+        """The absolute path."""
+    @property
+    def source(self) -> str:
+        """How it was found, as in `local`, `auto` or `cli`."""
+    @property
+    def scope(self) -> SourceScope:
+        """Whose it is."""
+    @property
+    def origin(self) -> SourceOrigin:
+        """What it came with."""
+    @property
+    def base_dir(self) -> str | None:
+        """The folder of the package or of the files that it belongs to."""
+    def to_dict(self) -> shapes.SourceInfo: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SourceInfo) -> SourceInfo: ...
+
 class SteerParams(Record):
     """Parameters of `steer`.
 
@@ -3346,7 +3868,7 @@ class StreamStart(Record):
     def __new__(cls, *, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far."""
+        """The message so far. Until pi@1.5."""
     def to_dict(self) -> shapes.StreamStart: ...
     @classmethod
     def from_dict(cls, members: shapes.StreamStart) -> StreamStart: ...
@@ -3477,6 +3999,54 @@ class SubagentVerificationStart(Record):
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationStart) -> SubagentVerificationStart: ...
 
+class SummarizationRetryAttemptStart(Record):
+    """The request for a summary is made again. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["source"], Literal["reason"]]] = ("source", "reason")
+    type: Literal["summarization_retry_attempt_start"]
+    def __new__(cls, *, source: shapes.SummarySource | SummarySource, reason: shapes.CompactionReason | CompactionReason | None = None) -> Self: ...
+    @property
+    def source(self) -> SummarySource:
+        """What it is for."""
+    @property
+    def reason(self) -> CompactionReason | None:
+        """Why the conversation is compacted; absent for a branch."""
+    def to_dict(self) -> shapes.SummarizationRetryAttemptStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SummarizationRetryAttemptStart) -> SummarizationRetryAttemptStart: ...
+
+class SummarizationRetryFinished(Record):
+    """Retrying the request for a summary is over. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["summarization_retry_finished"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.SummarizationRetryFinished: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SummarizationRetryFinished) -> SummarizationRetryFinished: ...
+
+class SummarizationRetryScheduled(Record):
+    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_attempts"], Literal["delay_ms"], Literal["error_message"]]] = ("attempt", "max_attempts", "delay_ms", "error_message")
+    type: Literal["summarization_retry_scheduled"]
+    def __new__(cls, *, attempt: int, max_attempts: int, delay_ms: int, error_message: str) -> Self: ...
+    @property
+    def attempt(self) -> int:
+        """The number of this retry, from 1."""
+    @property
+    def max_attempts(self) -> int:
+        """How many there will be at most."""
+    @property
+    def delay_ms(self) -> int:
+        """How long the agent waits, in milliseconds."""
+    @property
+    def error_message(self) -> str:
+        """What went wrong."""
+    def to_dict(self) -> shapes.SummarizationRetryScheduled: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SummarizationRetryScheduled) -> SummarizationRetryScheduled: ...
+
 class SwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
@@ -3491,6 +4061,31 @@ class SwitchSessionParams(Record):
     def to_dict(self) -> shapes.SwitchSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SwitchSessionParams) -> SwitchSessionParams: ...
+
+class SystemMessage(Record):
+    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["sections"], Literal["tools_added"], Literal["tools_removed"], Literal["timestamp"]]] = ("content", "sections", "tools_added", "tools_removed", "timestamp")
+    role: Literal["system"]
+    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, sections: Mapping[str, JsonValue] | None = None, tools_added: Sequence[shapes.ToolDeclaration | ToolDeclaration] | None = None, tools_removed: Sequence[shapes.ToolReference | ToolReference] | None = None) -> Self: ...
+    @property
+    def content(self) -> InputContent:
+        """Instructions in addition to the sections."""
+    @property
+    def sections(self) -> dict[str, JsonValue] | None:
+        """Sections of the prompt by name; null takes one away."""
+    @property
+    def tools_added(self) -> list[ToolDeclaration] | None:
+        """Tools that the model has from here on."""
+    @property
+    def tools_removed(self) -> list[ToolReference] | None:
+        """Tools that it no longer has."""
+    @property
+    def timestamp(self) -> int:
+        """When, in milliseconds since the epoch."""
+    def to_dict(self) -> shapes.SystemMessage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SystemMessage) -> SystemMessage: ...
 
 class TaskVerifyConfig(Record):
     """How a task is verified: a profile of the settings, or the object form of `verify`."""
@@ -3561,7 +4156,7 @@ class TextDelta(Record):
         """The new piece."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.TextDelta: ...
     @classmethod
     def from_dict(cls, members: shapes.TextDelta) -> TextDelta: ...
@@ -3580,7 +4175,7 @@ class TextEnd(Record):
         """The whole text of the block."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.TextEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.TextEnd) -> TextEnd: ...
@@ -3596,7 +4191,7 @@ class TextStart(Record):
         """The block's index in the message's content."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.TextStart: ...
     @classmethod
     def from_dict(cls, members: shapes.TextStart) -> TextStart: ...
@@ -3634,7 +4229,7 @@ class ThinkingDelta(Record):
         """The new piece."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ThinkingDelta: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingDelta) -> ThinkingDelta: ...
@@ -3653,10 +4248,57 @@ class ThinkingEnd(Record):
         """The whole reasoning of the block."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ThinkingEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingEnd) -> ThinkingEnd: ...
+
+class ThinkingLevelChangeEntry(Record):
+    """Another thinking level was chosen."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["thinking_level"]]] = ("id", "parent_id", "timestamp", "thinking_level")
+    type: Literal["thinking_level_change"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, thinking_level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """The level."""
+    def to_dict(self) -> shapes.ThinkingLevelChangeEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ThinkingLevelChangeEntry) -> ThinkingLevelChangeEntry: ...
+
+class ThinkingLevelChanged(Record):
+    """The model thinks more, or less, from here on. Since pi@1.5."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
+    type: Literal["thinking_level_changed"]
+    def __new__(cls, *, level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
+    @property
+    def level(self) -> ThinkingLevel:
+        """The level."""
+    def to_dict(self) -> shapes.ThinkingLevelChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ThinkingLevelChanged) -> ThinkingLevelChanged: ...
+
+class ThinkingLevels(Record):
+    """The levels that a model has."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["levels"]]] = ("levels",)
+    def __new__(cls, *, levels: Sequence[shapes.ThinkingLevel | ThinkingLevel]) -> Self: ...
+    @property
+    def levels(self) -> list[ThinkingLevel]:
+        """From the least on."""
+    def to_dict(self) -> shapes.ThinkingLevels: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ThinkingLevels) -> ThinkingLevels: ...
 
 class ThinkingSet(Record):
     """The thinking level that a session has now."""
@@ -3699,7 +4341,7 @@ class ThinkingStart(Record):
         """The block's index in the message's content."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ThinkingStart: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingStart) -> ThinkingStart: ...
@@ -3771,9 +4413,9 @@ class TokenTotals(Record):
 class ToolCall(Record):
     """A tool call of the model."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["arguments"], Literal["thought_signature"]]] = ("id", "name", "arguments", "thought_signature")
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["arguments"], Literal["thought_signature"], Literal["namespace"], Literal["arguments_error"]]] = ("id", "name", "arguments", "thought_signature", "namespace", "arguments_error")
     type: Literal["toolCall"]
-    def __new__(cls, *, id: str, name: str, arguments: Mapping[str, JsonValue], thought_signature: str | None = None) -> Self: ...
+    def __new__(cls, *, id: str, name: str, arguments: Mapping[str, JsonValue], thought_signature: str | None = None, namespace: str | None = None, arguments_error: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
         """The call's id; its result carries the same."""
@@ -3786,6 +4428,12 @@ class ToolCall(Record):
     @property
     def thought_signature(self) -> str | None:
         """An opaque signature from the provider, to be sent back with the call."""
+    @property
+    def namespace(self) -> str | None:
+        """The provider's name for a group of tools that this one is in. Since pi@1.5."""
+    @property
+    def arguments_error(self) -> str | None:
+        """Why the arguments cannot be read. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolCall: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCall) -> ToolCall: ...
@@ -3804,7 +4452,7 @@ class ToolCallDelta(Record):
         """The new piece of the arguments' JSON text."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ToolCallDelta: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCallDelta) -> ToolCallDelta: ...
@@ -3823,7 +4471,7 @@ class ToolCallEnd(Record):
         """The whole call."""
     @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ToolCallEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCallEnd) -> ToolCallEnd: ...
@@ -3831,25 +4479,52 @@ class ToolCallEnd(Record):
 class ToolCallStart(Record):
     """A tool call started."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content_index"], Literal["partial"]]] = ("content_index", "partial")
+    __match_args__: ClassVar[tuple[Literal["content_index"], Literal["id"], Literal["tool_name"], Literal["partial"]]] = ("content_index", "id", "tool_name", "partial")
     type: Literal["toolcall_start"]
-    def __new__(cls, *, content_index: int, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
+    def __new__(cls, *, content_index: int, id: str | None = None, tool_name: str | None = None, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
         """The block's index in the message's content."""
     @property
+    def id(self) -> str | None:
+        """The call's id. Since pi@1.5."""
+    @property
+    def tool_name(self) -> str | None:
+        """The tool's name. Since pi@1.5."""
+    @property
     def partial(self) -> AssistantMessage | None:
-        """The message so far; absent in delta-only streams."""
+        """The message so far; absent in delta-only streams. Until pi@1.5."""
     def to_dict(self) -> shapes.ToolCallStart: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCallStart) -> ToolCallStart: ...
 
+class ToolDeclaration(Record):
+    """A tool, as the model is told of it."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["parameters"], Literal["constrained_sampling"]]] = ("name", "description", "parameters", "constrained_sampling")
+    def __new__(cls, *, name: str, description: str, parameters: Mapping[str, JsonValue], constrained_sampling: JsonValue | None = None) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def description(self) -> str:
+        """What it does."""
+    @property
+    def parameters(self) -> JsonObject:
+        """The JSON Schema of its arguments."""
+    @property
+    def constrained_sampling(self) -> JsonValue:
+        """How the provider is asked to keep the arguments in shape."""
+    def to_dict(self) -> shapes.ToolDeclaration: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ToolDeclaration) -> ToolDeclaration: ...
+
 class ToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["result"], Literal["is_error"]]] = ("tool_call_id", "tool_name", "result", "is_error")
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["result"], Literal["is_error"], Literal["duration_ms"]]] = ("tool_call_id", "tool_name", "result", "is_error", "duration_ms")
     type: Literal["tool_execution_end"]
-    def __new__(cls, *, tool_call_id: str, tool_name: str, result: shapes.ToolOutput | ToolOutput, is_error: bool) -> Self: ...
+    def __new__(cls, *, tool_call_id: str, tool_name: str, result: shapes.ToolOutput | ToolOutput, is_error: bool, duration_ms: float | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The id of the call."""
@@ -3862,6 +4537,9 @@ class ToolExecutionEnd(Record):
     @property
     def is_error(self) -> bool:
         """Whether the tool failed."""
+    @property
+    def duration_ms(self) -> float | None:
+        """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolExecutionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolExecutionEnd) -> ToolExecutionEnd: ...
@@ -3910,24 +4588,39 @@ class ToolExecutionUpdate(Record):
 class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"], Literal["details"]]] = ("content", "details")
-    def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["details"], Literal["structured_content"]]] = ("content", "details", "structured_content")
+    def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None, structured_content: JsonValue | None = None) -> Self: ...
     @property
     def content(self) -> list[InputBlock]:
         """Text and images for the model."""
     @property
     def details(self) -> JsonValue:
         """Facts for a front end; their shape is the tool's own."""
+    @property
+    def structured_content(self) -> JsonValue:
+        """The result as data, for programs. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolOutput: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolOutput) -> ToolOutput: ...
 
+class ToolReference(Record):
+    """A tool that the model no longer has."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
+    def __new__(cls, *, name: str) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name."""
+    def to_dict(self) -> shapes.ToolReference: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ToolReference) -> ToolReference: ...
+
 class ToolResultMessage(Record):
     """The result of a tool call, as the model sees it."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["content"], Literal["details"], Literal["is_error"], Literal["timestamp"]]] = ("tool_call_id", "tool_name", "content", "details", "is_error", "timestamp")
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["content"], Literal["details"], Literal["is_error"], Literal["duration_ms"], Literal["usage"], Literal["nested_calls"], Literal["timestamp"]]] = ("tool_call_id", "tool_name", "content", "details", "is_error", "duration_ms", "usage", "nested_calls", "timestamp")
     role: Literal["toolResult"]
-    def __new__(cls, *, tool_call_id: str, tool_name: str, content: Sequence[shapes.InputBlock | InputBlock], is_error: bool, timestamp: int, details: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, tool_call_id: str, tool_name: str, content: Sequence[shapes.InputBlock | InputBlock], is_error: bool, timestamp: int, details: JsonValue | None = None, duration_ms: float | None = None, usage: shapes.Usage | Usage | None = None, nested_calls: JsonValue | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The id of the call."""
@@ -3943,6 +4636,15 @@ class ToolResultMessage(Record):
     @property
     def is_error(self) -> bool:
         """Whether the tool failed."""
+    @property
+    def duration_ms(self) -> float | None:
+        """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens of models that the tool itself asked. Since pi@1.5."""
+    @property
+    def nested_calls(self) -> JsonValue:
+        """Calls of other tools that the tool made. Since pi@1.5."""
     @property
     def timestamp(self) -> int:
         """When, in milliseconds since the epoch."""
@@ -4045,6 +4747,27 @@ class TranscriptNote(Record):
     @classmethod
     def from_dict(cls, members: shapes.TranscriptNote) -> TranscriptNote: ...
 
+class TreeNode(Record):
+    """An entry and what follows it."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["entry"], Literal["children"], Literal["label"], Literal["label_timestamp"]]] = ("entry", "children", "label", "label_timestamp")
+    def __new__(cls, *, entry: shapes.SessionEntry | SessionEntry, children: Sequence[shapes.TreeNode | TreeNode], label: str | None = None, label_timestamp: str | None = None) -> Self: ...
+    @property
+    def entry(self) -> SessionEntry:
+        """The entry."""
+    @property
+    def children(self) -> list[TreeNode]:
+        """What follows it, one node for each branch."""
+    @property
+    def label(self) -> str | None:
+        """The word that it is marked with."""
+    @property
+    def label_timestamp(self) -> str | None:
+        """When it was marked, as ISO 8601."""
+    def to_dict(self) -> shapes.TreeNode: ...
+    @classmethod
+    def from_dict(cls, members: shapes.TreeNode) -> TreeNode: ...
+
 class TtsrTriggered(Record):
     """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     context: `agent_end` follows, and then another `agent_start`.
@@ -4089,8 +4812,8 @@ class TurnStart(Record):
 class Usage(Record):
     """Tokens used by one answer of the model."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total_tokens"], Literal["cost"]]] = ("input", "output", "cache_read", "cache_write", "total_tokens", "cost")
-    def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, cost: shapes.Cost | Cost, total_tokens: int | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["cache_write1h"], Literal["reasoning"], Literal["total_tokens"], Literal["cost"]]] = ("input", "output", "cache_read", "cache_write", "cache_write1h", "reasoning", "total_tokens", "cost")
+    def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, cost: shapes.Cost | Cost, cache_write1h: int | None = None, reasoning: int | None = None, total_tokens: int | None = None) -> Self: ...
     @property
     def input(self) -> int:
         """Input tokens that did not come from the cache."""
@@ -4104,6 +4827,12 @@ class Usage(Record):
     def cache_write(self) -> int:
         """Tokens written to the provider's cache."""
     @property
+    def cache_write1h(self) -> int | None:
+        """Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5."""
+    @property
+    def reasoning(self) -> int | None:
+        """Those of `output` that went into reasoning. Since pi@1.5."""
+    @property
     def total_tokens(self) -> int | None:
         """The sum of the four; the document leaves it out, agents send it."""
     @property
@@ -4112,6 +4841,37 @@ class Usage(Record):
     def to_dict(self) -> shapes.Usage: ...
     @classmethod
     def from_dict(cls, members: shapes.Usage) -> Usage: ...
+
+class UsageEntry(Record):
+    """Tokens that were used for something that is no answer."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["kind"], Literal["provider"], Literal["model"], Literal["usage"]]] = ("id", "parent_id", "timestamp", "kind", "provider", "model", "usage")
+    type: Literal["usage"]
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, kind: str, provider: str, model: str, usage: shapes.Usage | Usage) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry that it follows; null where it is a root."""
+    @property
+    def timestamp(self) -> str:
+        """When, as ISO 8601."""
+    @property
+    def kind(self) -> str:
+        """What for."""
+    @property
+    def provider(self) -> str:
+        """The provider."""
+    @property
+    def model(self) -> str:
+        """The model."""
+    @property
+    def usage(self) -> Usage:
+        """The tokens."""
+    def to_dict(self) -> shapes.UsageEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.UsageEntry) -> UsageEntry: ...
 
 class UserMessage(Record):
     """A message of the user."""
@@ -4259,6 +5019,18 @@ class VerifyCommand(Record):
     @classmethod
     def from_dict(cls, members: shapes.VerifyCommand) -> VerifyCommand: ...
 
+class WordsTaken(Record):
+    """That words of the user were taken."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["disposition"]]] = ("disposition",)
+    def __new__(cls, *, disposition: shapes.Disposition | Disposition) -> Self: ...
+    @property
+    def disposition(self) -> Disposition:
+        """What became of them."""
+    def to_dict(self) -> shapes.WordsTaken: ...
+    @classmethod
+    def from_dict(cls, members: shapes.WordsTaken) -> WordsTaken: ...
+
 class WrittenFile(Record):
     """Where something was written."""
     __slots__ = ()
@@ -4292,11 +5064,14 @@ CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 "Where a command comes from."
 
-CompactionReason: TypeAlias = Literal["threshold", "overflow"] | str
+CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual"] | str
 "Why the agent compacts on its own."
 
 Direction: TypeAlias = Literal["c2s", "s2c"]
 "Which way a line went."
+
+Disposition: TypeAlias = Literal["started", "queued", "handled"] | str
+"What became of words of the user."
 
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
 "Why a finished message is finished."
@@ -4334,13 +5109,22 @@ QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 ScriptStop: TypeAlias = Literal["stop", "length", "toolUse"] | str
 "Why a scripted answer stops."
 
-StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
+SourceOrigin: TypeAlias = Literal["top-level", "package"] | str
+"What something came with that a prompt can invoke."
+
+SourceScope: TypeAlias = Literal["user", "project", "temporary"] | str
+"Whose something is that a prompt can invoke."
+
+StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]
 "Why the model stopped."
 
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
 "How a prompt is queued that is sent while the agent is working."
 
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+SummarySource: TypeAlias = Literal["compaction", "branchSummary"] | str
+"What a summary is for."
+
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 "How hard the model should think."
 
 VerificationMode: TypeAlias = Literal["none", "command"] | str
@@ -4352,7 +5136,7 @@ VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "sk
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
 "Where a widget stands."
 
-AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Unknown
+AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Unknown
 "A message of the conversation, told apart by `role`."
 
 AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Unknown
@@ -4366,6 +5150,9 @@ InputBlock: TypeAlias = TextContent | ImageContent | Unknown
 
 OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Unknown
 "A part of a message."
+
+SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
+"An entry of a session, told apart by `type`."
 
 Chunks: TypeAlias = str | list[str]
 "Text in one piece, or in the pieces in which it is streamed."

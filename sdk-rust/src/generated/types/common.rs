@@ -8,6 +8,8 @@ record! {
     pub struct AgentEnd("type" = "agent_end") {
         /// All messages of this run, the prompt among them.
         required messages: Vec<AgentMessage> = "messages",
+        /// Whether the agent tries again on its own. Since pi@1.5.
+        optional will_retry: bool = "willRetry",
     }
 }
 
@@ -16,6 +18,7 @@ impl AgentEnd {
     pub fn new(messages: Vec<AgentMessage>) -> Self {
         Self {
             messages,
+            will_retry: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -38,6 +41,8 @@ tagged! {
         BranchSummary(BranchSummaryMessage) = "branchSummary",
         /// The summary that replaces messages which compaction removed.
         CompactionSummary(CompactionSummaryMessage) = "compactionSummary",
+        /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them.
+        System(SystemMessage) = "system",
     }
 }
 
@@ -241,6 +246,24 @@ record! {
         required timestamp: i64 = "timestamp",
         /// The error message, with `error` and `aborted`.
         optional error_message: String = "errorMessage",
+        /// The model that answered, as the provider names it. Since pi@1.5.
+        optional response_model: String = "responseModel",
+        /// The answer's id at the provider. Since pi@1.5.
+        optional response_id: String = "responseId",
+        /// Why it stopped, in the provider's own word. Since pi@1.5.
+        optional raw_stop_reason: String = "rawStopReason",
+        /// How long the answer took, in milliseconds. Since pi@1.5.
+        optional duration_ms: serde_json::Number = "durationMs",
+        /// How hard the model was asked to think. Since pi@1.5.
+        optional thinking_level: ThinkingLevel = "thinkingLevel",
+        /// That, in the provider's own word. Since pi@1.5.
+        optional provider_thinking_level: String = "providerThinkingLevel",
+        /// Whether the provider says that the turn is over. Since pi@1.5.
+        optional end_turn: bool = "endTurn",
+        /// Facts about the request, for looking into it. Since pi@1.5.
+        optional diagnostics: Vec<serde_json::Value> = "diagnostics",
+        /// Where an answer that comes later is found. Since pi@1.5.
+        optional deferred: serde_json::Value = "deferred",
     }
 }
 
@@ -275,6 +298,15 @@ impl AssistantMessageBuilder {
             stop_reason: self.stop_reason,
             timestamp: self.timestamp,
             error_message: None,
+            response_model: None,
+            response_id: None,
+            raw_stop_reason: None,
+            duration_ms: None,
+            thinking_level: None,
+            provider_thinking_level: None,
+            end_turn: None,
+            diagnostics: None,
+            deferred: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -536,8 +568,8 @@ record! {
     pub struct BranchSummaryMessage("role" = "branchSummary") {
         /// The summary.
         required summary: String = "summary",
-        /// The session entry from which the branch was left.
-        required from_id: String = "fromId",
+        /// The session entry from which the branch was left, or null.
+        nullable from_id: String = "fromId",
         /// When, in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
@@ -545,10 +577,10 @@ record! {
 
 impl BranchSummaryMessage {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(summary: impl Into<String>, from_id: impl Into<String>, timestamp: i64) -> Self {
+    pub fn new(summary: impl Into<String>, from_id: Option<String>, timestamp: i64) -> Self {
         Self {
             summary: summary.into(),
-            from_id: from_id.into(),
+            from_id,
             timestamp,
             extra: crate::wire::Extra::default(),
         }
@@ -764,10 +796,12 @@ record! {
         optional description: String = "description",
         /// Where it comes from.
         required source: CommandSource = "source",
-        /// Where its file was found; extensions have none.
+        /// Where its file was found; extensions have none. Until pi@1.5.
         optional location: CommandLocation = "location",
-        /// The absolute path of its file.
+        /// The absolute path of its file. Until pi@1.5.
         optional path: String = "path",
+        /// Where it was found. Since pi@1.5.
+        optional source_info: SourceInfo = "sourceInfo",
     }
 }
 
@@ -780,6 +814,7 @@ impl CommandInfo {
             source,
             location: None,
             path: None,
+            source_info: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -868,6 +903,10 @@ record! {
         required first_kept_entry_id: String = "firstKeptEntryId",
         /// Tokens in the context before.
         required tokens_before: u64 = "tokensBefore",
+        /// Tokens in the context afterwards, estimated. Since pi@1.5.
+        optional estimated_tokens_after: u64 = "estimatedTokensAfter",
+        /// Tokens that the summary took. Since pi@1.5.
+        optional usage: Usage = "usage",
         /// Facts for a front end, such as the files that were read and changed.
         maybe details: serde_json::Value = "details",
     }
@@ -880,6 +919,8 @@ impl CompactionResult {
             summary: summary.into(),
             first_kept_entry_id: first_kept_entry_id.into(),
             tokens_before,
+            estimated_tokens_after: None,
+            usage: None,
             details: crate::wire::Maybe::Absent,
             extra: crate::wire::Extra::default(),
         }
@@ -1018,6 +1059,8 @@ record! {
         required cache_write: serde_json::Number = "cacheWrite",
         /// The sum.
         required total: serde_json::Number = "total",
+        /// Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5.
+        optional total_from_provider: bool = "totalFromProvider",
     }
 }
 
@@ -1045,6 +1088,7 @@ impl CostBuilder {
             cache_read: self.cache_read,
             cache_write: self.cache_write,
             total: self.total,
+            total_from_provider: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1058,6 +1102,7 @@ impl Default for Cost {
             cache_read: serde_json::Number::from(0),
             cache_write: serde_json::Number::from(0),
             total: serde_json::Number::from(0),
+            total_from_provider: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -3229,7 +3274,9 @@ record! {
     pub struct MessageUpdate("type" = "message_update") {
         /// The change to the message.
         required assistant_message_event: AssistantMessageEvent = "assistantMessageEvent",
-        /// The message so far; absent in delta-only streams.
+        /// Tokens that the message has taken so far. Since pi@1.5.
+        optional usage: Usage = "usage",
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional message: AgentMessage = "message",
     }
 }
@@ -3239,6 +3286,7 @@ impl MessageUpdate {
     pub fn new(assistant_message_event: impl Into<AssistantMessageEvent>) -> Self {
         Self {
             assistant_message_event: assistant_message_event.into(),
+            usage: None,
             message: None,
             extra: crate::wire::Extra::default(),
         }
@@ -5280,6 +5328,71 @@ impl SignalStep {
     }
 }
 
+record! {
+    /// Where something was found that a prompt can invoke.
+    pub struct SourceInfo() {
+        /// The absolute path.
+        required path: String = "path",
+        /// How it was found, as in `local`, `auto` or `cli`.
+        required source: String = "source",
+        /// Whose it is.
+        required scope: SourceScope = "scope",
+        /// What it came with.
+        required origin: SourceOrigin = "origin",
+        /// The folder of the package or of the files that it belongs to.
+        optional base_dir: String = "baseDir",
+    }
+}
+
+/// Builds a [`SourceInfo`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SourceInfoBuilder {
+    /// The absolute path.
+    pub path: String,
+    /// How it was found, as in `local`, `auto` or `cli`.
+    pub source: String,
+    /// Whose it is.
+    pub scope: SourceScope,
+    /// What it came with.
+    pub origin: SourceOrigin,
+}
+
+impl SourceInfoBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SourceInfo {
+        SourceInfo {
+            path: self.path,
+            source: self.source,
+            scope: self.scope,
+            origin: self.origin,
+            base_dir: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// What something came with that a prompt can invoke.
+    pub enum SourceOrigin open {
+        /// By itself.
+        TopLevel = "top-level",
+        /// In a package.
+        Package = "package",
+    }
+}
+
+strings! {
+    /// Whose something is that a prompt can invoke.
+    pub enum SourceScope open {
+        /// The user's.
+        User = "user",
+        /// The working directory's.
+        Project = "project",
+        /// This agent's alone.
+        Temporary = "temporary",
+    }
+}
+
 strings! {
     /// A signal that is sent to the agent's process.
     pub enum StepSignal closed {
@@ -5307,6 +5420,10 @@ strings! {
         Error = "error",
         /// Somebody stopped it.
         Aborted = "aborted",
+        /// It has not stopped yet. Since pi@1.5.
+        Pending = "pending",
+        /// The provider answers later. Since pi@1.5.
+        Deferred = "deferred",
     }
 }
 
@@ -5358,7 +5475,7 @@ record! {
     /// Generation of the message started. Declared by the document; agents announce it with
     /// `message_start` instead.
     pub struct StreamStart("type" = "start") {
-        /// The message so far.
+        /// The message so far. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5582,6 +5699,36 @@ strings! {
 }
 
 record! {
+    /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5.
+    pub struct SystemMessage("role" = "system") {
+        /// Instructions in addition to the sections.
+        required content: InputContent = "content",
+        /// Sections of the prompt by name; null takes one away.
+        optional sections: std::collections::BTreeMap<String, serde_json::Value> = "sections",
+        /// Tools that the model has from here on.
+        optional tools_added: Vec<ToolDeclaration> = "toolsAdded",
+        /// Tools that it no longer has.
+        optional tools_removed: Vec<ToolReference> = "toolsRemoved",
+        /// When, in milliseconds since the epoch.
+        required timestamp: i64 = "timestamp",
+    }
+}
+
+impl SystemMessage {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(content: impl Into<InputContent>, timestamp: i64) -> Self {
+        Self {
+            content: content.into(),
+            sections: None,
+            tools_added: None,
+            tools_removed: None,
+            timestamp,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A piece of text.
     pub struct TextContent("type" = "text") {
         /// The text.
@@ -5609,7 +5756,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The new piece.
         required delta: String = "delta",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5633,7 +5780,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The whole text of the block.
         required content: String = "content",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5703,7 +5850,7 @@ record! {
     pub struct TextStart("type" = "text_start") {
         /// The block's index in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5750,7 +5897,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The new piece.
         required delta: String = "delta",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5774,7 +5921,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The whole reasoning of the block.
         required content: String = "content",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5806,6 +5953,8 @@ strings! {
         High = "high",
         /// More than `high`; only some models have it.
         Xhigh = "xhigh",
+        /// As much as the model can; only some models have it. Since pi@1.5.
+        Max = "max",
     }
 }
 
@@ -5814,7 +5963,7 @@ record! {
     pub struct ThinkingStart("type" = "thinking_start") {
         /// The block's index in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5841,6 +5990,10 @@ record! {
         required arguments: serde_json::Map<String, serde_json::Value> = "arguments",
         /// An opaque signature from the provider, to be sent back with the call.
         optional thought_signature: String = "thoughtSignature",
+        /// The provider's name for a group of tools that this one is in. Since pi@1.5.
+        optional namespace: String = "namespace",
+        /// Why the arguments cannot be read. Since pi@1.5.
+        optional arguments_error: String = "argumentsError",
     }
 }
 
@@ -5852,6 +6005,8 @@ impl ToolCall {
             name: name.into(),
             arguments,
             thought_signature: None,
+            namespace: None,
+            arguments_error: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5891,7 +6046,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The new piece of the arguments' JSON text.
         required delta: String = "delta",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5915,7 +6070,7 @@ record! {
         required content_index: u64 = "contentIndex",
         /// The whole call.
         required tool_call: ToolCall = "toolCall",
-        /// The message so far; absent in delta-only streams.
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5961,7 +6116,11 @@ record! {
     pub struct ToolCallStart("type" = "toolcall_start") {
         /// The block's index in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The message so far; absent in delta-only streams.
+        /// The call's id. Since pi@1.5.
+        optional id: String = "id",
+        /// The tool's name. Since pi@1.5.
+        optional tool_name: String = "toolName",
+        /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
     }
 }
@@ -5971,7 +6130,36 @@ impl ToolCallStart {
     pub fn new(content_index: u64) -> Self {
         Self {
             content_index,
+            id: None,
+            tool_name: None,
             partial: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool, as the model is told of it.
+    pub struct ToolDeclaration() {
+        /// Its name.
+        required name: String = "name",
+        /// What it does.
+        required description: String = "description",
+        /// The JSON Schema of its arguments.
+        required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
+        /// How the provider is asked to keep the arguments in shape.
+        optional constrained_sampling: serde_json::Value = "constrainedSampling",
+    }
+}
+
+impl ToolDeclaration {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            constrained_sampling: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5988,6 +6176,8 @@ record! {
         required result: ToolOutput = "result",
         /// Whether the tool failed.
         required is_error: bool = "isError",
+        /// How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.
+        optional duration_ms: serde_json::Number = "durationMs",
     }
 }
 
@@ -6012,6 +6202,7 @@ impl ToolExecutionEndBuilder {
             tool_name: self.tool_name,
             result: self.result,
             is_error: self.is_error,
+            duration_ms: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6088,6 +6279,8 @@ record! {
         required content: Vec<InputBlock> = "content",
         /// Facts for a front end; their shape is the tool's own.
         maybe details: serde_json::Value = "details",
+        /// The result as data, for programs. Since pi@1.5.
+        optional structured_content: serde_json::Value = "structuredContent",
     }
 }
 
@@ -6097,6 +6290,7 @@ impl ToolOutput {
         Self {
             content,
             details: crate::wire::Maybe::Absent,
+            structured_content: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6107,6 +6301,7 @@ impl Default for ToolOutput {
         Self {
             content: Default::default(),
             details: crate::wire::Maybe::Absent,
+            structured_content: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6131,6 +6326,24 @@ impl ToolProgress {
             id: id.into(),
             content,
             details: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool that the model no longer has.
+    pub struct ToolReference() {
+        /// Its name.
+        required name: String = "name",
+    }
+}
+
+impl ToolReference {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6262,6 +6475,12 @@ record! {
         maybe details: serde_json::Value = "details",
         /// Whether the tool failed.
         required is_error: bool = "isError",
+        /// How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.
+        optional duration_ms: serde_json::Number = "durationMs",
+        /// Tokens of models that the tool itself asked. Since pi@1.5.
+        optional usage: Usage = "usage",
+        /// Calls of other tools that the tool made. Since pi@1.5.
+        optional nested_calls: serde_json::Value = "nestedCalls",
         /// When, in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
@@ -6291,6 +6510,9 @@ impl ToolResultMessageBuilder {
             content: self.content,
             details: crate::wire::Maybe::Absent,
             is_error: self.is_error,
+            duration_ms: None,
+            usage: None,
+            nested_calls: None,
             timestamp: self.timestamp,
             extra: crate::wire::Extra::default(),
         }
@@ -6480,6 +6702,10 @@ record! {
         required cache_read: u64 = "cacheRead",
         /// Tokens written to the provider's cache.
         required cache_write: u64 = "cacheWrite",
+        /// Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5.
+        optional cache_write1h: u64 = "cacheWrite1h",
+        /// Those of `output` that went into reasoning. Since pi@1.5.
+        optional reasoning: u64 = "reasoning",
         /// The sum of the four; the document leaves it out, agents send it.
         optional total_tokens: u64 = "totalTokens",
         /// The cost.
@@ -6510,6 +6736,8 @@ impl UsageBuilder {
             output: self.output,
             cache_read: self.cache_read,
             cache_write: self.cache_write,
+            cache_write1h: None,
+            reasoning: None,
             total_tokens: None,
             cost: self.cost,
             extra: crate::wire::Extra::default(),
@@ -6524,6 +6752,8 @@ impl Default for Usage {
             output: 0,
             cache_read: 0,
             cache_write: 0,
+            cache_write1h: None,
+            reasoning: None,
             total_tokens: None,
             cost: Default::default(),
             extra: crate::wire::Extra::default(),

@@ -232,6 +232,27 @@ impl OmpSessionStateBuilder {
 }
 
 record! {
+    /// The agent reads commands from here on. Its first frame. Since omp@13.19.
+    pub struct Ready("type" = "ready") {
+    }
+}
+
+impl Ready {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Parameters of `set_interrupt_mode`.
     ///
     /// Sets when steering messages reach the agent.

@@ -3,10 +3,28 @@
 
 #[allow(unused_imports)]
 use super::*;
-use crate::wire::{choice, record, strings};
+use crate::wire::{choice, record, strings, tagged};
 
 record! {
-    /// Automatic compaction ended, with or without a result.
+    /// The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5.
+    pub struct AgentSettled("type" = "agent_settled") {
+        /// Whether somebody stopped it.
+        required aborted: bool = "aborted",
+    }
+}
+
+impl AgentSettled {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(aborted: bool) -> Self {
+        Self {
+            aborted,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Automatic compaction ended, with or without a result. Until pi@1.5.
     pub struct AutoCompactionEnd("type" = "auto_compaction_end") {
         /// The result; absent or null if nothing was compacted.
         maybe result: CompactionResult = "result",
@@ -33,7 +51,7 @@ impl AutoCompactionEnd {
 }
 
 record! {
-    /// Automatic compaction begins.
+    /// Automatic compaction begins. Until pi@1.5.
     pub struct AutoCompactionStart("type" = "auto_compaction_start") {
         /// Why.
         required reason: CompactionReason = "reason",
@@ -142,6 +160,27 @@ impl Default for AvailableModels {
 }
 
 record! {
+    /// A command of `bash` wrote something. Since pi@1.5.
+    pub struct BashExecutionUpdate("type" = "bash_execution_update") {
+        /// The id of that command, where it had one.
+        optional id: serde_json::Value = "id",
+        /// What it wrote.
+        required delta: String = "delta",
+    }
+}
+
+impl BashExecutionUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(delta: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            delta: delta.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `bash`.
     ///
     /// Runs a shell command; the model sees its output with the next prompt. Several may run at
@@ -149,6 +188,8 @@ record! {
     pub struct BashParams() {
         /// The command line.
         required command: String = "command",
+        /// Whether the model does not get to see it; false where it is missing. Since pi@1.5.
+        optional exclude_from_context: bool = "excludeFromContext",
     }
 }
 
@@ -157,6 +198,61 @@ impl BashParams {
     pub fn new(command: impl Into<String>) -> Self {
         Self {
             command: command.into(),
+            exclude_from_context: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A branch was left, and this is what was said on it.
+    pub struct BranchSummaryEntry("type" = "branch_summary") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The entry from which it was left; null where there was none.
+        nullable from_id: String = "fromId",
+        /// The summary.
+        required summary: String = "summary",
+        /// Facts for a front end.
+        optional details: serde_json::Value = "details",
+        /// Tokens that the summary took.
+        optional usage: Usage = "usage",
+        /// Whether an extension wrote the summary.
+        optional from_hook: bool = "fromHook",
+    }
+}
+
+/// Builds a [`BranchSummaryEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct BranchSummaryEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The entry from which it was left; null where there was none.
+    pub from_id: Option<String>,
+    /// The summary.
+    pub summary: String,
+}
+
+impl BranchSummaryEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> BranchSummaryEntry {
+        BranchSummaryEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            from_id: self.from_id,
+            summary: self.summary,
+            details: None,
+            usage: None,
+            from_hook: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -233,6 +329,98 @@ impl Default for CompactParams {
     }
 }
 
+record! {
+    /// The agent has compacted the conversation, or has not. Since pi@1.5.
+    pub struct CompactionEnd("type" = "compaction_end") {
+        /// Why it began.
+        required reason: CompactionReason = "reason",
+        /// What compaction did; absent where it did not.
+        optional result: CompactionResult = "result",
+        /// Whether it was stopped.
+        required aborted: bool = "aborted",
+        /// Whether the prompt is tried again.
+        required will_retry: bool = "willRetry",
+        /// What went wrong.
+        optional error_message: String = "errorMessage",
+    }
+}
+
+impl CompactionEnd {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reason: CompactionReason, aborted: bool, will_retry: bool) -> Self {
+        Self {
+            reason,
+            result: None,
+            aborted,
+            will_retry,
+            error_message: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The conversation was compacted.
+    pub struct CompactionEntry("type" = "compaction") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The text that stands in place of what was removed.
+        required summary: String = "summary",
+        /// The first entry that stays as it is.
+        required first_kept_entry_id: String = "firstKeptEntryId",
+        /// Tokens in the context before.
+        required tokens_before: u64 = "tokensBefore",
+        /// Facts for a front end, such as the files that were read and changed.
+        optional details: serde_json::Value = "details",
+        /// Tokens that the summary took.
+        optional usage: Usage = "usage",
+        /// Whether an extension wrote the summary.
+        optional from_hook: bool = "fromHook",
+        /// The prompt and the tools as they stood then.
+        optional system_message: SystemMessage = "systemMessage",
+    }
+}
+
+/// Builds a [`CompactionEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct CompactionEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The text that stands in place of what was removed.
+    pub summary: String,
+    /// The first entry that stays as it is.
+    pub first_kept_entry_id: String,
+    /// Tokens in the context before.
+    pub tokens_before: u64,
+}
+
+impl CompactionEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> CompactionEntry {
+        CompactionEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            summary: self.summary,
+            first_kept_entry_id: self.first_kept_entry_id,
+            tokens_before: self.tokens_before,
+            details: None,
+            usage: None,
+            from_hook: None,
+            system_message: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// Why the agent compacts on its own.
     pub enum CompactionReason open {
@@ -240,6 +428,26 @@ strings! {
         Threshold = "threshold",
         /// The provider said that the context is too long.
         Overflow = "overflow",
+        /// A client asked for it. Since pi@1.5.
+        Manual = "manual",
+    }
+}
+
+record! {
+    /// The agent begins to compact the conversation. Since pi@1.5.
+    pub struct CompactionStart("type" = "compaction_start") {
+        /// Why.
+        required reason: CompactionReason = "reason",
+    }
+}
+
+impl CompactionStart {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reason: CompactionReason) -> Self {
+        Self {
+            reason,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -283,6 +491,147 @@ impl ConfirmedAnswer {
         Self {
             id: id.into(),
             confirmed,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the model gets to see of an earlier entry was changed.
+    pub struct ContextEditEntry("type" = "context_edit") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// That entry.
+        required target_id: String = "targetId",
+        /// What it sees in its place; null where it sees nothing.
+        nullable replacement: InputContent = "replacement",
+    }
+}
+
+/// Builds a [`ContextEditEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct ContextEditEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// That entry.
+    pub target_id: String,
+    /// What it sees in its place; null where it sees nothing.
+    pub replacement: Option<InputContent>,
+}
+
+impl ContextEditEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> ContextEditEntry {
+        ContextEditEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            target_id: self.target_id,
+            replacement: self.replacement,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Something that an extension keeps; no model sees it.
+    pub struct CustomEntry("type" = "custom") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The extension's name for it.
+        required custom_type: String = "customType",
+        /// What it keeps.
+        optional data: serde_json::Value = "data",
+    }
+}
+
+/// Builds a [`CustomEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct CustomEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The extension's name for it.
+    pub custom_type: String,
+}
+
+impl CustomEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> CustomEntry {
+        CustomEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            custom_type: self.custom_type,
+            data: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A message that an extension put in.
+    pub struct CustomMessageEntry("type" = "custom_message") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The extension's name for it.
+        required custom_type: String = "customType",
+        /// Text, or blocks.
+        required content: InputContent = "content",
+        /// Whether a front end should show it.
+        required display: bool = "display",
+        /// Facts for a front end.
+        optional details: serde_json::Value = "details",
+    }
+}
+
+/// Builds a [`CustomMessageEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct CustomMessageEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The extension's name for it.
+    pub custom_type: String,
+    /// Text, or blocks.
+    pub content: InputContent,
+    /// Whether a front end should show it.
+    pub display: bool,
+}
+
+impl CustomMessageEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> CustomMessageEntry {
+        CustomMessageEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            custom_type: self.custom_type,
+            content: self.content,
+            display: self.display,
+            details: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -339,6 +688,18 @@ choice! {
     }
 }
 
+strings! {
+    /// What became of words of the user.
+    pub enum Disposition open {
+        /// They set a run going.
+        Started = "started",
+        /// They wait in a queue.
+        Queued = "queued",
+        /// An extension has dealt with them: no run was started for them.
+        Handled = "handled",
+    }
+}
+
 record! {
     /// Opens an editor for several lines of text.
     pub struct EditorDialog() {
@@ -355,6 +716,55 @@ impl EditorDialog {
         Self {
             title: title.into(),
             prefill: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Entries of a session.
+    pub struct Entries() {
+        /// In the order in which they were written.
+        required entries: Vec<SessionEntry> = "entries",
+        /// The entry that the next one will follow; null in an empty session.
+        nullable leaf_id: String = "leafId",
+    }
+}
+
+impl Entries {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entries: Vec<SessionEntry>, leaf_id: Option<String>) -> Self {
+        Self {
+            entries,
+            leaf_id,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for Entries {
+    fn default() -> Self {
+        Self {
+            entries: Default::default(),
+            leaf_id: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// An extension wrote an entry into the session. Since pi@1.5.
+    pub struct EntryAppended("type" = "entry_appended") {
+        /// The entry.
+        required entry: SessionEntry = "entry",
+    }
+}
+
+impl EntryAppended {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entry: impl Into<SessionEntry>) -> Self {
+        Self {
+            entry: entry.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -506,8 +916,8 @@ impl Default for ForkPoints {
 record! {
     /// A fork (or branch) that was made.
     pub struct ForkResult() {
-        /// The text of the message from which it was made.
-        required text: String = "text",
+        /// The text of the message from which it was made; absent where an extension stopped it.
+        optional text: String = "text",
         /// True where an extension stopped it.
         required cancelled: bool = "cancelled",
     }
@@ -515,12 +925,39 @@ record! {
 
 impl ForkResult {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(text: impl Into<String>, cancelled: bool) -> Self {
+    pub fn new(cancelled: bool) -> Self {
         Self {
-            text: text.into(),
+            text: None,
             cancelled,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// Parameters of `get_entries`.
+    ///
+    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
+    /// among them. The id of the last one is a cursor that stays good.
+    pub struct GetEntriesParams() {
+        /// The entry behind which to begin; all where it is missing.
+        optional since: String = "since",
+    }
+}
+
+impl GetEntriesParams {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            since: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for GetEntriesParams {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -543,6 +980,49 @@ impl InputDialog {
             title: title.into(),
             placeholder: None,
             timeout: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// An entry was marked with a word.
+    pub struct LabelEntry("type" = "label") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// That entry.
+        required target_id: String = "targetId",
+        /// The word; absent where the mark was taken away.
+        optional label: String = "label",
+    }
+}
+
+/// Builds a [`LabelEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct LabelEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// That entry.
+    pub target_id: String,
+}
+
+impl LabelEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> LabelEntry {
+        LabelEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            target_id: self.target_id,
+            label: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -573,6 +1053,46 @@ impl Default for LastAssistantText {
 }
 
 record! {
+    /// A message of the conversation.
+    pub struct MessageEntry("type" = "message") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The message.
+        required message: AgentMessage = "message",
+    }
+}
+
+/// Builds a [`MessageEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct MessageEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The message.
+    pub message: AgentMessage,
+}
+
+impl MessageEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> MessageEntry {
+        MessageEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            message: self.message,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// The messages of the conversation.
     pub struct Messages() {
         /// In order.
@@ -594,6 +1114,51 @@ impl Default for Messages {
     fn default() -> Self {
         Self {
             messages: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another model was chosen.
+    pub struct ModelChangeEntry("type" = "model_change") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The provider.
+        required provider: String = "provider",
+        /// The model's id at that provider.
+        required model_id: String = "modelId",
+    }
+}
+
+/// Builds a [`ModelChangeEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct ModelChangeEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The provider.
+    pub provider: String,
+    /// The model's id at that provider.
+    pub model_id: String,
+}
+
+impl ModelChangeEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> ModelChangeEntry {
+        ModelChangeEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            provider: self.provider,
+            model_id: self.model_id,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -684,6 +1249,58 @@ strings! {
 }
 
 record! {
+    /// A message joined a queue or left it. Both queues are told whole. Since pi@1.5.
+    pub struct QueueUpdate("type" = "queue_update") {
+        /// The texts that interrupt.
+        required steering: Vec<String> = "steering",
+        /// The texts for the time when the agent would stop.
+        required follow_up: Vec<String> = "followUp",
+    }
+}
+
+impl QueueUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(steering: Vec<String>, follow_up: Vec<String>) -> Self {
+        Self {
+            steering,
+            follow_up,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The texts that wait in the queues.
+    pub struct QueuedTexts() {
+        /// Those that interrupt.
+        required steering: Vec<String> = "steering",
+        /// Those for the time when the agent would stop.
+        required follow_up: Vec<String> = "followUp",
+    }
+}
+
+impl QueuedTexts {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(steering: Vec<String>, follow_up: Vec<String>) -> Self {
+        Self {
+            steering,
+            follow_up,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for QueuedTexts {
+    fn default() -> Self {
+        Self {
+            steering: Default::default(),
+            follow_up: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Asks to choose from a list. Resolves to nothing when the time is up.
     pub struct SelectDialog() {
         /// The question.
@@ -707,11 +1324,90 @@ impl SelectDialog {
     }
 }
 
+tagged! {
+    /// An entry of a session, told apart by `type`.
+    pub enum SessionEntry by "type" open {
+        /// A message of the conversation.
+        Message(MessageEntry) = "message",
+        /// Another model was chosen.
+        ModelChange(ModelChangeEntry) = "model_change",
+        /// Another thinking level was chosen.
+        ThinkingLevelChange(ThinkingLevelChangeEntry) = "thinking_level_change",
+        /// Tokens that were used for something that is no answer.
+        Usage(UsageEntry) = "usage",
+        /// The conversation was compacted.
+        Compaction(CompactionEntry) = "compaction",
+        /// What the model gets to see of an earlier entry was changed.
+        ContextEdit(ContextEditEntry) = "context_edit",
+        /// A branch was left, and this is what was said on it.
+        BranchSummary(BranchSummaryEntry) = "branch_summary",
+        /// Something that an extension keeps; no model sees it.
+        Custom(CustomEntry) = "custom",
+        /// A message that an extension put in.
+        CustomMessage(CustomMessageEntry) = "custom_message",
+        /// An entry was marked with a word.
+        Label(LabelEntry) = "label",
+        /// The session was named.
+        SessionInfo(SessionInfoEntry) = "session_info",
+    }
+}
+
+record! {
+    /// The session was named. Since pi@1.5.
+    pub struct SessionInfoChanged("type" = "session_info_changed") {
+        /// The name; absent where it was taken away.
+        optional name: String = "name",
+    }
+}
+
+impl SessionInfoChanged {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            name: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SessionInfoChanged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The session was named.
+    pub struct SessionInfoEntry("type" = "session_info") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The name.
+        optional name: String = "name",
+    }
+}
+
+impl SessionInfoEntry {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, parent_id: Option<String>, timestamp: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            parent_id,
+            timestamp: timestamp.into(),
+            name: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 record! {
     /// The agent's current state.
     pub struct SessionState() {
-        /// The model in use, or null where there is none.
-        nullable model: Model = "model",
+        /// The model in use; absent where there is none.
+        maybe model: Model = "model",
         /// The thinking level.
         required thinking_level: ThinkingLevel = "thinkingLevel",
         /// Whether a run is going on.
@@ -740,8 +1436,6 @@ record! {
 /// Builds a [`SessionState`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SessionStateBuilder {
-    /// The model in use, or null where there is none.
-    pub model: Option<Model>,
     /// The thinking level.
     pub thinking_level: ThinkingLevel,
     /// Whether a run is going on.
@@ -766,7 +1460,7 @@ impl SessionStateBuilder {
     /// Makes the value; set the optional members on the result.
     pub fn build(self) -> SessionState {
         SessionState {
-            model: self.model,
+            model: crate::wire::Maybe::Absent,
             thinking_level: self.thinking_level,
             is_streaming: self.is_streaming,
             is_compacting: self.is_compacting,
@@ -804,6 +1498,8 @@ record! {
         required tokens: TokenTotals = "tokens",
         /// The cost in US dollars.
         required cost: serde_json::Number = "cost",
+        /// How full the context is; absent where there is no model. Since pi@1.5.
+        optional context_usage: ContextUsage = "contextUsage",
     }
 }
 
@@ -841,6 +1537,38 @@ impl SessionStatsBuilder {
             total_messages: self.total_messages,
             tokens: self.tokens,
             cost: self.cost,
+            context_usage: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The whole session.
+    pub struct SessionTree() {
+        /// The entries that follow none.
+        required tree: Vec<TreeNode> = "tree",
+        /// The entry that the next one will follow; null in an empty session.
+        nullable leaf_id: String = "leafId",
+    }
+}
+
+impl SessionTree {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tree: Vec<TreeNode>, leaf_id: Option<String>) -> Self {
+        Self {
+            tree,
+            leaf_id,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SessionTree {
+    fn default() -> Self {
+        Self {
+            tree: Default::default(),
+            leaf_id: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1106,6 +1834,98 @@ strings! {
 }
 
 record! {
+    /// The request for a summary is made again. Since pi@1.5.
+    pub struct SummarizationRetryAttemptStart("type" = "summarization_retry_attempt_start") {
+        /// What it is for.
+        required source: SummarySource = "source",
+        /// Why the conversation is compacted; absent for a branch.
+        optional reason: CompactionReason = "reason",
+    }
+}
+
+impl SummarizationRetryAttemptStart {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(source: SummarySource) -> Self {
+        Self {
+            source,
+            reason: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Retrying the request for a summary is over. Since pi@1.5.
+    pub struct SummarizationRetryFinished("type" = "summarization_retry_finished") {
+    }
+}
+
+impl SummarizationRetryFinished {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for SummarizationRetryFinished {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The request for a summary failed; it is made again after a pause. Since pi@1.5.
+    pub struct SummarizationRetryScheduled("type" = "summarization_retry_scheduled") {
+        /// The number of this retry, from 1.
+        required attempt: u64 = "attempt",
+        /// How many there will be at most.
+        required max_attempts: u64 = "maxAttempts",
+        /// How long the agent waits, in milliseconds.
+        required delay_ms: u64 = "delayMs",
+        /// What went wrong.
+        required error_message: String = "errorMessage",
+    }
+}
+
+/// Builds a [`SummarizationRetryScheduled`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SummarizationRetryScheduledBuilder {
+    /// The number of this retry, from 1.
+    pub attempt: u64,
+    /// How many there will be at most.
+    pub max_attempts: u64,
+    /// How long the agent waits, in milliseconds.
+    pub delay_ms: u64,
+    /// What went wrong.
+    pub error_message: String,
+}
+
+impl SummarizationRetryScheduledBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SummarizationRetryScheduled {
+        SummarizationRetryScheduled {
+            attempt: self.attempt,
+            max_attempts: self.max_attempts,
+            delay_ms: self.delay_ms,
+            error_message: self.error_message,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// What a summary is for.
+    pub enum SummarySource open {
+        /// A compaction.
+        Compaction = "compaction",
+        /// A branch that is left.
+        BranchSummary = "branchSummary",
+    }
+}
+
+record! {
     /// Parameters of `switch_session`.
     ///
     /// Opens another session. An extension can stop it.
@@ -1120,6 +1940,91 @@ impl SwitchSessionParams {
     pub fn new(session_path: impl Into<String>) -> Self {
         Self {
             session_path: session_path.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another thinking level was chosen.
+    pub struct ThinkingLevelChangeEntry("type" = "thinking_level_change") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// The level.
+        required thinking_level: ThinkingLevel = "thinkingLevel",
+    }
+}
+
+/// Builds a [`ThinkingLevelChangeEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct ThinkingLevelChangeEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// The level.
+    pub thinking_level: ThinkingLevel,
+}
+
+impl ThinkingLevelChangeEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> ThinkingLevelChangeEntry {
+        ThinkingLevelChangeEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            thinking_level: self.thinking_level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The model thinks more, or less, from here on. Since pi@1.5.
+    pub struct ThinkingLevelChanged("type" = "thinking_level_changed") {
+        /// The level.
+        required level: ThinkingLevel = "level",
+    }
+}
+
+impl ThinkingLevelChanged {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: ThinkingLevel) -> Self {
+        Self {
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The levels that a model has.
+    pub struct ThinkingLevels() {
+        /// From the least on.
+        required levels: Vec<ThinkingLevel> = "levels",
+    }
+}
+
+impl ThinkingLevels {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(levels: Vec<ThinkingLevel>) -> Self {
+        Self {
+            levels,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ThinkingLevels {
+    fn default() -> Self {
+        Self {
+            levels: Default::default(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1184,6 +2089,33 @@ impl Default for TokenTotals {
 }
 
 record! {
+    /// An entry and what follows it.
+    pub struct TreeNode() {
+        /// The entry.
+        required entry: SessionEntry = "entry",
+        /// What follows it, one node for each branch.
+        required children: Vec<TreeNode> = "children",
+        /// The word that it is marked with.
+        optional label: String = "label",
+        /// When it was marked, as ISO 8601.
+        optional label_timestamp: String = "labelTimestamp",
+    }
+}
+
+impl TreeNode {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entry: impl Into<SessionEntry>, children: Vec<TreeNode>) -> Self {
+        Self {
+            entry: entry.into(),
+            children,
+            label: None,
+            label_timestamp: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A turn is complete.
     pub struct TurnEnd("type" = "turn_end") {
         /// The model's answer.
@@ -1226,6 +2158,61 @@ impl Default for TurnStart {
 }
 
 record! {
+    /// Tokens that were used for something that is no answer.
+    pub struct UsageEntry("type" = "usage") {
+        /// The entry's id.
+        required id: String = "id",
+        /// The entry that it follows; null where it is a root.
+        nullable parent_id: String = "parentId",
+        /// When, as ISO 8601.
+        required timestamp: String = "timestamp",
+        /// What for.
+        required kind: String = "kind",
+        /// The provider.
+        required provider: String = "provider",
+        /// The model.
+        required model: String = "model",
+        /// The tokens.
+        required usage: Usage = "usage",
+    }
+}
+
+/// Builds a [`UsageEntry`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct UsageEntryBuilder {
+    /// The entry's id.
+    pub id: String,
+    /// The entry that it follows; null where it is a root.
+    pub parent_id: Option<String>,
+    /// When, as ISO 8601.
+    pub timestamp: String,
+    /// What for.
+    pub kind: String,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The tokens.
+    pub usage: Usage,
+}
+
+impl UsageEntryBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> UsageEntry {
+        UsageEntry {
+            id: self.id,
+            parent_id: self.parent_id,
+            timestamp: self.timestamp,
+            kind: self.kind,
+            provider: self.provider,
+            model: self.model,
+            usage: self.usage,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A dialog answered with a value.
     pub struct ValueAnswer("type" = "extension_ui_response") {
         /// The id of the question.
@@ -1241,6 +2228,24 @@ impl ValueAnswer {
         Self {
             id: id.into(),
             value: value.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// That words of the user were taken.
+    pub struct WordsTaken() {
+        /// What became of them.
+        required disposition: Disposition = "disposition",
+    }
+}
+
+impl WordsTaken {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(disposition: Disposition) -> Self {
+        Self {
+            disposition,
             extra: crate::wire::Extra::default(),
         }
     }

@@ -120,8 +120,12 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
-        // No dialect of the family tells of queues.
-        Event::Queued(_) => Ok(None),
+        // Older revisions tell of none of these.
+        Event::Queued(_)
+        | Event::Settled { .. }
+        | Event::QueuesChanged { .. }
+        | Event::SessionNamed { .. }
+        | Event::ThinkingChanged { .. } => Ok(None),
         Event::RulesTriggered(rules) => body(spec, &TtsrTriggered::new(rules.to_vec())),
         Event::Reminded { todos, attempt, limit } => {
             body(spec, &TodoReminder::new(todos.to_vec(), attempt, limit))
@@ -163,10 +167,17 @@ fn child(
 }
 
 /// The text of an event, where the dialect declares it.
-fn body<T: Record + Serialize>(spec: &Spec, event: &T) -> Result<Option<String>, serde_json::Error> {
-    let declared = match T::CONSTANTS {
+pub(super) fn body<T: Record + Serialize>(
+    spec: &Spec,
+    event: &T,
+) -> Result<Option<String>, serde_json::Error> {
+    declares::<T>(spec).then(|| serde_json::to_string(event)).transpose()
+}
+
+/// Whether a revision has an event.
+pub(super) fn declares<T: Record>(spec: &Spec) -> bool {
+    match T::CONSTANTS {
         [(_, ConstantValue::String(name)), ..] => spec.event(name).is_some(),
         _ => false,
-    };
-    declared.then(|| serde_json::to_string(event)).transpose()
+    }
 }

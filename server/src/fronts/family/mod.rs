@@ -9,10 +9,12 @@
 //! | `service` | the commands that all keep |
 //! | `sink`, `snapshot` | events, and how an answer grows |
 //! | `convert` | values of the engine as the family writes them |
+//! | `newer` | events as pi writes them since 1.5 |
 //! | `dialogs` | what is shown and asked |
 
 mod convert;
 mod dialogs;
+mod newer;
 mod service;
 mod sink;
 mod snapshot;
@@ -20,19 +22,20 @@ mod snapshot;
 use std::sync::Arc;
 
 use agentese::serve::{Dispatch, Emitter, Refusal};
-use agentese::spec::Dialect;
+use agentese::spec::{Dialect, Spec};
 use agentese::types::{
-    CancelNotice, ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, SelectDialog, SetEditorTextNotice,
-    SetStatusNotice, SetTitleNotice, SetWidgetNotice,
+    AgentSettled, CancelNotice, ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, Ready, SelectDialog,
+    SetEditorTextNotice, SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::omp;
+use super::{omp, pi};
 use crate::config::Home;
 use crate::desk::{Desk, Parts};
 use crate::engine::{Customs, Engine};
 pub(super) use convert::text;
 use dialogs::Dialogs;
+pub(super) use service::words_taken;
 use sink::Sink;
 
 /// A dialect that has the dialogs of pi.
@@ -49,8 +52,8 @@ pub trait Family:
                 + From<SetEditorTextNotice>,
 >
 {
-    /// The ways of its agent.
-    const CUSTOMS: Customs;
+    /// The ways of its agent, in that revision.
+    fn customs(spec: &'static Spec) -> Customs;
 
     /// Where its users keep settings and models.
     const HOME: Home;
@@ -68,12 +71,18 @@ pub trait Family:
 }
 
 impl Family for agentese::pi::Pi {
-    const CUSTOMS: Customs = Customs::PI;
+    fn customs(spec: &'static Spec) -> Customs {
+        if is_newer(spec) { pi::NEWER } else { Customs::PI }
+    }
+
     const HOME: Home = Home::PI;
 }
 
 impl Family for agentese::omp::Omp {
-    const CUSTOMS: Customs = omp::CUSTOMS;
+    fn customs(_: &'static Spec) -> Customs {
+        omp::CUSTOMS
+    }
+
     const HOME: Home = omp::HOME;
 
     fn equip(parts: &mut Parts) {
@@ -86,7 +95,10 @@ impl Family for agentese::omp::Omp {
 }
 
 impl Family for agentese::pisces::Pisces {
-    const CUSTOMS: Customs = omp::CUSTOMS;
+    fn customs(_: &'static Spec) -> Customs {
+        omp::CUSTOMS
+    }
+
     const HOME: Home = omp::HOME;
 
     fn equip(parts: &mut Parts) {
@@ -103,6 +115,8 @@ impl Family for agentese::pisces::Pisces {
 pub struct Front<D: Family> {
     pub(super) desk: Desk,
     sink: Arc<Sink<D>>,
+    /// The revision that is spoken.
+    pub(super) spec: &'static Spec,
     /// Cancelled when somebody else than the client ends the serving.
     stop: CancellationToken,
 }
@@ -120,22 +134,34 @@ where
 {
     type Dialect = D;
 
-    const CUSTOMS: Customs = D::CUSTOMS;
     const HOME: Home = D::HOME;
 
     fn equip(parts: &mut Parts) {
         D::equip(parts);
     }
 
-    fn new(parts: Parts, stop: CancellationToken) -> Self {
-        let sink = Arc::new(Sink::new(parts.updates));
-        Self { desk: Desk::new(parts, sink.clone(), stop.clone()), sink, stop }
+    fn customs(spec: &'static Spec) -> Customs {
+        D::customs(spec)
+    }
+
+    fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self {
+        let sink = Arc::new(Sink::new(parts.updates, is_newer(spec)));
+        Self { desk: Desk::new(parts, sink.clone(), stop.clone()), sink, spec, stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {
+        // Revisions that have it begin with it.
+        if let Ok(Some(ready)) = convert::body(self.spec, &Ready::new()) {
+            emitter.emit_body_now(&ready);
+        }
         self.sink.connect(emitter.clone());
         self.desk.connect(Arc::new(Dialogs(emitter)));
     }
+}
+
+/// Whether a revision has what pi 1.5 brought: deltas alone, an event behind all that the agent does on its own, times.
+pub(super) fn is_newer(spec: &Spec) -> bool {
+    convert::declares::<AgentSettled>(spec)
 }
 
 /// A failure as its text.

@@ -6,33 +6,52 @@ use agentese::pi::Kept;
 use agentese::serve::{Call, Refusal};
 use agentese::spec::EndOfInput;
 use agentese::types::{
-    AvailableModels, BashParams, BashResult, Cancellation, CompactParams, CompactionResult, CycledModel,
-    CycledThinkingLevel, ExportHtmlParams, FollowUpParams, LastAssistantText, Messages, Model,
-    NewSessionParams, PromptParams, SessionStats, SessionStatsBuilder, SetAutoCompactionParams,
-    SetAutoRetryParams, SetFollowUpModeParams, SetModelParams, SetSessionNameParams, SetSteeringModeParams,
-    SetThinkingLevelParams, SteerParams, SwitchSessionParams, TokenTotalsBuilder, WrittenFile,
+    AvailableModels, BashExecutionUpdate, BashParams, BashResult, Cancellation, CompactParams,
+    CompactionReason, CompactionResult, ContextUsage, CycledModel, CycledThinkingLevel, Disposition,
+    ExportHtmlParams, LastAssistantText, Messages, Model, NewSessionParams, PromptParams, SessionStats,
+    SessionStatsBuilder, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams, SetModelParams,
+    SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SwitchSessionParams, ThinkingLevel,
+    TokenTotalsBuilder, WordsTaken, WrittenFile,
 };
 use agentese::wire::NoParams;
 
-use super::{Family, Front, convert, refuse};
-use crate::desk::{Caller, Said};
+use super::{Family, Front, convert, newer, refuse};
+use crate::desk::{Caller, Said, Taken};
+use crate::engine::{CompactError, Event};
 use crate::providers::number;
 
-impl<D: Family> Kept<D> for Front<D> {
-    async fn prompt(&self, params: PromptParams, call: Call<D>) -> Result<(), Refusal> {
+/// What becomes of a prompt, as the revisions tell it that do.
+pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
+    WordsTaken::new(match taken {
+        Taken::Run(_) => Disposition::Started,
+        Taken::Queued => Disposition::Queued,
+        Taken::Command | Taken::Handled => Disposition::Handled,
+    })
+}
+
+impl<D: Family> Front<D> {
+    /// A prompt of a client.
+    pub(in crate::fronts) async fn say(
+        &self,
+        params: PromptParams,
+        caller: Caller,
+    ) -> Result<Taken, Refusal> {
         let mut said = Said::new(params.message, params.images);
         said.streaming = params.streaming_behavior.map(convert::streaming_behavior);
-        self.desk.prompt(said, Caller::of(&call)).await.map(drop).map_err(refuse)
+        self.desk.prompt(said, caller).await.map_err(refuse)
     }
 
-    async fn steer(&self, params: SteerParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.steer(params.message, params.images).await.map_err(refuse)
+    /// How full the context is; none without a model.
+    fn context_usage(&self) -> Option<ContextUsage> {
+        let window = self.engine().view().model?.context_window;
+        let tokens = self.engine().context_tokens();
+        let percent =
+            tokens.filter(|_| window > 0).map(|tokens| number(tokens as f64 * 100.0 / window as f64));
+        Some(ContextUsage::new(tokens, window, percent))
     }
+}
 
-    async fn follow_up(&self, params: FollowUpParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.follow_up(params.message, params.images).await.map_err(refuse)
-    }
-
+impl<D: Family> Kept<D> for Front<D> {
     async fn abort(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
         self.desk.abort().await;
         Ok(())
@@ -63,11 +82,32 @@ impl<D: Family> Kept<D> for Front<D> {
         call: Call<D, CompactionResult>,
     ) -> Result<CompactionResult, Refusal> {
         let focus = params.custom_instructions.as_deref();
-        self.desk.compact(focus, Caller::of(&call)).await.map_err(refuse)
+        let tell = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
+            Ok(Some(body)) if super::is_newer(self.spec) => call.emitter().emit_body_now(&body),
+            _ => {}
+        };
+        tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
+        let done = self.desk.compact(focus, Caller::of(&call)).await;
+        let (aborted, will_retry) = (matches!(done, Err(CompactError::Cancelled)), false);
+        let error =
+            done.as_ref().err().filter(|_| !aborted).map(|error| format!("Compaction failed: {error}"));
+        let (result, error) = (done.as_ref().ok(), error.as_deref());
+        tell(Event::CompactionEnded { result, aborted, will_retry, error });
+        done.map_err(refuse)
     }
 
-    async fn bash(&self, params: BashParams, _: Call<D, BashResult>) -> Result<BashResult, Refusal> {
-        self.desk.bash(&params.command).await.map(convert::bash_result).map_err(refuse)
+    async fn bash(&self, params: BashParams, call: Call<D, BashResult>) -> Result<BashResult, Refusal> {
+        let hidden = params.exclude_from_context == Some(true) && super::is_newer(self.spec);
+        let id = call.id().and_then(|id| serde_json::from_str(id).ok());
+        let mut shown = |text: &str| {
+            let mut update = BashExecutionUpdate::new(text);
+            update.id.clone_from(&id);
+            if let Ok(Some(body)) = convert::body(self.spec, &update) {
+                call.emitter().emit_body_now(&body);
+            }
+        };
+        let done = self.desk.bash(&params.command, hidden, &mut shown).await;
+        done.map(convert::bash_result).map_err(refuse)
     }
 
     async fn abort_bash(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
@@ -77,7 +117,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn shut_down(&self) {
         // Where the end of input ends everything, nobody is there any more to see what extensions show.
-        let left = D::SPEC.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
+        let left = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
         if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }
     }
 
@@ -144,6 +184,12 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
+        // The others do not have that level.
+        if params.level == ThinkingLevel::Max && !super::is_newer(self.spec) {
+            return Err(Refusal::new(
+                "Invalid parameters of `set_thinking_level`: level: \"max\" is none of its values",
+            ));
+        }
         self.engine().set_thinking(params.level);
         Ok(())
     }
@@ -181,6 +227,9 @@ impl<D: Family> Kept<D> for Front<D> {
         }
         .build();
         answer.session_file = file.map(convert::text);
+        if super::is_newer(self.spec) {
+            answer.context_usage = self.context_usage();
+        }
         Ok(answer)
     }
 

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentese::serve::Emitter;
-use agentese::types::AgentMessage;
+use agentese::types::{AgentMessage, CompactionReason};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::Family;
-use super::convert;
 use super::snapshot::Snapshot;
+use super::{convert, newer};
 use crate::desk::Updates;
 use crate::engine::{Event, EventSink};
 
@@ -17,14 +17,26 @@ use crate::engine::{Event, EventSink};
 #[derive(Debug)]
 pub(super) struct Sink<D: Family> {
     emitter: OnceLock<Emitter<D>>,
+    /// What later frames need of earlier events.
+    state: Mutex<State>,
+    /// The revision has what pi 1.5 brought.
+    newer: bool,
+}
+
+#[derive(Debug)]
+struct State {
     /// The answer that is growing.
-    snapshot: Mutex<Snapshot>,
+    snapshot: Snapshot,
+    /// Why the conversation is being compacted.
+    reason: CompactionReason,
 }
 
 impl<D: Family> Sink<D> {
     /// A sink whose frames of growing answers carry that.
-    pub fn new(updates: Updates) -> Self {
-        Self { emitter: OnceLock::new(), snapshot: Mutex::new(Snapshot::new(updates)) }
+    pub fn new(updates: Updates, newer: bool) -> Self {
+        let snapshot = Snapshot::new(updates);
+        let state = Mutex::new(State { snapshot, reason: CompactionReason::Threshold });
+        Self { emitter: OnceLock::new(), state, newer }
     }
 
     /// From now on events go there. Only the first call counts.
@@ -50,13 +62,20 @@ impl<D: Family> EventSink for Sink<D> {
             drop(emitter.question(&notice.into()));
             return;
         }
-        let mut snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Event::MessageStarted { message: AgentMessage::Assistant(_), .. } = event {
-            snapshot.begin();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::MessageStarted { message: AgentMessage::Assistant(_), .. } => state.snapshot.begin(),
+            Event::CompactionStarted { reason } => state.reason = reason.clone(),
+            _ => {}
         }
+        let spec = emitter.spec();
         let body = match &event {
-            Event::MessageUpdated { message, update, .. } => snapshot.frame(message, update).map(Some),
-            _ => convert::event(D::SPEC, event),
+            Event::MessageUpdated { message, update, .. } if self.newer => {
+                newer::update(message, update).map(Some)
+            }
+            Event::MessageUpdated { message, update, .. } => state.snapshot.frame(message, update).map(Some),
+            _ if self.newer => newer::event(spec, event, &state.reason),
+            _ => convert::event(spec, event),
         };
         match body {
             Ok(Some(body)) => emitter.emit_body_now(&body),

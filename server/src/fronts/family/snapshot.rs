@@ -115,7 +115,7 @@ impl Snapshot {
 }
 
 /// The event that tells of an update, without its end.
-fn event(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
+pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
     let index = update.index();
     let block = message.content.get(index);
     Ok(match update {

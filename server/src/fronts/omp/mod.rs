@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentese::omp::{
-    AbortAndPromptParams, BranchParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp, OmpSessionState,
-    OmpSessionStateBuilder, SetInterruptModeParams,
+    AbortAndPromptParams, BranchParams, FollowUpParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp,
+    OmpSessionState, OmpSessionStateBuilder, PromptParams, SetInterruptModeParams, SteerParams,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::types::ThinkingLevel;
@@ -78,6 +78,18 @@ pub(super) fn equip(parts: &mut Parts) {
 }
 
 impl<D: Family> Kept<D> for family::Front<D> {
+    async fn prompt(&self, params: PromptParams, call: Call<D>) -> Result<(), Refusal> {
+        self.say(params, Caller::of(&call)).await.map(drop)
+    }
+
+    async fn steer(&self, params: SteerParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.steer(params.message, params.images).await.map_err(refuse)
+    }
+
+    async fn follow_up(&self, params: FollowUpParams, _: Call<D>) -> Result<(), Refusal> {
+        self.desk.follow_up(params.message, params.images).await.map_err(refuse)
+    }
+
     async fn get_state(&self, _: NoParams, _: Call<D, OmpSessionState>) -> Result<OmpSessionState, Refusal> {
         Ok(state(self.desk.state().await))
     }
@@ -96,7 +108,9 @@ impl<D: Family> Kept<D> for family::Front<D> {
         // The text is the document's.
         let unknown = |_| Refusal::new("Invalid entry ID for branching");
         let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(unknown)?;
-        Ok(ForkResult::new(text, !done))
+        let mut made = ForkResult::new(!done);
+        made.text = Some(text);
+        Ok(made)
     }
 
     async fn get_branch_messages(&self, _: NoParams, _: Call<D, ForkPoints>) -> Result<ForkPoints, Refusal> {

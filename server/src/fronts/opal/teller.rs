@@ -186,11 +186,11 @@ impl Teller {
                 }
                 self.tool_ended(call, output, &mut events);
             }
-            Event::RunEnded { goes_on, .. } => {
+            Event::RunEnded { will_retry, .. } => {
                 self.status = OpalStatus::Idle;
                 self.pending = None;
-                self.goes_on = *goes_on;
-                if !goes_on && !std::mem::take(&mut self.told) {
+                self.goes_on = *will_retry;
+                if !will_retry && !std::mem::take(&mut self.told) {
                     events.push(self.ended());
                 }
             }

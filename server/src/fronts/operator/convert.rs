@@ -149,5 +149,7 @@ fn stop_reason(reason: StopReason) -> &'static str {
         StopReason::ToolUse => "tool_calls",
         StopReason::Error => "error",
         StopReason::Aborted => "abort",
+        // No answer that is complete has these.
+        StopReason::Pending | StopReason::Deferred => "stop",
     }
 }

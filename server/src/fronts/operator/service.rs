@@ -8,6 +8,7 @@ use agentese::operator::{
     OperatorSwitchSessionParams,
 };
 use agentese::serve::{Call, Emitter, Refusal};
+use agentese::spec::Spec;
 use agentese::wire::{Maybe, NoParams};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -47,7 +48,7 @@ impl Ui for Nobody {
 impl crate::fronts::Front for Front {
     type Dialect = Operator;
 
-    fn new(parts: Parts, stop: CancellationToken) -> Self {
+    fn new(parts: Parts, _: &'static Spec, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::default());
         Self { desk: Desk::new(parts, sink.clone(), stop), sink, seat: Seat::default() }
     }

@@ -141,6 +141,6 @@ fn reason_of(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Error => "error",
         StopReason::Aborted => "aborted",
-        StopReason::Stop | StopReason::Length | StopReason::ToolUse => "completed",
+        _ => "completed",
     }
 }

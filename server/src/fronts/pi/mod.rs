@@ -1,28 +1,107 @@
 //! The pi dialect: the commands that its heirs do not have in this form.
 
+mod entries;
+
+use std::path::Path;
+
 use agentese::pi::{
-    CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Commands, ForkParams,
-    ForkPoint, ForkPoints, ForkResult, Own, Pi, SessionState, SessionStateBuilder,
+    Cancellation, CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Commands,
+    Disposition, Entries, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult, GetEntriesParams,
+    Own, Pi, PromptParams, QueuedTexts, SessionState, SessionStateBuilder, SessionTree, SourceInfo,
+    SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels, WordsTaken,
 };
 use agentese::serve::{Call, Refusal};
-use agentese::wire::NoParams;
+use agentese::types::InterruptMode;
+use agentese::wire::{Maybe, NoParams};
 
 use super::family::{self, refuse, text};
-use crate::desk::Caller;
-use crate::engine::View;
+use crate::desk::{Caller, Taken};
+use crate::engine::{Calls, Customs, View};
 use crate::resources::{CommandInfo, CommandSource, Location};
 
 /// Speaks the dialect.
 pub type Front = family::Front<Pi>;
 
+/// Since 1.5 the calls of one answer run side by side, and steering waits for the end of the turn.
+pub(super) const NEWER: Customs =
+    Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Wait, notes_times: true, ..Customs::PI };
+
+/// What became of words that were queued, where the revision tells it.
+fn queued(front: &Front) -> Option<WordsTaken> {
+    family::is_newer(front.spec).then(|| WordsTaken::new(Disposition::Queued))
+}
+
 impl Own for Front {
+    async fn prompt(
+        &self,
+        params: PromptParams,
+        call: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
+        let newer = family::is_newer(self.spec);
+        let told = move |taken: &Taken| newer.then(|| family::words_taken(taken));
+        let answering = call.clone();
+        let caller = Caller::new(move |taken| answering.answer(told(taken)), call.replaced());
+        Ok(told(&self.say(params, caller).await?))
+    }
+
+    async fn steer(
+        &self,
+        params: SteerParams,
+        _: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
+        self.desk.steer(params.message, params.images).await.map_err(refuse)?;
+        Ok(queued(self))
+    }
+
+    async fn follow_up(
+        &self,
+        params: FollowUpParams,
+        _: Call<Pi, Option<WordsTaken>>,
+    ) -> Result<Option<WordsTaken>, Refusal> {
+        self.desk.follow_up(params.message, params.images).await.map_err(refuse)?;
+        Ok(queued(self))
+    }
+
+    async fn clear_queue(&self, _: NoParams, _: Call<Pi, QueuedTexts>) -> Result<QueuedTexts, Refusal> {
+        let (steering, follow_ups) = self.engine().clear_queues();
+        Ok(QueuedTexts::new(steering, follow_ups))
+    }
+
+    async fn get_available_thinking_levels(
+        &self,
+        _: NoParams,
+        _: Call<Pi, ThinkingLevels>,
+    ) -> Result<ThinkingLevels, Refusal> {
+        Ok(ThinkingLevels::new(self.engine().thinking_levels()))
+    }
+
+    async fn clone_session(
+        &self,
+        _: NoParams,
+        call: Call<Pi, Cancellation>,
+    ) -> Result<Cancellation, Refusal> {
+        let done = self.desk.copy(Caller::of(&call)).await.map_err(refuse)?;
+        Ok(Cancellation::new(!done))
+    }
+
+    async fn get_entries(&self, params: GetEntriesParams, _: Call<Pi, Entries>) -> Result<Entries, Refusal> {
+        entries::since(self.engine(), params.since.as_deref())
+    }
+
+    async fn get_tree(&self, _: NoParams, call: Call<Pi, SessionTree>) -> Result<SessionTree, Refusal> {
+        entries::tree(self.engine(), call).await
+    }
+
     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
-        Ok(state(self.desk.state().await))
+        Ok(state(self.desk.state().await, family::is_newer(self.spec)))
     }
 
     async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, Refusal> {
         let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(refuse)?;
-        Ok(ForkResult::new(text, !done))
+        let mut made = ForkResult::new(!done);
+        // Since 1.5 the text is left out where nothing was made.
+        made.text = (done || !family::is_newer(self.spec)).then_some(text);
+        Ok(made)
     }
 
     async fn get_fork_messages(&self, _: NoParams, _: Call<Pi, ForkPoints>) -> Result<ForkPoints, Refusal> {
@@ -31,13 +110,14 @@ impl Own for Front {
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, Refusal> {
-        Ok(Commands::new(self.desk.commands().await.into_iter().map(command).collect()))
+        let newer = family::is_newer(self.spec);
+        let listed = self.desk.commands().await.into_iter().map(|listed| command(listed, newer));
+        Ok(Commands::new(listed.collect()))
     }
 }
 
-fn state(view: View) -> SessionState {
+fn state(view: View, newer: bool) -> SessionState {
     let mut state = SessionStateBuilder {
-        model: view.model,
         thinking_level: view.thinking,
         is_streaming: view.streaming,
         is_compacting: view.compacting,
@@ -49,12 +129,17 @@ fn state(view: View) -> SessionState {
         pending_message_count: view.pending as u64,
     }
     .build();
+    // Since 1.5 the model is left out where there is none; before it is null.
+    state.model = match (view.model, newer) {
+        (None, true) => Maybe::Absent,
+        (model, _) => Maybe::or_null(model),
+    };
     state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state
 }
 
-fn command(command: CommandInfo) -> WireCommand {
+fn command(command: CommandInfo, newer: bool) -> WireCommand {
     let source = match command.source {
         CommandSource::Extension => WireSource::Extension,
         CommandSource::Template => WireSource::Prompt,
@@ -62,6 +147,11 @@ fn command(command: CommandInfo) -> WireCommand {
     };
     let mut listed = WireCommand::new(command.name, source);
     listed.description = command.description;
+    if newer {
+        listed.source_info =
+            command.path.as_deref().map(|path| source_info(path, command.location, command.source));
+        return listed;
+    }
     listed.location = command.location.map(|location| match location {
         Location::User => CommandLocation::User,
         Location::Project => CommandLocation::Project,
@@ -69,4 +159,32 @@ fn command(command: CommandInfo) -> WireCommand {
     });
     listed.path = command.path.map(text);
     listed
+}
+
+/// Where something was found, as pi tells it since 1.5. Files of extensions say it by the folder that they are in.
+fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -> SourceInfo {
+    let folder =
+        |levels: usize| path.ancestors().nth(levels).map(|folder| folder.to_string_lossy().into_owned());
+    let found = path.parent().and_then(Path::file_name).is_some_and(|name| name == "extensions");
+    let (from, scope) = match location {
+        Some(Location::User) => ("auto", SourceScope::User),
+        Some(Location::Project) => ("auto", SourceScope::Project),
+        None if found => ("auto", SourceScope::User),
+        Some(Location::Path) | None => ("local", SourceScope::Temporary),
+    };
+    // A skill is a folder of its own.
+    let levels = match (from, source) {
+        ("auto", CommandSource::Skill) => 3,
+        ("auto", _) => 2,
+        _ => 1,
+    };
+    let mut info = SourceInfoBuilder {
+        path: path.to_string_lossy().into_owned(),
+        source: from.to_owned(),
+        scope,
+        origin: SourceOrigin::TopLevel,
+    }
+    .build();
+    info.base_dir = folder(levels);
+    info
 }

@@ -116,8 +116,8 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
         return Thinking::Adaptive(match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium => "medium",
-            ThinkingLevel::Xhigh if id.contains("opus") => "max",
-            ThinkingLevel::High | ThinkingLevel::Xhigh => "high",
+            ThinkingLevel::Xhigh | ThinkingLevel::Max if id.contains("opus") => "max",
+            ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
         });
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };

@@ -75,7 +75,7 @@ fn thinking(asked: &Asked<'_>) -> Value {
         ThinkingLevel::Minimal => 1,
         ThinkingLevel::Low => 2,
         ThinkingLevel::Medium => 3,
-        ThinkingLevel::High | ThinkingLevel::Xhigh => 4,
+        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 4,
     };
     let id = &asked.model().id;
     let known = THINKING

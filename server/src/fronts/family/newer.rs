@@ -1,0 +1,78 @@
+//! Events as pi writes them since revision 1.5: what differs from the others of the family.
+
+use agentese::spec::Spec;
+use agentese::types::{
+    AgentEnd, AgentMessage, AgentSettled, AssistantBlock, AssistantMessage, CompactionEnd, CompactionReason,
+    CompactionStart, MessageStart, QueueUpdate, SessionInfoChanged, StopReason, ThinkingLevelChanged,
+    ToolExecutionEndBuilder, ToolOutput,
+};
+use serde_json::{Error, to_string};
+
+use super::convert::{self, body, messages};
+use super::snapshot;
+use crate::engine::{Event, blocks, milliseconds};
+use crate::providers::Update;
+
+/// The frame that tells how an answer grew: the piece alone, and the tokens so far.
+pub(super) fn update(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
+    let mut event = snapshot::event(message, update)?;
+    if let (Update::ToolCallStart { .. }, Some(AssistantBlock::ToolCall(call))) =
+        (update, message.content.get(update.index()))
+    {
+        event.push_str(&format!(",\"id\":{},\"toolName\":{}", to_string(&call.id)?, to_string(&call.name)?));
+    }
+    let usage = to_string(&message.usage)?;
+    Ok(format!("{{\"type\":\"message_update\",\"usage\":{usage},\"assistantMessageEvent\":{event}}}}}"))
+}
+
+/// The text of any other event; none where the revision does not have it. `reason` is why the conversation was last
+/// compacted.
+pub(super) fn event(
+    spec: &Spec,
+    event: Event<'_>,
+    reason: &CompactionReason,
+) -> Result<Option<String>, Error> {
+    match event {
+        Event::MessageStarted { message: AgentMessage::Assistant(message), .. } => {
+            let mut message = message.clone();
+            message.stop_reason = StopReason::Pending;
+            body(spec, &MessageStart::new(AgentMessage::from(message)))
+        }
+        Event::ToolEnded(call, output) => {
+            let mut result = ToolOutput::new(blocks(&output.content));
+            result.details = output.details.clone().into();
+            let mut end = ToolExecutionEndBuilder {
+                tool_call_id: call.id.clone(),
+                tool_name: call.name.clone(),
+                result,
+                is_error: output.is_error,
+            }
+            .build();
+            end.duration_ms = output.took.map(|took| milliseconds(took).into());
+            body(spec, &end)
+        }
+        Event::RunEnded { messages: all, will_retry } => {
+            let mut end = AgentEnd::new(messages(all));
+            end.will_retry = Some(will_retry);
+            body(spec, &end)
+        }
+        Event::CompactionStarted { reason } => body(spec, &CompactionStart::new(reason.clone())),
+        Event::CompactionEnded { result, aborted, will_retry, error } => {
+            let mut end = CompactionEnd::new(reason.clone(), aborted, will_retry);
+            end.result = result.cloned();
+            end.error_message = error.map(str::to_owned);
+            body(spec, &end)
+        }
+        Event::Settled { aborted } => body(spec, &AgentSettled::new(aborted)),
+        Event::QueuesChanged { steering, follow_ups } => {
+            body(spec, &QueueUpdate::new(steering.to_vec(), follow_ups.to_vec()))
+        }
+        Event::SessionNamed { name } => {
+            let mut changed = SessionInfoChanged::new();
+            changed.name = Some(name.to_owned());
+            body(spec, &changed)
+        }
+        Event::ThinkingChanged { level } => body(spec, &ThinkingLevelChanged::new(level)),
+        other => convert::event(spec, other),
+    }
+}

@@ -1,0 +1,155 @@
+//! The session's file as clients see it: its entries in order, and as a tree.
+
+use std::collections::HashMap;
+
+use agentese::pi::{Entries, Pi, SessionEntry, SessionTree, TreeNode};
+use agentese::serve::{Call, Refusal};
+use serde_json::Value;
+
+use crate::engine::{Engine, Entries as Kept};
+
+/// What a level of the tree may take of a thread's stack while it is written.
+const STACK_PER_LEVEL: usize = 8 << 10;
+
+/// The entries behind one of them; all where none is named.
+pub(super) fn since(engine: &Engine, since: Option<&str>) -> Result<Entries, Refusal> {
+    let Kept { entries, leaf, .. } = engine.entries();
+    let from = match since {
+        None => 0,
+        Some(since) => {
+            let position = entries.iter().rposition(|entry| member(entry, "id") == Some(since));
+            // The text is the document's.
+            1 + position.ok_or_else(|| Refusal::new(format!("Entry not found: {since}")))?
+        }
+    };
+    let entries = entries[from..].iter().filter_map(|entry| read(entry));
+    Ok(Entries::new(entries.collect(), leaf))
+}
+
+/// Answers with the tree. It is as deep as the session is long, so that it is written by a thread whose stack is as large
+/// as that takes.
+pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, Refusal> {
+    let Kept { entries, leaf, .. } = engine.entries();
+    let given = leaf.clone();
+    let (done, written) = tokio::sync::oneshot::channel();
+    let stack = (1 << 20) + entries.len() * STACK_PER_LEVEL;
+    let spawned = std::thread::Builder::new().name("tree".to_owned()).stack_size(stack).spawn(move || {
+        call.answer(SessionTree::new(grow(&entries), given));
+        let _ = done.send(());
+    });
+    spawned.map_err(|error| Refusal::new(format!("the tree cannot be written: {error}")))?;
+    written.await.map_err(|_| Refusal::new("the tree cannot be written"))?;
+    // The call has its answer.
+    Ok(SessionTree::new(Vec::new(), leaf))
+}
+
+/// The roots, with what follows them. An entry whose parent is not there is a root, and so is one that would follow
+/// itself.
+fn grow(entries: &[Value]) -> Vec<TreeNode> {
+    let mut positions: HashMap<&str, usize> = HashMap::new();
+    for (position, entry) in entries.iter().enumerate() {
+        if let Some(id) = member(entry, "id") {
+            positions.insert(id, position);
+        }
+    }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); entries.len()];
+    let mut roots = Vec::new();
+    for (position, entry) in entries.iter().enumerate() {
+        let parent = member(entry, "parentId").and_then(|id| positions.get(id).copied());
+        match parent {
+            // Parents stand before their children: a way up ends.
+            Some(parent) if parent < position => children[parent].push(position),
+            _ => roots.push(position),
+        }
+    }
+    // From the end: what follows an entry is there before it.
+    let mut nodes: Vec<Option<TreeNode>> = entries.iter().map(|_| None).collect();
+    for (position, entry) in entries.iter().enumerate().rev() {
+        let Some(entry) = read(entry) else { continue };
+        let followers = children[position].iter().filter_map(|child| nodes[*child].take());
+        let followers = followers.collect();
+        nodes[position] = Some(TreeNode::new(entry, followers));
+    }
+    let mut roots: Vec<TreeNode> = roots.into_iter().filter_map(|root| nodes[root].take()).collect();
+    label(&mut roots, entries);
+    roots
+}
+
+/// Marks entries with the words that they have now.
+fn label(roots: &mut [TreeNode], entries: &[Value]) {
+    let mut labels: HashMap<&str, (Option<&str>, Option<&str>)> = HashMap::new();
+    for entry in entries.iter().filter(|entry| member(entry, "type") == Some("label")) {
+        if let Some(target) = member(entry, "targetId") {
+            labels.insert(target, (member(entry, "label"), member(entry, "timestamp")));
+        }
+    }
+    if labels.is_empty() {
+        return;
+    }
+    let mut open: Vec<&mut TreeNode> = roots.iter_mut().collect();
+    while let Some(node) = open.pop() {
+        let id = serde_json::to_value(&node.entry)
+            .ok()
+            .and_then(|entry| Some(entry.get("id")?.as_str()?.to_owned()));
+        if let Some((Some(label), time)) = id.and_then(|id| labels.remove(id.as_str())) {
+            node.label = Some(label.to_owned());
+            node.label_timestamp = time.map(str::to_owned);
+        }
+        open.extend(node.children.iter_mut());
+    }
+}
+
+fn read(entry: &Value) -> Option<SessionEntry> {
+    serde_json::from_value(entry.clone())
+        .inspect_err(|error| tracing::warn!(%error, "an entry is left out"))
+        .ok()
+}
+
+/// A string that an entry has.
+fn member<'a>(entry: &'a Value, name: &str) -> Option<&'a str> {
+    entry.get(name)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(id: &str, parent: Option<&str>) -> Value {
+        json!({"type": "session_info", "id": id, "parentId": parent, "timestamp": "2026-01-02T03:04:05.000Z"})
+    }
+
+    #[test]
+    fn branches_and_orphans_stand_where_they_belong() {
+        let entries =
+            [entry("a", None), entry("b", Some("a")), entry("c", Some("a")), entry("d", Some("gone"))];
+        let tree = serde_json::to_value(grow(&entries)).unwrap();
+        let ids = |nodes: &Value| -> Vec<String> {
+            nodes
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|node| node["entry"]["id"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(ids(&tree), ["a", "d"]);
+        assert_eq!(ids(&tree[0]["children"]), ["b", "c"]);
+    }
+
+    #[test]
+    fn an_entry_has_the_word_that_it_was_last_marked_with() {
+        let mark = |id: &str, label: Option<&str>| {
+            let mut mark = json!({
+                "type": "label", "id": id, "parentId": "a", "timestamp": "2026-01-02T03:04:05.000Z", "targetId": "a"
+            });
+            if let Some(label) = label {
+                mark["label"] = json!(label);
+            }
+            mark
+        };
+        let labelled = |marks: &[Value]| grow(&[&[entry("a", None)], marks].concat())[0].label.clone();
+        assert_eq!(labelled(&[mark("b", Some("one")), mark("c", Some("two"))]), Some("two".to_owned()));
+        assert_eq!(labelled(&[mark("b", Some("one")), mark("c", None)]), None);
+    }
+}
