@@ -28,6 +28,8 @@ mod misbehaved;
 mod queues;
 #[path = "pi/retry.rs"]
 mod retry;
+#[path = "pi/revisions.rs"]
+mod revisions;
 #[path = "pi/runs.rs"]
 mod runs;
 #[path = "pi/seat.rs"]

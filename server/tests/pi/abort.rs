@@ -41,6 +41,7 @@ impl EventSink for Steps {
             Event::ToolEnded(..) => "/tool".to_owned(),
             Event::TurnEnded { .. } => "/turn".to_owned(),
             Event::RunEnded { .. } => "/run".to_owned(),
+            Event::Settled { .. } => return,
             other => panic!("nothing fails here, and nothing is long: {other:?}"),
         };
         self.kinds.lock().unwrap().push(kind);

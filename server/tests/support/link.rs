@@ -43,7 +43,12 @@ impl Link {
 
     /// An agent that speaks another dialect than pi.
     pub fn speaking<D: Dialect>(builder: Builder) -> Self {
-        let frontend = Frontend::find(&D::SPEC.id()).unwrap();
+        Self::speaking_in::<D>(&D::SPEC.id(), builder)
+    }
+
+    /// The same, in a revision of it.
+    pub fn speaking_in<D: Dialect>(revision: &str, builder: Builder) -> Self {
+        let frontend = Frontend::find(revision).unwrap();
         let link = Self::to(builder.dialect(frontend).build());
         Self { check: super::trace::check_frame_of::<D>, ..link }
     }
