@@ -31,6 +31,18 @@ export function exhaustive(event: pi.Event): string {
       return event.finalError ?? "";
     case "extension_error":
       return event.error;
+    case "agent_settled":
+    case "compaction_start":
+    case "compaction_end":
+    case "summarization_retry_scheduled":
+    case "summarization_retry_attempt_start":
+    case "summarization_retry_finished":
+    case "queue_update":
+    case "entry_appended":
+    case "session_info_changed":
+    case "thinking_level_changed":
+    case "bash_execution_update":
+      return event.type;
     default: {
       const nothing: never = event;
       return nothing;

@@ -334,6 +334,6 @@ test("a run is steered, followed up and stopped by its handle", async () => {
     [run.abort(), "abort"],
   ] as const) {
     await agent.answer(await soon(agent.expect(command)));
-    await soon(call);
+    await soon<unknown>(call);
   }
 });
