@@ -4,14 +4,13 @@
 //! ```no_run
 //! use agentese::pi::{self, Pi, QueueMode, SessionState, SessionStateBuilder, ThinkingLevel};
 //! use agentese::serve::{Call, Refusal};
-//! use agentese::wire::NoParams;
+//! use agentese::wire::{Maybe, NoParams};
 //!
 //! struct Quiet;
 //!
 //! impl pi::Service for Quiet {
 //!     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
 //!         let state = SessionStateBuilder {
-//!             model: None,
 //!             thinking_level: ThinkingLevel::Off,
 //!             is_streaming: false,
 //!             is_compacting: false,
@@ -22,7 +21,9 @@
 //!             message_count: 0,
 //!             pending_message_count: 0,
 //!         };
-//!         Ok(state.build())
+//!         let mut state = state.build();
+//!         state.model = Maybe::Null;
+//!         Ok(state)
 //!     }
 //! }
 //!

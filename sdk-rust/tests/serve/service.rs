@@ -12,7 +12,7 @@ use agentese::pi::{
 use agentese::serve::{Call, Dispatch, Options, Refusal, ServeEnd, serve_with};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
-use agentese::wire::NoParams;
+use agentese::wire::{Maybe, NoParams};
 use agentese::{omp, pi};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
@@ -40,8 +40,7 @@ pub struct Small {
 impl pi::Service for Small {
     async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
         let mode = self.mode.lock().unwrap().unwrap_or(QueueMode::OneAtATime);
-        Ok(SessionStateBuilder {
-            model: None,
+        let mut state = SessionStateBuilder {
             thinking_level: ThinkingLevel::Off,
             is_streaming: false,
             is_compacting: false,
@@ -52,7 +51,9 @@ impl pi::Service for Small {
             message_count: 0,
             pending_message_count: 0,
         }
-        .build())
+        .build();
+        state.model = Maybe::Null;
+        Ok(state)
     }
 
     async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<Pi>) -> Result<(), Refusal> {
