@@ -93,7 +93,7 @@ impl pi::Service for Small {
     ) -> Result<pi::LastAssistantText, Refusal> {
         self.large.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let mut answer = pi::LastAssistantText::new();
-        answer.text = agentese::wire::Maybe::or_null(Some("x".repeat(1 << 17)));
+        answer.text = Maybe::or_null(Some("x".repeat(1 << 17)));
         Ok(answer)
     }
 
