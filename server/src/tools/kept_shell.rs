@@ -41,10 +41,10 @@ impl KeptShell {
             Ok(place) => place,
             Err(error) => {
                 tracing::warn!(%error, "what a command leaves is not kept");
-                return run_rpc_bash(&context, command).await;
+                return run_rpc_bash(&context, command, &mut |_| {}).await;
             }
         };
-        let result = run_rpc_bash(&context, &place.script(command)).await;
+        let result = run_rpc_bash(&context, &place.script(command), &mut |_| {}).await;
         // A shell that a signal ends writes down what it has as well.
         let ended_by_itself =
             result.as_ref().is_ok_and(|output| !output.cancelled && output.exit_code.is_some());
