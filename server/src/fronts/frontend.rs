@@ -37,8 +37,8 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
         let _ = parts;
     }
 
-    /// Puts an agent of those parts together, which speaks that revision of the dialect. Nothing begins yet, and nothing is sent. Cancelling `stop` ends the
-    /// serving.
+    /// Puts an agent of those parts together, which speaks that revision of the dialect. Nothing begins yet, and nothing
+    /// is sent. Cancelling `stop` ends the serving.
     fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self;
 
     /// The client is there: from now on events and questions go to it. Called once, in a runtime, before the first line
@@ -50,7 +50,7 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
 pub struct Frontend {
     spec: &'static Spec,
     home: Home,
-    customs: Customs,
+    customs: fn(&'static Spec) -> Customs,
     serve: fn(&'static Spec, Parts, Transport, Options) -> BoxFuture<'static, ServeEnd>,
 }
 
@@ -71,7 +71,7 @@ impl Frontend {
         Self {
             spec: F::Dialect::REVISIONS[revision],
             home: F::HOME,
-            customs: F::CUSTOMS,
+            customs: F::customs,
             serve: |spec, parts, transport, options| serve::<F>(spec, parts, transport, options).boxed(),
         }
     }
@@ -87,8 +87,8 @@ impl Frontend {
     }
 
     /// The ways of its agent.
-    pub fn customs(&self) -> &Customs {
-        &self.customs
+    pub fn customs(&self) -> Customs {
+        (self.customs)(self.spec)
     }
 
     /// Serves one client until its input ends. Never fails: bad input is answered.

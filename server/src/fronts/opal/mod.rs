@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{Failure, Opal};
 use agentese::serve::{Emitter, Refusal};
+use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Home, Login, ResourceFolders, UserFile};
@@ -84,10 +85,13 @@ impl std::fmt::Debug for Front {
 impl crate::fronts::Front for Front {
     type Dialect = Opal;
 
-    const CUSTOMS: Customs = CUSTOMS;
     const HOME: Home = HOME;
 
-    fn new(parts: Parts, stop: CancellationToken) -> Self {
+    fn customs(_: &'static Spec) -> Customs {
+        CUSTOMS
+    }
+
+    fn new(parts: Parts, _: &'static Spec, stop: CancellationToken) -> Self {
         let settings = parts.extensions.agent_dir.as_ref();
         Self {
             catalog: parts.options.catalog.clone(),

@@ -169,7 +169,7 @@ fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
     match answer.stop {
         StopReason::Stop | StopReason::Length => {}
         StopReason::Aborted => return Err("The sub-agent was aborted.".to_owned()),
-        StopReason::Error | StopReason::ToolUse => {
+        StopReason::Error | StopReason::ToolUse | StopReason::Pending | StopReason::Deferred => {
             let reason = answer.error.as_deref().unwrap_or("it ended without an answer");
             return Err(format!("The sub-agent failed: {reason}"));
         }
