@@ -30,17 +30,19 @@ pub(crate) type Asked = HashMap<String, String>;
 /// Decodes a line of an agent.
 pub(crate) type Decode = fn(&FrameText, &Asked) -> Result<Line, FrameError>;
 
-const DIALECTS: [(&Spec, Decode); 5] = [
-    (pi::Pi::SPEC, line::<pi::Pi>),
-    (omp::Omp::SPEC, line::<omp::Omp>),
-    (pisces::Pisces::SPEC, line::<pisces::Pisces>),
-    (operator::Operator::SPEC, line::<operator::Operator>),
-    (opal::Opal::SPEC, line::<opal::Opal>),
+const DIALECTS: [(&[&Spec], Decode); 5] = [
+    (pi::Pi::REVISIONS, line::<pi::Pi>),
+    (omp::Omp::REVISIONS, line::<omp::Omp>),
+    (pisces::Pisces::REVISIONS, line::<pisces::Pisces>),
+    (operator::Operator::REVISIONS, line::<operator::Operator>),
+    (opal::Opal::REVISIONS, line::<opal::Opal>),
 ];
 
 /// How the lines of a dialect's agents are decoded; none where the dialect (`NAME@REVISION`) is not known.
 pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, Decode)> {
-    DIALECTS.into_iter().find(|(spec, _)| spec.id() == dialect)
+    DIALECTS.into_iter().find_map(|(revisions, decode)| {
+        revisions.iter().find(|spec| spec.id() == dialect).map(|spec| (*spec, decode))
+    })
 }
 
 fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError> {

@@ -1,4 +1,4 @@
-//! Which dialect an agent speaks, from what it says.
+//! Which dialect an agent speaks, and in which revision, from what it says.
 //!
 //! Everything that is looked at comes from the declared dialects: how frames are wrapped, which events
 //! and commands there are, what answers have to hold, how unknown commands and unreadable lines are
@@ -9,7 +9,7 @@ mod evidence;
 mod live;
 mod stranger;
 
-use agentese::dynamic::SPECS;
+use agentese::dynamic::REVISIONS;
 use agentese::framing::FrameText;
 use agentese::spec::Spec;
 
@@ -25,7 +25,7 @@ const LINES: usize = 300;
 /// A dialect that an agent may speak.
 #[derive(Debug, Clone)]
 pub struct Guess {
-    /// The dialect.
+    /// The dialect, in the revision that fits best.
     pub spec: &'static Spec,
     /// How likely it is among the declared ones, from 0 to 1; all guesses together make 1.
     pub confidence: f64,
@@ -68,25 +68,17 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
 /// Weighs lines: those that went to the agent (true) and those that came from it.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
     stranger::look(lines)?;
-    let mut guesses: Vec<Guess> = SPECS
+    let mut guesses: Vec<Guess> = REVISIONS
         .iter()
         .enumerate()
-        .map(|(place, spec)| {
-            let mut evidence = Evidence::new(spec);
-            for (is_sent, line) in lines {
-                if *is_sent {
-                    evidence.sent(line);
-                } else {
-                    evidence.received(line);
-                }
-            }
-            let is_shown = evidence.is_shown();
-            let mut reasons = evidence.reasons();
-            reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        .filter_map(|(place, revisions)| {
+            let all = revisions.iter().map(|spec| guess(lines, spec));
+            // The first one of those that fit equally well: it is meant where nothing tells revisions apart.
+            let mut best =
+                all.reduce(|best, next| if next.confidence > best.confidence { next } else { best })?;
             // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
-            let prior = -0.1 * place as f64;
-            let score = reasons.iter().map(|reason| reason.weight).sum::<f64>() + prior;
-            Guess { spec, confidence: score, reasons, is_shown }
+            best.confidence -= 0.1 * place as f64;
+            Some(best)
         })
         .collect();
     let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
@@ -96,6 +88,23 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
     }
     guesses.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     Ok(guesses)
+}
+
+/// What lines say of one revision; its score stands in place of the confidence.
+fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> Guess {
+    let mut evidence = Evidence::new(spec);
+    for (is_sent, line) in lines {
+        if *is_sent {
+            evidence.sent(line);
+        } else {
+            evidence.received(line);
+        }
+    }
+    let is_shown = evidence.is_shown();
+    let mut reasons = evidence.reasons();
+    reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+    let score = reasons.iter().map(|reason| reason.weight).sum();
+    Guess { spec, confidence: score, reasons, is_shown }
 }
 
 #[cfg(test)]

@@ -111,6 +111,7 @@ const ACTIONS: &[&str] = &[
     "abort",
     "compact",
     "fork",
+    "get_entries",
     "get_state",
     "new_session",
     "set_model",

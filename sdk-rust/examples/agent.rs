@@ -1,12 +1,11 @@
 //! An agent that repeats what it is told until it is stopped. Any client of pi can drive it.
-use agentese::pi::{
-    AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, Service, TextDelta, WordsTaken,
-};
+use agentese::pi::{self, AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, TextDelta};
 use agentese::serve::{Call, Emitter, Refusal};
 use agentese::wire::NoParams;
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+type Taken = Option<pi::WordsTaken>;
 #[derive(Default)]
 struct Parrot(Mutex<CancellationToken>, TaskTracker);
 
@@ -22,12 +21,8 @@ async fn repeat(text: String, stop: CancellationToken, client: Emitter<Pi>) {
     client.emit(&Event::AgentEnd(AgentEnd::new(vec![]))).await;
 }
 
-impl Service for Parrot {
-    async fn prompt(
-        &self,
-        params: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
+impl pi::Service for Parrot {
+    async fn prompt(&self, params: PromptParams, call: Call<Pi, Taken>) -> Result<Taken, Refusal> {
         if !self.1.is_empty() {
             return Err(Refusal::new("Agent is busy"));
         }

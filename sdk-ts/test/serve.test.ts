@@ -326,8 +326,18 @@ test("every command of every dialect has a method, in the client and in the serv
   };
   const clients: Record<string, { Client: { prototype: object }; spec: { commands: object; events: object; dialogs: object } }> = await import("../src/generated/index.js");
   const services: Record<string, { Service: { prototype: object }; serving: { commands: object } }> = await import("../src/generated/serve/index.js");
-  assert.equal(model.dialects.length, 5);
-  for (const dialect of model.dialects) {
+  // The model has every revision by itself; a client and a service have what any of them has.
+  const rowsOf = <Row extends object>(name: string, list: (dialect: (typeof model.dialects)[number]) => Row[], key: keyof Row): Row[] =>
+    [...new Map(model.dialects.filter((dialect) => dialect.name === name).flatMap(list).map((row) => [row[key], row])).values()];
+  const known = [...new Set(model.dialects.map(({ name }) => name))];
+  assert.equal(known.length, 5);
+  for (const name of known) {
+    const dialect = {
+      name,
+      commands: rowsOf(name, ({ commands }) => commands, "wire"),
+      events: rowsOf(name, ({ events }) => events, "name"),
+      dialogs: rowsOf(name, ({ dialogs }) => dialogs, "wire"),
+    };
     const client = clients[dialect.name];
     const service = services[dialect.name];
     assert.ok(client !== undefined && service !== undefined);
@@ -335,10 +345,11 @@ test("every command of every dialect has a method, in the client and in the serv
     const own = (prototype: object): string[] => Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor").sort();
     assert.deepEqual(own(client.Client.prototype), [...names].sort());
     assert.deepEqual(own(service.Service.prototype), [...names].sort());
-    assert.deepEqual(Object.keys(client.spec.commands), dialect.commands.map(({ wire }) => wire));
-    assert.deepEqual(Object.keys(service.serving.commands), dialect.commands.map(({ wire }) => wire));
-    assert.deepEqual(Object.keys(client.spec.events), dialect.events.map(({ name }) => name));
-    assert.deepEqual(Object.keys(client.spec.dialogs), dialect.dialogs.map(({ wire }) => wire));
+    const wires = dialect.commands.map(({ wire }) => wire).sort();
+    assert.deepEqual(Object.keys(client.spec.commands).sort(), wires);
+    assert.deepEqual(Object.keys(service.serving.commands).sort(), wires);
+    assert.deepEqual(Object.keys(client.spec.events).sort(), dialect.events.map(({ name }) => name).sort());
+    assert.deepEqual(Object.keys(client.spec.dialogs).sort(), dialect.dialogs.map(({ wire }) => wire).sort());
   }
 });
 

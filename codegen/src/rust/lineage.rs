@@ -195,7 +195,7 @@ mod tests {
                 "get_state",
                 "get_available_thinking_levels",
                 "fork",
-                "clone",
+                "clone_session",
                 "get_entries",
                 "get_tree",
                 "get_fork_messages",

@@ -1,12 +1,12 @@
-//! What a session says for and against one dialect.
+//! What a session says for and against one revision of a dialect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use agentese::dynamic::SPECS;
+use agentese::dynamic::{REVISIONS, SPECS};
 use agentese::framing::FrameText;
 use agentese::schema::{Side, schema};
-use agentese::spec::{Framing, HandlerFailure, ResponseOrder, Spec};
+use agentese::spec::{Framing, HandlerFailure, ResponseOrder, Sign, Spec};
 use serde_json::Value;
 
 use super::Reason;
@@ -16,6 +16,7 @@ use crate::matching::tables::Form;
 
 /// How an observation weighs.
 const FRAMING: f64 = 20.0;
+const SIGN: f64 = 3.0;
 const MISFIT: f64 = 2.5;
 const FOREIGN: f64 = 1.5;
 const FITTING: f64 = 1.5;
@@ -122,6 +123,23 @@ impl Evidence {
             self.response(&frame);
         }
         self.decode(line, &frame, kind);
+        self.signs(&frame);
+    }
+
+    /// What tells the dialect's revisions apart.
+    fn signs(&mut self, frame: &Value) {
+        let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
+        let revisions = revisions.copied().unwrap_or_default();
+        let Some(own) = revisions.iter().position(|spec| spec.revision == self.spec.revision) else { return };
+        for (place, spec) in revisions.iter().enumerate() {
+            let shows = spec.shows.iter().map(|sign| (sign, true));
+            let signs = shows.chain(spec.excludes.iter().map(|sign| (sign, false)));
+            for (sign, is_younger) in signs.filter(|(sign, _)| is_seen(sign, self.spec.framing, frame)) {
+                let weight = if is_younger == (own >= place) { SIGN } else { -SIGN };
+                let whose = if is_younger { "and younger ones send" } else { "and younger ones do not send" };
+                self.note(weight, format!("revision {} {whose} {}", spec.revision, told(sign)));
+            }
+        }
     }
 
     /// What the answer to a command says.
@@ -189,7 +207,15 @@ impl Evidence {
             true => frame.get("id").and_then(|id| self.asked.get(&id.to_string())).cloned(),
             false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
         };
-        match (decode(line, &self.asked), answered) {
+        // Types know what any revision has; the tables know what this one has.
+        let decoded = decode(line, &self.asked).map(|line| match line {
+            Line::Event { name, known } => {
+                let known = known && self.spec.event(&name).is_some();
+                Line::Event { name, known }
+            }
+            line => line,
+        });
+        match (decoded, answered) {
             (Err(error), Some(command)) => {
                 self.misfit(format!("the answer to `{command}`"), &error.reason);
             }
@@ -224,19 +250,50 @@ impl Evidence {
     }
 }
 
-/// The definitions of each dialect's schema of what servers send.
-static DEFINITIONS: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
-    let parsed = SPECS.iter().map(|spec| {
+/// Whether a frame is what a sign speaks of.
+fn is_seen(sign: &Sign, framing: Framing, frame: &Value) -> bool {
+    let event = match framing {
+        Framing::Enveloped => &frame["event"],
+        Framing::JsonRpc { .. } => &frame["params"],
+        Framing::Flat => frame,
+    };
+    let is_event = |name: &str| event["type"] == name;
+    let is_answer = |command: &str| {
+        frame["type"] == "response" && frame["command"] == command && frame["success"] == true
+    };
+    match *sign {
+        Sign::Event(name) => is_event(name),
+        Sign::EventMember(name, member) => is_event(name) && event.get(member).is_some(),
+        Sign::EventWithout(name, member) => is_event(name) && event.get(member).is_none(),
+        Sign::AnswerMember(command, member) => is_answer(command) && frame["data"].get(member).is_some(),
+        Sign::AnswerWithout(command, member) => is_answer(command) && frame["data"].get(member).is_none(),
+    }
+}
+
+/// What a sign speaks of.
+fn told(sign: &Sign) -> String {
+    match *sign {
+        Sign::Event(name) => format!("`{name}`"),
+        Sign::EventMember(name, member) => format!("`{name}` with `{member}`"),
+        Sign::EventWithout(name, member) => format!("`{name}` without `{member}`"),
+        Sign::AnswerMember(command, member) => format!("an answer to `{command}` with `{member}`"),
+        Sign::AnswerWithout(command, member) => format!("an answer to `{command}` without `{member}`"),
+    }
+}
+
+/// The definitions of each revision's schema of what servers send.
+static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let parsed = REVISIONS.iter().copied().flatten().map(|spec| {
         let text = schema(&spec.id(), Side::Server).unwrap_or_default();
         let mut schema: Value = serde_json::from_str(text).unwrap_or_default();
-        (spec.name, schema["$defs"].take())
+        (spec.id(), schema["$defs"].take())
     });
     parsed.collect()
 });
 
 /// Members of an answer's data that the dialect does not declare.
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> Vec<String> {
-    let Some(definitions) = DEFINITIONS.get(spec.name) else { return Vec::new() };
+    let Some(definitions) = DEFINITIONS.get(&spec.id()) else { return Vec::new() };
     let of = definitions.as_object().into_iter().flatten().map(|(_, definition)| &definition["properties"]);
     let mut of = of.filter(|members| members["command"]["const"] == command);
     let Some(declared) = of.find(|members| !members["data"].is_null()) else { return Vec::new() };

@@ -26,7 +26,7 @@ use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
 
 pub use super::limit::Limit;
-pub use crate::generated::SPECS;
+pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
 /// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
 ///

@@ -178,13 +178,13 @@ async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_ke
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
     peer.say(r#"{"type":"agent_end","messages":"none"}"#).await;
-    peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+    peer.say(r#"{"type":"agent_rested","aborted":false}"#).await;
     let error = within("an event", events.next()).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.to_string().contains("messages"), "{error}");
     match within("an event", events.next()).await.unwrap().unwrap() {
         Event::Unknown(unknown) => {
-            assert_eq!((unknown.tag.as_str(), unknown.members.len()), ("agent_settled", 2))
+            assert_eq!((unknown.tag.as_str(), unknown.members.len()), ("agent_rested", 2))
         }
         other => panic!("{other:?}"),
     }

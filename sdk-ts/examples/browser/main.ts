@@ -66,6 +66,17 @@ function render(event: pi.Event | { type: typeof UNKNOWN; name: string }): void 
     case "auto_retry_start":
     case "auto_retry_end":
     case "extension_error":
+    case "agent_settled":
+    case "compaction_start":
+    case "compaction_end":
+    case "summarization_retry_scheduled":
+    case "summarization_retry_attempt_start":
+    case "summarization_retry_finished":
+    case "queue_update":
+    case "entry_appended":
+    case "session_info_changed":
+    case "thinking_level_changed":
+    case "bash_execution_update":
       break;
     case UNKNOWN:
       console.info(`an event that is younger than this page: ${event.name}`);
