@@ -72,13 +72,14 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
         .iter()
         .enumerate()
         .filter_map(|(place, revisions)| {
-            let all = revisions.iter().map(|spec| guess(lines, spec));
+            let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
+            // What tells revisions apart says nothing about the dialect.
+            let score = all.iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
             // The first one of those that fit equally well: it is meant where nothing tells revisions apart.
-            let mut best =
-                all.reduce(|best, next| if next.confidence > best.confidence { next } else { best })?;
+            let fit = |(guess, signs): &(Guess, f64)| guess.confidence + signs;
+            let best = all.into_iter().reduce(|best, next| if fit(&next) > fit(&best) { next } else { best });
             // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
-            best.confidence -= 0.1 * place as f64;
-            Some(best)
+            Some(Guess { confidence: score - 0.1 * place as f64, ..best?.0 })
         })
         .collect();
     let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
@@ -90,8 +91,9 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
     Ok(guesses)
 }
 
-/// What lines say of one revision; its score stands in place of the confidence.
-fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> Guess {
+/// What lines say of one revision; its score stands in place of the confidence. With the weight of what tells it from
+/// the other revisions, which the score does not have.
+fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (Guess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {
         if *is_sent {
@@ -101,10 +103,12 @@ fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> Guess {
         }
     }
     let is_shown = evidence.is_shown();
-    let mut reasons = evidence.reasons();
+    let (mut reasons, signs) = evidence.reasons();
+    let weight = |reasons: &[Reason]| reasons.iter().map(|reason| reason.weight).sum::<f64>();
+    let (score, of_signs) = (weight(&reasons), weight(&signs));
+    reasons.extend(signs);
     reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
-    let score = reasons.iter().map(|reason| reason.weight).sum();
-    Guess { spec, confidence: score, reasons, is_shown }
+    (Guess { spec, confidence: score, reasons, is_shown }, of_signs)
 }
 
 #[cfg(test)]

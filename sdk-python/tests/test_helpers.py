@@ -1,11 +1,10 @@
 """Every command, event and dialog of the declaration is there in both clients, with its example."""
 
 import inspect
-import json
 
 import pytest
-from conftest import ROOT
 from support.driver import DIALECTS
+from support.model import MODEL, merged
 from support.walk import walk
 
 from agentese import types
@@ -13,8 +12,7 @@ from agentese.aio import AsyncClientBase
 from agentese.client import SyncClient
 from agentese.service import ServiceBase
 
-MODEL = json.loads((ROOT / "protocol/model.json").read_text())
-MODELS = [pytest.param(model, id=model["name"]) for model in MODEL["dialects"]]
+MODELS = [pytest.param(model, id=name) for name, model in merged().items()]
 
 
 @pytest.mark.parametrize("model", MODELS)

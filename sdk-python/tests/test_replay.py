@@ -9,6 +9,8 @@ import threading
 import pytest
 from conftest import ROOT
 from support.driver import BOTH, DIALECTS
+from support.model import MODEL as DECLARATION
+from support.model import merged
 from support.peer import playing
 from support.replay import Player, frame_of, line_of, read
 from support.walk import walk
@@ -23,8 +25,7 @@ ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-excepti
 # Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own.
 ABOUT_WRITING = re.compile(r"ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines")
 STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
-DECLARATION = json.loads((ROOT / "protocol/model.json").read_text())
-MODEL, TYPES = {d["name"]: d for d in DECLARATION["dialects"]}, DECLARATION["types"]
+MODEL, TYPES = merged(), DECLARATION["types"]
 # Sessions, prompts and runs that ended, as in `conformance/tests/replay.rs`; answers that were looked at.
 EXPECTED = {
     "pi": (96, 139, 136, 405), "omp": (78, 73, 66, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),

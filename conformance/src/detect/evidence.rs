@@ -45,6 +45,8 @@ pub(super) struct Evidence {
     spec: &'static Spec,
     /// By what is said: a frame that does not fit says so once, however often it comes.
     reasons: BTreeMap<String, Reason>,
+    /// What tells revisions apart, by what is said.
+    signs: BTreeMap<String, Reason>,
     /// Commands that were sent.
     asked: Asked,
     /// Commands that were sent and that are none of the dialect's.
@@ -60,6 +62,7 @@ impl Evidence {
         Self {
             spec,
             reasons: BTreeMap::new(),
+            signs: BTreeMap::new(),
             asked: Asked::new(),
             unknown: BTreeSet::new(),
             sent: Vec::new(),
@@ -71,8 +74,9 @@ impl Evidence {
         self.is_shown
     }
 
-    pub(super) fn reasons(self) -> Vec<Reason> {
-        self.reasons.into_values().collect()
+    /// What speaks for and against the dialect, and what tells its revisions apart.
+    pub(super) fn reasons(self) -> (Vec<Reason>, Vec<Reason>) {
+        (self.reasons.into_values().collect(), self.signs.into_values().collect())
     }
 
     fn note(&mut self, weight: f64, text: String) {
@@ -137,7 +141,8 @@ impl Evidence {
             for (sign, is_younger) in signs.filter(|(sign, _)| is_seen(sign, self.spec.framing, frame)) {
                 let weight = if is_younger == (own >= place) { SIGN } else { -SIGN };
                 let whose = if is_younger { "and younger ones send" } else { "and younger ones do not send" };
-                self.note(weight, format!("revision {} {whose} {}", spec.revision, told(sign)));
+                let text = format!("revision {} {whose} {}", spec.revision, told(sign));
+                self.signs.entry(text.clone()).or_insert(Reason { weight, text });
             }
         }
     }
