@@ -183,6 +183,10 @@ fn command(row: &Command) -> Value {
     if !row.tolerates.is_empty() {
         json["tolerates"] = json!(row.tolerates);
     }
+    if !row.wrong.is_empty() {
+        let kinds = row.wrong.iter().map(|(name, kind)| ((*name).to_owned(), json!(snake(kind))));
+        json["wrong"] = Value::Object(kinds.collect());
+    }
     if let Some(result) = row.example_result {
         json["exampleResult"] = parse(result);
     }

@@ -25,7 +25,22 @@ pub(crate) enum Line {
 }
 
 /// Commands that were sent, by the JSON text of their ids: some dialects' answers do not name them.
-pub(crate) type Asked = HashMap<String, String>;
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    commands: HashMap<String, String>,
+    /// The beginning of a line that was sent in pieces.
+    begun: String,
+}
+
+impl Asked {
+    /// The command that was sent with that id.
+    pub(crate) fn command(&self, id: &Value) -> Option<String> {
+        self.commands.get(&id.to_string()).cloned()
+    }
+}
+
+/// Stands before the first line of some writers.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Decodes a line of an agent.
 pub(crate) type Decode = fn(&FrameText, &Asked) -> Result<Line, FrameError>;
@@ -46,7 +61,7 @@ pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, Decode)> {
 }
 
 fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError> {
-    Ok(match ServerFrame::<D>::decode(line, |id| asked.get(&id.to_string()).cloned())? {
+    Ok(match ServerFrame::<D>::decode(line, |id| asked.command(id))? {
         ServerFrame::Success { command, .. } => Line::Success { command },
         ServerFrame::Failure { .. } => Line::Failure,
         ServerFrame::Event(event) => {
@@ -60,11 +75,18 @@ fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError>
     })
 }
 
-/// Remembers which command an id belongs to, for dialects whose answers do not name it.
-pub(crate) fn note(line: &FrameText, asked: &mut Asked) {
-    let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
-    if let (Some(id), Some(method)) = (frame.get("id"), frame["method"].as_str()) {
-        asked.insert(id.to_string(), method.to_owned());
+/// Remembers which command an id belongs to, for dialects whose answers do not name it. What was written at once may be
+/// several lines, or a part of one.
+pub(crate) fn note(written: &FrameText, asked: &mut Asked) {
+    for line in written.as_str().split('\n') {
+        let line = line.trim_start_matches(BYTE_ORDER_MARK);
+        asked.begun.push_str(line);
+        let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let Some(frame) = parse(line).or_else(|| parse(&asked.begun)) else { continue };
+        asked.begun.clear();
+        if let (Some(id), Some(method)) = (frame.get("id"), frame["method"].as_str()) {
+            asked.commands.insert(id.to_string(), method.to_owned());
+        }
     }
 }
 
@@ -72,4 +94,25 @@ pub(crate) fn note(line: &FrameText, asked: &mut Asked) {
 pub(crate) fn name(line: &FrameText) -> Option<String> {
     let frame: Value = serde_json::from_str(line.as_str()).ok()?;
     frame["method"].as_str().or_else(|| frame["type"].as_str()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_known_however_they_are_written() {
+        let mut asked = Asked::default();
+        for written in [
+            "\u{feff}{\"id\":1,\"method\":\"a\"}",
+            "{\"id\":2,\"method\":\"b\"}\n{\"id\":3,\"method\":\"c\"}\n{\"id\":4,",
+            "\"method\":\"d\"}",
+            "no JSON",
+            "{\"id\":5,\"method\":\"e\"}",
+        ] {
+            note(&FrameText::from(written.to_owned()), &mut asked);
+        }
+        let commands = (1..=5).map(|id: u8| asked.command(&id.into()).unwrap()).collect::<String>();
+        assert_eq!(commands, "abcde");
+    }
 }

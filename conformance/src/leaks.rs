@@ -50,7 +50,8 @@ pub fn leaks(text: &str) -> Vec<Leak> {
     }
     for member in MEMBER.iter().flat_map(|pattern| pattern.captures_iter(text)) {
         let value = member.get(1).map_or("", |value| value.as_str());
-        let is_replaced = value == agentese::redact::REDACTED || value.starts_with("<prose");
+        let is_mask = value.bytes().all(|byte| byte == b'*');
+        let is_replaced = value == agentese::redact::REDACTED || value.starts_with("<prose") || is_mask;
         if !is_replaced {
             found.push(leak("the value of a member that holds a key", value));
         }
@@ -108,6 +109,7 @@ mod tests {
             r#"{"apiKey":"[redacted]","tokens":{"input":12345678}}"#,
             "the sk-learn package, task-1234567890123456, 3f2a9c70-5b1e-4a53-9a35-0f2f6a0c1b2d",
             "http://127.0.0.1:4010/v1 and user@example.invalid",
+            r#"{"openai_api_key":"********"}"#,
             r#"{"type":"thinking","signature":"c2lnbmF0dXJlLW9mLXRoaW5raW5n"}"#,
         ] {
             assert_eq!(leaks(text), [], "{text}");

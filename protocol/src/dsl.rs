@@ -239,6 +239,7 @@ macro_rules! row {
         $(timeout: $timeout:expr;)?
         $(reads: $reads:literal;)?
         $(tolerates: [$($tolerated:literal),*];)?
+        $(wrong: {$($wrong:literal => $fault:ident),*};)?
         $(errors { $(
             $(($code:literal))? $failure:ident $text:literal => $when:literal $( [ $($espan:tt)* ] )?;
         )* })?
@@ -269,6 +270,7 @@ macro_rules! row {
                     [$($timeout)?] $crate::model::Timeout::Milliseconds(30_000)),
                 reads: $crate::dsl::or_default!([$($reads)?] false),
                 tolerates: &[$($($tolerated),*)?],
+                wrong: &[$($(($wrong, stringify!($fault))),*)?],
                 errors: &[ $( $( $crate::model::ErrorText {
                     code: $crate::dsl::optional!($($code)?),
                     kind: stringify!($failure), text: $text, when: $when,

@@ -273,6 +273,9 @@ pub struct Command {
     /// Parameters that count as left out where their value is of another type: the agents of the dialect do not look at
     /// it then.
     pub tolerates: &'static [&'static str],
+    /// What a parameter of another type is refused with: the parameter and the [`ErrorText::kind`]. A parameter with a dot
+    /// at its end stands for what is within it.
+    pub wrong: &'static [(&'static str, &'static str)],
     /// Documented failures.
     pub errors: &'static [ErrorText],
     /// The revisions that have it.

@@ -264,12 +264,15 @@ fn command_spec(index: &Index, command: &Command) -> String {
     };
     format!(
         "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
-         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?} }}",
+         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?}, \
+         wrong: &{:?}, has_params: {} }}",
         command.name,
         command.wire,
         command.reads,
         required(index, command),
-        command.tolerates
+        command.tolerates,
+        command.wrong.iter().map(|(name, kind)| (*name, snake(kind))).collect::<Vec<_>>(),
+        command.params.is_some()
     )
 }
 

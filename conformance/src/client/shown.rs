@@ -13,7 +13,7 @@ use crate::transcript::whole_line;
 /// prompt`, `event agent_end`, `dialog select`. Nothing that is not declared.
 pub(super) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
     let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
-    let mut asked = Asked::new();
+    let mut asked = Asked::default();
     let mut shown = BTreeSet::new();
     for record in records {
         let TranscriptRecord::Line(line) = record else { continue };

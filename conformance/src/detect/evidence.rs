@@ -63,7 +63,7 @@ impl Evidence {
             spec,
             reasons: BTreeMap::new(),
             signs: BTreeMap::new(),
-            asked: Asked::new(),
+            asked: Asked::default(),
             unknown: BTreeSet::new(),
             sent: Vec::new(),
             is_shown: false,
@@ -209,7 +209,7 @@ impl Evidence {
             Framing::Flat => kind,
         };
         let answered = match is_json_rpc {
-            true => frame.get("id").and_then(|id| self.asked.get(&id.to_string())).cloned(),
+            true => frame.get("id").and_then(|id| self.asked.command(id)),
             false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
         };
         // Types know what any revision has; the tables know what this one has.

@@ -37,7 +37,7 @@ pub static TABLES: Tables = Tables {
         Command { wire: "settings/get", params: None, result: Some(Ty::Named("OpalSettings")), errors: &[] },
         Command { wire: "settings/save", params: Some("SettingsSaveParams"), result: Some(Ty::Named("OpalSettings")), errors: &[(Some(-32602), "Missing required param: settings")] },
         Command { wire: "opal/config/get", params: Some("OpalConfigGetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Session not found")] },
-        Command { wire: "opal/config/set", params: Some("OpalConfigSetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Session not found")] },
+        Command { wire: "opal/config/set", params: Some("OpalConfigSetParams"), result: Some(Ty::Named("OpalConfig")), errors: &[(Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32602), "Session not found")] },
         Command { wire: "opal/ping", params: None, result: None, errors: &[] },
         Command { wire: "opal/version", params: None, result: Some(Ty::Named("OpalVersion")), errors: &[] },
     ],
@@ -83,12 +83,12 @@ pub static TABLES: Tables = Tables {
                     same: Id,
                 },
                 MemberRule {
-                    record: "*",
+                    record: "SessionStarted",
                     member: "session_dir",
                     same: File,
                 },
                 MemberRule {
-                    record: "*",
+                    record: "OpalVersion",
                     member: "server_version",
                     same: Version,
                 },
@@ -259,6 +259,20 @@ pub static TABLES: Tables = Tables {
                     says: "members that the document does not have are left out",
                     reason: "the protocol's table is the server's own and no part of the document",
                     form: Undeclared,
+                },
+                Allowance {
+                    name: "no-node",
+                    holds: Everywhere,
+                    says: "a session's answer does not name the server's node",
+                    reason: "nodes belong to the language that the recorded server is written in",
+                    form: LeftOut(
+                        &[
+                            (
+                                "SessionStarted",
+                                "node_name",
+                            ),
+                        ],
+                    ),
                 },
                 Allowance {
                     name: "tool-words",

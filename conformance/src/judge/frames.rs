@@ -58,7 +58,7 @@ fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &
 
 /// What is wrong in a transcript, with the places of the lines.
 fn faults(decode: Decode, transcript: &Transcript) -> Vec<(usize, Fault)> {
-    let mut asked = Asked::new();
+    let mut asked = Asked::default();
     let mut faults = Vec::new();
     for (at, record) in transcript.records.iter().enumerate() {
         match record {

@@ -43,12 +43,14 @@ impl Answers<'_, '_, '_> {
     fn json_rpc_error(&mut self, was: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
         let code = |error: &Value| error.get("code").and_then(Value::as_i64);
         let (expected, came) = (code(golden), code(observed));
+        let mut other = None;
         if expected != came {
             let name = |code: Option<i64>| code.map_or("missing".to_owned(), |code| code.to_string());
             let says = format!("the code is {} instead of {}", name(came), name(expected));
             let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == came);
             let difference = Difference::new(Weight::Must, "error.code", says);
-            found.push(match form(self.state.rules, is) {
+            other = form(self.state.rules, is);
+            found.push(match other {
                 Some(allowance) => difference.allowed(allowance),
                 None => difference,
             });
@@ -56,7 +58,12 @@ impl Answers<'_, '_, '_> {
         match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str))
         {
             (Some(golden), Some(observed)) => {
-                found.extend(words(self.state, &was.name, &was.name, golden, observed, "error.message"));
+                let differs = words(self.state, &was.name, &was.name, golden, observed, "error.message");
+                // A code has words of its own.
+                found.extend(differs.map(|differs| match other {
+                    Some(allowance) => differs.allowed(allowance),
+                    None => differs,
+                }));
             }
             (_, None) => {
                 found.push(Difference::new(Weight::Must, "error.message", "it is missing, or no text"))

@@ -98,7 +98,12 @@ pub fn succeeded(id: &str, command: &str) -> Value {
 }
 
 pub fn rpc(result: Value) -> Lines {
-    let command = json!({"jsonrpc": "2.0", "id": 1, "method": "models/list", "params": {}});
+    answered("models/list", result)
+}
+
+/// A request without parameters, and its answer.
+pub fn answered(method: &str, result: Value) -> Lines {
+    let command = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
     let mut answer = json!({"jsonrpc": "2.0", "id": 1});
     answer.as_object_mut().unwrap().extend(result.as_object().unwrap().clone());
     asked(command, answer)

@@ -48,7 +48,8 @@ pub fn others() -> Vec<Row> {
             "type": "tool_execution_end", "session_id": "s", "tool": "shell", "call_id": "c", "result": {"ok": true, "output": output}
         }}))
     };
-    let opened = |folder: &str| rpc(json!({"result": {"session_dir": folder}}));
+    let started = |result: Value| answered("session/start", json!({"result": result}));
+    let opened = |folder: &str| started(json!({"session_id": "s", "session_dir": folder}));
     let operator_state = |more: Value| {
         asked(
             json!({"id": "a", "type": "get_state"}),
@@ -92,6 +93,13 @@ pub fn others() -> Vec<Row> {
         row("opal", "invalid-params", error(-32603), error(-32602), error(-32601)),
         row("opal", "tool-words", end(json!("a")), end(json!("b")), end(json!(7))),
         row("opal", "session-folder", opened("/a/b"), opened("/c/d"), opened("/c/d.x")),
+        row(
+            "opal",
+            "no-node",
+            started(json!({"session_id": "s", "node_name": "x"})),
+            started(json!({"session_id": "s"})),
+            started(json!({"session_id": "s", "node_name": "y"})),
+        ),
         row(
             "opal",
             "not-in-the-document",

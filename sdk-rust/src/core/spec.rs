@@ -175,6 +175,11 @@ pub struct CommandSpec {
     pub required: &'static [&'static str],
     /// Parameters that count as left out where their value is of another type.
     pub tolerates: &'static [&'static str],
+    /// The kinds of failure that parameters of another type are refused with. A parameter with a dot at its end stands for
+    /// what is within it.
+    pub wrong: &'static [(&'static str, &'static str)],
+    /// Whether it has parameters. In JSON-RPC nobody looks at those of a command that has none.
+    pub has_params: bool,
 }
 
 /// What the runtime knows of an event.

@@ -76,29 +76,29 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &["system_prompt", "working_dir", "session", "session_id"] },
-        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "text"], tolerates: &[] },
-        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "entry_id"], tolerates: &[] },
-        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["session_id"], tolerates: &["keep_recent"] },
-        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "model_id"], tolerates: &[] },
-        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "level"], tolerates: &[] },
-        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["device_code", "interval"], tolerates: &[] },
-        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "api_key"], tolerates: &[] },
-        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["settings"], tolerates: &[] },
-        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[] },
-        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true, required: &[], tolerates: &[] },
-        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[] },
+        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &["system_prompt", "working_dir", "session", "session_id"], wrong: &[("model", "invalid_model"), ("model.", "invalid_model"), ("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], has_params: true },
+        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "text"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: false },
+        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "entry_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["session_id"], tolerates: &["keep_recent"], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "model_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "level"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: false },
+        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], has_params: false },
+        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["device_code", "interval"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "api_key"], tolerates: &[], wrong: &[("provider", "missing_parameters"), ("api_key", "missing_parameters")], has_params: true },
+        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: false },
+        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["settings"], tolerates: &[], wrong: &[("settings", "missing_parameters")], has_params: true },
+        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], has_params: true },
+        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: false },
+        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "invalid_model", code: Some(-32602), text: "model must be {provider, id} with non-empty strings" },
@@ -115,7 +115,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::FailureSpec { kind: "not_kept", code: Some(-32603), text: "Session persistence not enabled — cannot compact" },
         spec::FailureSpec { kind: "compaction_failed", code: Some(-32603), text: "Compaction failed" },
         spec::FailureSpec { kind: "delete_failed", code: Some(-32603), text: "Delete failed" },
-        spec::FailureSpec { kind: "unknown_provider", code: Some(-32602), text: "Unknown provider in providers list" },
+        spec::FailureSpec { kind: "unknown_provider_in_list", code: Some(-32602), text: "Unknown provider in providers list" },
         spec::FailureSpec { kind: "login_failed", code: Some(-32603), text: "Login flow failed" },
         spec::FailureSpec { kind: "login_polling_failed", code: Some(-32603), text: "Auth polling failed" },
         spec::FailureSpec { kind: "missing_parameters", code: Some(-32602), text: "Missing required params: device_code, interval" },
@@ -460,8 +460,10 @@ pub enum Failure {
     UnknownCommand,
     /// `features` has a key that is not known.
     UnknownFeature,
-    /// No provider has that name; or a provider is not known.
+    /// No provider has that name.
     UnknownProvider,
+    /// A provider is not known.
+    UnknownProviderInList,
     /// A tool is not known.
     UnknownTool,
 }
@@ -490,6 +492,7 @@ impl Failure {
             "unknown_command" => Some(Failure::UnknownCommand),
             "unknown_feature" => Some(Failure::UnknownFeature),
             "unknown_provider" => Some(Failure::UnknownProvider),
+            "unknown_provider_in_list" => Some(Failure::UnknownProviderInList),
             "unknown_tool" => Some(Failure::UnknownTool),
             _ => None,
         }
@@ -518,6 +521,7 @@ impl Failure {
             Failure::UnknownCommand => "unknown_command",
             Failure::UnknownFeature => "unknown_feature",
             Failure::UnknownProvider => "unknown_provider",
+            Failure::UnknownProviderInList => "unknown_provider_in_list",
             Failure::UnknownTool => "unknown_tool",
         }
     }
@@ -775,6 +779,9 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `Invalid feature value` (-32602): a feature is not a boolean.
+    /// `features must be an object` (-32602): `features` is no object.
+    /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set(&self, session_id: impl Into<String>) -> Result<OpalConfig, crate::Error> {
@@ -786,6 +793,9 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Unknown tools in tools list` (-32602): a tool is not known.
     /// `Unknown feature keys` (-32602): `features` has a key that is not known.
+    /// `Invalid feature value` (-32602): a feature is not a boolean.
+    /// `features must be an object` (-32602): `features` is no object.
+    /// `tools must be an array of strings` (-32602): `tools` is wrong.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn opal_config_set_with(&self, params: OpalConfigSetParams) -> Result<OpalConfig, crate::Error> {

@@ -15,6 +15,7 @@ const INVALID_REQUEST: &str = "invalid_request";
 const UNKNOWN_COMMAND: &str = "unknown_command";
 const MISSING_PARAMETERS: &str = "missing_parameters";
 const INVALID_PARAMETERS: &str = "invalid_parameters";
+const SESSION_NOT_FOUND: &str = "session_not_found";
 const INTERNAL_ERROR: &str = "internal_error";
 
 /// What is to be done about a line.
@@ -178,6 +179,9 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
     let envelope = || command_envelope(D::SPEC);
     let first = D::Command::decode(command.wire, params, envelope())?;
     let Err(error) = first else { return Some(first) };
+    if !command.has_params && !D::SPEC.framing_is_flat() {
+        return D::Command::decode(command.wire, "{}", envelope());
+    }
     let Ok(Value::Object(all)) = serde_json::from_str(params) else { return Some(Err(error)) };
     let without = |left_out: &[&str]| {
         let mut kept = all.clone();
@@ -204,12 +208,32 @@ fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &s
             present.extend(command.required.iter().copied().filter(|needed| scan::is_named(name, needed)));
         }
     });
+    let wrong = wrong_parameter(spec, command, reason);
     let missing = read.is_ok() && command.required.iter().any(|needed| !present.contains(needed));
-    match (missing, command.required) {
+    match (missing || wrong == Some(MISSING_PARAMETERS), command.required) {
         (true, [only]) => Refusal::declared(spec, MISSING_PARAMETERS, &[("param", only)]),
         (true, all) => Refusal::declared(spec, MISSING_PARAMETERS, &[("params", &all.join(", "))]),
-        _ => Refusal::declared(spec, INVALID_PARAMETERS, &[("method", command.wire), ("reason", reason)]),
+        _ => match wrong {
+            Some(kind) => Refusal::declared(spec, kind, &[]).with_data(reason),
+            None => {
+                Refusal::declared(spec, INVALID_PARAMETERS, &[("method", command.wire), ("reason", reason)])
+            }
+        },
     }
+}
+
+/// The kind of failure that is declared for the parameter which a reason begins with, as in "`model`: …".
+fn wrong_parameter(spec: &Spec, command: &CommandSpec, reason: &str) -> Option<&'static str> {
+    let (name, rest) = reason.strip_prefix('`')?.split_once("`: ")?;
+    if spec.session_member == Some(name) {
+        return Some(SESSION_NOT_FOUND);
+    }
+    let is_within = rest.starts_with(['`', '[']) || rest.starts_with("missing field");
+    let declared = command.wrong.iter().find(|(declared, _)| match declared.strip_suffix('.') {
+        Some(declared) => is_within && declared == name,
+        None => !is_within && *declared == name,
+    });
+    declared.map(|(_, kind)| *kind)
 }
 
 /// The session that parameters name; of two members with one name the last one counts.

@@ -102,7 +102,7 @@ export const opal = [
   { kind: "not_kept", code: -32603, text: "Session persistence not enabled — cannot compact" }, // the session is not kept
   { kind: "compaction_failed", code: -32603, text: "Compaction failed" }, // the model gave no summary
   { kind: "delete_failed", code: -32603, text: "Delete failed" }, // its file could not be removed
-  { kind: "unknown_provider", code: -32602, text: "Unknown provider in providers list" }, // a provider is not known
+  { kind: "unknown_provider_in_list", code: -32602, text: "Unknown provider in providers list" }, // a provider is not known
   { kind: "login_failed", code: -32603, text: "Login flow failed" }, // the login server cannot be reached
   { kind: "login_polling_failed", code: -32603, text: "Auth polling failed" }, // the code expired or the user refused
   { kind: "missing_parameters", code: -32602, text: "Missing required params: device_code, interval" }, // a parameter is missing

@@ -533,7 +533,7 @@ export class Client extends RpcClient<Types> {
   /**
    * Lists the models that can be chosen.
    *
-   * @throws RefusedError `unknown_provider` (-32602): a provider is not known.
+   * @throws RefusedError `unknown_provider_in_list` (-32602): a provider is not known.
    * @throws TimedOutError No answer within 30 s.
    */
   modelsList(params: ModelsListParams = {}, options?: CallOptions): Promise<OpalModels> {
@@ -645,6 +645,9 @@ export class Client extends RpcClient<Types> {
    *
    * @throws RefusedError `unknown_tool` (-32602): a tool is not known.
    * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
+   * @throws RefusedError `invalid_feature_value` (-32602): a feature is not a boolean.
+   * @throws RefusedError `invalid_features` (-32602): `features` is no object.
+   * @throws RefusedError `invalid_tools` (-32602): `tools` is wrong.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */

@@ -65,6 +65,24 @@ async fn parameters_that_are_missing_are_named_as_the_document_does() {
     ] {
         assert_eq!(rpc.error(method, json!({})).await, json!({"code": -32602, "message": message}));
     }
+    // What has another type is as good as missing, or names nothing.
+    for (method, params, message) in [
+        ("settings/save", json!({"settings": "dark"}), "Missing required param: settings"),
+        (
+            "auth/set_key",
+            json!({"provider": "x", "api_key": 5}),
+            "Missing required params: provider, api_key",
+        ),
+        ("agent/prompt", json!({"session_id": 5, "text": "x"}), "Session not found"),
+        ("models/list", json!({"providers": ["nobody"]}), "Unknown provider in providers list"),
+    ] {
+        let error = rpc.error(method, params).await;
+        assert_eq!((&error["code"], &error["message"]), (&json!(-32602), &json!(message)), "{method}");
+    }
+    // Nobody looks at parameters of a method that has none.
+    for params in [json!("padding"), json!([1]), json!({"a": 1}), Value::Null] {
+        assert_eq!(rpc.result("opal/ping", params).await, json!({}));
+    }
     for method in [
         "agent/abort",
         "agent/state",
@@ -93,21 +111,20 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
             "model must be {provider, id} with non-empty strings",
         ),
         (json!({"model": {"provider": "nobody", "id": "x"}}), "Unknown provider"),
+        (json!({"model": {"id": "x"}}), "model must be {provider, id} with non-empty strings"),
+        (json!({"model": "x"}), "model must be {provider, id} with non-empty strings"),
         (json!({"features": {"telemetry": true}}), "Unknown feature keys"),
+        (json!({"features": {"mcp": "yes"}}), "Invalid feature value"),
+        (json!({"features": "all"}), "features must be an object"),
+        (json!({"tools": "shell"}), "tools must be an array of strings"),
+        (json!({"tools": [1]}), "tools must be an array of strings"),
         (json!({"tools": ["read_file", "teleport"]}), "Unknown tools in tools list"),
     ] {
         let error = rpc.error("session/start", params).await;
         let text = error["message"].as_str().unwrap();
         assert!(error["code"] == -32602 && text.starts_with(message), "{error}");
     }
-    for params in [
-        json!([1]),
-        json!({"features": []}),
-        json!({"tools": "x"}),
-        json!({"model": "x"}),
-        json!({"session_id": "../x"}),
-        json!({"mcp_servers": [{"name": "x"}]}),
-    ] {
+    for params in [json!([1]), json!({"session_id": "../x"}), json!({"mcp_servers": [{"name": "x"}]})] {
         assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
     }
     // What the agent does not look at may be anything.

@@ -84,6 +84,32 @@ async fn a_session_is_gone_on_with_in_another_process() {
 }
 
 #[tokio::test]
+async fn tasks_are_there_after_a_resume_until_the_session_is_deleted() {
+    let place = tempfile::tempdir().unwrap();
+    let ops = json!([{"action": "insert", "label": "Tests"}, {"action": "insert", "label": "Parser", "blocked_by": "1"}]);
+    let script = json!({"responses": [
+        {"blocks": [{"tool": {"id": "t", "name": "tasks", "args": {"action": "batch", "ops": ops}}}]},
+        {"blocks": [{"text": ["planned"]}]},
+    ]});
+    let mut rpc = kept(script.clone(), place.path());
+    let started = rpc.result("session/start", json!({"session": true})).await;
+    let session = started["session_id"].as_str().unwrap().to_owned();
+    let directory = place.path().join("sessions").join(&session);
+    assert_eq!(started["session_dir"], directory.to_str().unwrap());
+    rpc.run(&session, "plan").await;
+    let listed = rpc.result("tasks/list", json!({"session_id": session})).await;
+    assert_eq!(listed["tasks"][1]["status"], "blocked");
+    rpc.link.hang_up();
+    while rpc.link.next().await.is_some() {}
+    drop(rpc);
+    let mut rpc = kept(script, place.path());
+    rpc.start(json!({"session_id": session})).await;
+    assert_eq!(rpc.result("tasks/list", json!({"session_id": session})).await, listed);
+    assert_eq!(rpc.result("session/delete", json!({"session_id": session})).await, json!({"ok": true}));
+    assert!(!directory.exists());
+}
+
+#[tokio::test]
 async fn a_kept_session_is_compacted_and_another_is_not() {
     let place = tempfile::tempdir().unwrap();
     let long = "words that weigh something ".repeat(40);

@@ -14,8 +14,8 @@ pub const MATCHING: Matching = Matching {
     members: &[&[
         rule("*", "session_id", Id),
         rule("*", "sub_session_id", Id),
-        rule("*", "session_dir", File),
-        rule("*", "server_version", Version),
+        rule("SessionStarted", "session_dir", File),
+        rule("OpalVersion", "server_version", Version),
         rule("OpalSessionInfo", "id", Id),
         rule("OpalSessionInfo", "modified", Moment),
         rule("OpalHistoryMessage", "id", Id),
@@ -89,6 +89,13 @@ pub const MATCHING: Matching = Matching {
             says: "members that the document does not have are left out",
             reason: "the protocol's table is the server's own and no part of the document",
             form: Form::Undeclared,
+        },
+        Allowance {
+            name: "no-node",
+            holds: Holds::Everywhere,
+            says: "a session's answer does not name the server's node",
+            reason: "nodes belong to the language that the recorded server is written in",
+            form: Form::LeftOut(&[("SessionStarted", "node_name")]),
         },
         Allowance {
             name: "tool-words",

@@ -50,6 +50,10 @@ protocol! {
         answer: Done;
         lane: Session;
         tolerates: ["system_prompt", "working_dir", "session", "session_id"];
+        wrong: {
+            "model" => InvalidModel, "model." => InvalidModel, "features" => InvalidFeatures,
+            "features." => InvalidFeatureValue, "tools" => InvalidTools, "tools." => InvalidTools
+        };
         errors {
             (-32602) InvalidModel "model must be {provider, id} with non-empty strings" => "`model` is wrong";
             (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
@@ -253,7 +257,7 @@ protocol! {
         lane: Immediate;
         reads: true;
         errors {
-            (-32602) UnknownProvider "Unknown provider in providers list" => "a provider is not known";
+            (-32602) UnknownProviderInList "Unknown provider in providers list" => "a provider is not known";
         }
         example {} -> {"models": [
             {"id": "gpt-4o", "name": "GPT-4o", "provider": "copilot", "supports_thinking": false, "thinking_levels": []}
@@ -386,6 +390,7 @@ protocol! {
         wire: "auth/set_key";
         answer: Done;
         lane: Immediate;
+        wrong: {"provider" => MissingParameters, "api_key" => MissingParameters};
         errors {
             (-32602) MissingParameters "Missing required params: provider, api_key" => "a parameter is missing or empty";
         }
@@ -436,6 +441,7 @@ protocol! {
         wire: "settings/save";
         answer: Done;
         lane: Immediate;
+        wrong: {"settings" => MissingParameters};
         errors {
             (-32602) MissingParameters "Missing required param: settings" => "`settings` is missing or no object";
         }
@@ -472,9 +478,16 @@ protocol! {
         wire: "opal/config/set";
         answer: Done;
         lane: Immediate;
+        wrong: {
+            "features" => InvalidFeatures, "features." => InvalidFeatureValue, "tools" => InvalidTools,
+            "tools." => InvalidTools
+        };
         errors {
             (-32602) UnknownTool "Unknown tools in tools list" => "a tool is not known";
             (-32602) UnknownFeature "Unknown feature keys" => "`features` has a key that is not known";
+            (-32602) InvalidFeatureValue "Invalid feature value" => "a feature is not a boolean";
+            (-32602) InvalidFeatures "features must be an object" => "`features` is no object";
+            (-32602) InvalidTools "tools must be an array of strings" => "`tools` is wrong";
             (-32602) SessionNotFound "Session not found" => "no session has that id";
         }
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "features": {"debug": true}} -> {

@@ -209,9 +209,15 @@ class UnknownFeature(RefusedError):
 
 
 class UnknownProvider(RefusedError):
-    """The agent rejected the command: no provider has that name; or a provider is not known."""
+    """The agent rejected the command: no provider has that name."""
 
     kind = "unknown_provider"
+
+
+class UnknownProviderInList(RefusedError):
+    """The agent rejected the command: a provider is not known."""
+
+    kind = "unknown_provider_in_list"
 
 
 class UnknownTool(RefusedError):
@@ -256,5 +262,6 @@ FAILURES: dict[str, type[RefusedError]] = {
     "unknown_command": UnknownCommand,
     "unknown_feature": UnknownFeature,
     "unknown_provider": UnknownProvider,
+    "unknown_provider_in_list": UnknownProviderInList,
     "unknown_tool": UnknownTool,
 }

@@ -109,6 +109,7 @@ from agentese.generated.failures import (
     UnknownCommand as UnknownCommand,
     UnknownFeature as UnknownFeature,
     UnknownProvider as UnknownProvider,
+    UnknownProviderInList as UnknownProviderInList,
     UnknownTool as UnknownTool,
 )
 from agentese.values import JsonObject, JsonValue
@@ -230,6 +231,7 @@ __all__ = [
     "UnknownEvent",
     "UnknownFeature",
     "UnknownProvider",
+    "UnknownProviderInList",
     "UnknownTool",
     "decode_event",
 ]
@@ -428,7 +430,7 @@ class Client(SyncClient[Event, Dialogs]):
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalModels:
         """Lists the models that can be chosen.
 
-        Raises UnknownProvider (`Unknown provider in providers list`, code -32602): a provider is not known.
+        Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -507,6 +509,9 @@ class Client(SyncClient[Event, Dialogs]):
 
         Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
         Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -610,7 +615,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalModels]:
         """Lists the models that can be chosen.
 
-        Raises UnknownProvider (`Unknown provider in providers list`, code -32602): a provider is not known.
+        Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
@@ -689,6 +694,9 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 
         Raises UnknownTool (`Unknown tools in tools list`, code -32602): a tool is not known.
         Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
+        Raises InvalidFeatureValue (`Invalid feature value`, code -32602): a feature is not a boolean.
+        Raises InvalidFeatures (`features must be an object`, code -32602): `features` is no object.
+        Raises InvalidTools (`tools must be an array of strings`, code -32602): `tools` is wrong.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).

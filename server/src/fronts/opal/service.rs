@@ -12,7 +12,7 @@ use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
 
 use super::convert::{Level, listed};
-use super::{Front, blocking};
+use super::{Front, blocking, tools};
 use crate::session::{DeleteError, Scope, Store};
 
 /// The provider of models that are named without one.
@@ -94,12 +94,16 @@ impl agentese::opal::Service for Front {
         if blocking(move || looking.find(&wanted)).await.is_none() {
             return Err(unknown());
         }
+        let directory = store.directory().join(&id);
         // One that is open here is closed first.
         let closed = self.close(&id).await;
         for _ in 0..LOOKS {
-            let (store, wanted) = (store.clone(), id.clone());
+            let (store, wanted, directory) = (store.clone(), id.clone(), directory.clone());
             match blocking(move || store.delete(&wanted)).await {
-                Ok(()) => return Ok(OpalDone::new(true)),
+                Ok(()) => {
+                    blocking(move || tools::remove_tasks(&directory)).await;
+                    return Ok(OpalDone::new(true));
+                }
                 Err(DeleteError::Unknown(_)) => return Err(unknown()),
                 // What still uses the file ends by itself.
                 Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
@@ -116,7 +120,7 @@ impl agentese::opal::Service for Front {
     ) -> Result<OpalModels, Refusal> {
         let wanted = params.providers.unwrap_or_default();
         if let Some(unknown) = wanted.iter().find(|name| !self.catalog.has_provider(name)) {
-            let refusal = Refusal::declared(&agentese::opal::SPEC, Failure::UnknownProvider.kind(), &[]);
+            let refusal = Failure::UnknownProviderInList.refusal(&[]);
             return Err(refusal.with_data(format!("unknown provider: \"{unknown}\"")));
         }
         let catalog = self.catalog.clone();

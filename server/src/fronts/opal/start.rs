@@ -176,7 +176,10 @@ impl Front {
         let servers = servers.map_err(failed)?;
         parts.mcp.definitions = servers.started;
         let wanted = params.session == Some(true) || params.session_id.is_some();
-        let store = parts.options.store.take().filter(|_| wanted).map(|store| store.shared(&cwd));
+        let store = parts.options.store.take().map(|store| store.shared(&cwd));
+        // Named for every session; what is not kept puts nothing there.
+        let directory = store.as_ref().map(|store| store.directory().join(&id));
+        let store = store.filter(|_| wanted);
         let found = {
             let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
             let sources =
@@ -213,8 +216,11 @@ impl Front {
             files.clone(),
         ));
         let person = Arc::new(Person::new(self.client.clone(), id.clone()));
-        let tasks = Arc::new(TaskList::default());
-        let directory = store.as_ref().map(|store| store.directory().to_string_lossy().into_owned());
+        let tasks = match directory.clone().filter(|_| store.is_some()) {
+            Some(directory) => blocking(move || TaskList::kept(&directory)).await,
+            None => TaskList::default(),
+        };
+        let tasks = Arc::new(tasks);
         let options = &mut parts.options;
         options.tools = tools::all(tools::With {
             person: person.clone(),
@@ -256,7 +262,7 @@ impl Front {
         self.all().insert(id.clone(), Arc::new(opened));
         let auth: OpalAuth = self.auth().await;
         let mut started = SessionStarted::new(id);
-        started.session_dir = Some(directory.unwrap_or_default());
+        started.session_dir = directory.map(|directory| directory.to_string_lossy().into_owned());
         started.context_files = Some(files);
         started.available_skills = Some(skills.iter().map(|skill| skill.name().to_owned()).collect());
         started.mcp_servers = Some(if has_mcp { servers.names } else { Vec::new() });

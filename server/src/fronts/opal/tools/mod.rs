@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `named` | `read_file`, `write_file`, `edit_file`, `shell`: another name for a tool |
 //! | `sub_agent` | sets another agent to work |
-//! | `tasks`, `task_list` | a list of things to do |
+//! | `tasks`, `task_list`, `task_state` | a list of things to do |
 //! | `use_skill` | loads the instructions of a skill |
 //! | `ask_user` | asks the person behind the client |
 //! | `debug_state` | shows the agent's own state |
@@ -14,6 +14,7 @@ mod debug_state;
 mod named;
 mod sub_agent;
 mod task_list;
+mod task_state;
 mod tasks;
 mod use_skill;
 
@@ -30,7 +31,7 @@ use crate::resources::Resources;
 use crate::tools::{Bash, Edit, Grep, Read, Tool, ToolSet, Write};
 use crate::world::{Clock, Ids};
 use named::Named;
-pub(super) use task_list::TaskList;
+pub(super) use task_list::{TaskList, remove as remove_tasks};
 
 /// Names of tools that a part of the agent switches off.
 pub(super) const SUB_AGENT: &str = "sub_agent";

@@ -1,385 +1,129 @@
-//! Things to do: what they are parts of, and what they wait for. Without I/O.
+//! The tasks of a session, and the file in which those of a kept one stand.
 
-use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::OpalTask;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::convert::as_text;
-
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Open,
-    InProgress,
-    Blocked,
-    Done,
-}
-
-const STATUSES: [(&str, Status); 4] = [
-    ("open", Status::Open),
-    ("in_progress", Status::InProgress),
-    ("blocked", Status::Blocked),
-    ("done", Status::Done),
-];
-
-impl Status {
-    fn name(self) -> &'static str {
-        STATUSES.iter().find(|(_, status)| *status == self).map_or("open", |(name, _)| name)
-    }
-}
-
-/// Why something was not done. The list is as it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TaskError {
-    #[error("there is no task {0}")]
-    Unknown(String),
-    #[error("{action} needs {name}")]
-    Missing { action: String, name: &'static str },
-    #[error("{0:?} is no status: open, in_progress, done or blocked")]
-    Status(String),
-    #[error("{0:?} is no action: insert, list, update, delete or batch")]
-    Action(String),
-    #[error("task {task} would wait for itself, through {through}")]
-    Waits { task: u64, through: u64 },
-    #[error("task {task} would be a part of itself, through {through}")]
-    Part { task: u64, through: u64 },
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Task {
-    label: String,
-    status: Status,
-    notes: String,
-    parent: Option<u64>,
-    blockers: Vec<u64>,
-    prompt: Option<String>,
-    result: Option<String>,
-    created: String,
-    updated: String,
-}
-
-type Tasks = BTreeMap<u64, Task>;
-
-#[derive(Debug, Default, Clone)]
-struct State {
-    tasks: Tasks,
-    last: u64,
-}
+use super::task_state::{State, TaskError};
+use crate::replace::{self, Options};
 
 /// The tasks of one session.
 #[derive(Debug, Default)]
-pub(in super::super) struct TaskList(Mutex<State>);
+pub(in super::super) struct TaskList {
+    state: Mutex<State>,
+    file: Option<TaskFile>,
+}
 
 impl TaskList {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those of a session that is kept and has that directory, as they were left. Blocks. Where they cannot be read, the
+    /// list begins empty, and the file stays as it is.
+    pub fn kept(directory: &Path) -> Self {
+        match TaskFile::open(directory) {
+            Ok((file, state)) => Self { state: Mutex::new(state), file: Some(file) },
+            Err(error) => {
+                let directory = directory.display();
+                tracing::warn!("the tasks in {directory} cannot be read, and new ones are not kept: {error}");
+                Self::default()
+            }
+        }
     }
 
-    /// Does what the arguments of the tool say; gives what it answers.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what the arguments of the tool say; gives what it answers. Blocks where the session is kept.
     pub(super) fn apply(&self, arguments: &Value, now_ms: i64) -> Result<Value, TaskError> {
         let mut state = self.state();
-        let action = arguments["action"].as_str().unwrap_or_default();
-        let now = time(now_ms);
-        if action != "batch" {
-            let changes = state.change(action, arguments, &now)?;
-            return Ok(state.answer(action, changes));
+        let answer = state.apply(arguments, now_ms)?;
+        if let Some(file) = self.file.as_ref().filter(|_| arguments["action"] != "list")
+            && let Err(error) = file.write(&state)
+        {
+            tracing::warn!("the session's tasks do not reach their file: {error}");
         }
-        let operations: Vec<Value> = arguments["ops"]
-            .as_array()
-            .ok_or(TaskError::Missing { action: "batch".to_owned(), name: "ops" })?
-            .iter()
-            .map(|operation| {
-                let action = operation["action"].as_str().unwrap_or_default();
-                match state.change(action, operation, &now) {
-                    Ok(changes) => {
-                        json!({"action": action, "changes": changes, "ok": true, "total": state.tasks.len()})
-                    }
-                    Err(error) => json!({"action": action, "ok": false, "error": error.to_string()}),
-                }
-            })
-            .collect();
-        let mut answer = state.answer(action, Vec::new());
-        answer["operations"] = operations.into();
         Ok(answer)
     }
 
     /// Those that are not done, as clients see them.
     pub fn active(&self) -> Vec<OpalTask> {
-        let state = self.state();
-        let active = state.tasks.iter().filter(|(_, task)| task.status != Status::Done);
-        active.map(|(id, task)| state.wire(*id, task)).collect()
+        self.state().active()
     }
 }
 
-fn time(now_ms: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default();
-    time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
-}
+/// The file's name within the directory of its session.
+const NAME: &str = "tasks.json";
 
-/// The ids that a value names: one, a list, or a text with commas.
-fn ids(value: &Value) -> Result<Vec<u64>, TaskError> {
-    let one = |text: &str| text.trim().parse::<u64>().map_err(|_| TaskError::Unknown(text.trim().to_owned()));
-    match value {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(list) => list.iter().map(|id| one(&as_text(id))).collect(),
-        Value::String(text) => text.split(',').filter(|id| !id.trim().is_empty()).map(one).collect(),
-        other => Ok(vec![one(&other.to_string())?]),
-    }
-}
+/// Only the user reads it: tasks say what people work on.
+const MODE: u32 = 0o600;
 
-impl State {
-    fn change(&mut self, action: &str, arguments: &Value, now: &str) -> Result<Vec<Value>, TaskError> {
-        match action {
-            "list" => Ok(Vec::new()),
-            "insert" => self.insert(arguments, now),
-            "update" => self.update(arguments, now),
-            "delete" => self.delete(arguments),
-            other => Err(TaskError::Action(other.to_owned())),
-        }
-    }
+/// Where tasks are written down.
+#[derive(Debug)]
+struct TaskFile(PathBuf);
 
-    fn insert(&mut self, arguments: &Value, now: &str) -> Result<Vec<Value>, TaskError> {
-        let missing = || TaskError::Missing { action: "insert".to_owned(), name: "label" };
-        let label = arguments["label"].as_str().map(str::trim).filter(|label| !label.is_empty());
-        let label = label.ok_or_else(missing)?.to_owned();
-        let id = self.last + 1;
-        let task = Task {
-            label: label.clone(),
-            status: Status::Open,
-            notes: String::new(),
-            parent: None,
-            blockers: Vec::new(),
-            prompt: None,
-            result: None,
-            created: now.to_owned(),
-            updated: now.to_owned(),
+impl TaskFile {
+    /// The file of the session that has that directory, and what stands in it; nothing where there is none. Blocks. Fails
+    /// where it cannot be read: it is not to be written over then.
+    fn open(directory: &Path) -> io::Result<(Self, State)> {
+        let path = directory.join(NAME);
+        let state = match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
+            Err(error) => return Err(error),
         };
-        let task = self.changed(id, task, arguments)?;
-        self.tasks.insert(id, task);
-        self.last = id;
-        Ok(vec![json!({"id": id, "label": label, "op": "insert"})])
+        Ok((Self(path), state))
     }
 
-    fn update(&mut self, arguments: &Value, now: &str) -> Result<Vec<Value>, TaskError> {
-        let id = self.named("update", arguments)?;
-        let before = self.tasks[&id].clone();
-        let mut task = self.changed(id, before.clone(), arguments)?;
-        let fields = [
-            ("label", before.label != task.label),
-            ("status", before.status != task.status),
-            ("notes", before.notes != task.notes),
-            ("parent_id", before.parent != task.parent),
-            ("blocked_by", before.blockers != task.blockers),
-            ("prompt", before.prompt != task.prompt),
-            ("result", before.result != task.result),
-        ];
-        let changed: Vec<&str> =
-            fields.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
-        if !changed.is_empty() {
-            now.clone_into(&mut task.updated);
-            self.tasks.insert(id, task);
-        }
-        Ok(vec![json!({"changed_fields": changed, "id": id, "op": "update"})])
+    /// Puts them in place of what stands there. Blocks.
+    fn write(&self, state: &State) -> io::Result<()> {
+        let Some(directory) = self.0.parent() else { return Ok(()) };
+        std::fs::create_dir_all(directory)?;
+        let text = serde_json::to_vec_pretty(state)?;
+        let options = Options { scratch: directory, mode: MODE, exact_mode: Some(MODE) };
+        replace::replace(&self.0, &[&text], &options, || Ok(())).map_err(replace::Failure::into_io)
     }
+}
 
-    /// What was a part of it is a part of nothing, and nothing waits for it any more.
-    fn delete(&mut self, arguments: &Value) -> Result<Vec<Value>, TaskError> {
-        let id = self.named("delete", arguments)?;
-        let task = self.tasks.remove(&id);
-        for other in self.tasks.values_mut() {
-            other.blockers.retain(|blocker| *blocker != id);
-            other.parent = other.parent.filter(|parent| *parent != id);
-        }
-        Ok(vec![json!({"id": id, "label": task.map(|task| task.label), "op": "delete"})])
-    }
-
-    fn named(&self, action: &str, arguments: &Value) -> Result<u64, TaskError> {
-        let missing = || TaskError::Missing { action: action.to_owned(), name: "id" };
-        let id = *ids(&arguments["id"])?.first().ok_or_else(missing)?;
-        self.known(id)
-    }
-
-    fn known(&self, id: u64) -> Result<u64, TaskError> {
-        self.tasks.contains_key(&id).then_some(id).ok_or_else(|| TaskError::Unknown(id.to_string()))
-    }
-
-    /// The task with what the arguments say of it.
-    fn changed(&self, id: u64, mut task: Task, arguments: &Value) -> Result<Task, TaskError> {
-        let text = |name: &str| arguments.get(name).filter(|value| !value.is_null()).map(as_text);
-        if let Some(label) = text("label") {
-            task.label = label;
-        }
-        if let Some(notes) = text("notes") {
-            task.notes = notes;
-        }
-        if let Some(name) = text("status") {
-            let status = STATUSES.iter().find(|(known, _)| *known == name);
-            task.status = status.ok_or(TaskError::Status(name))?.1;
-        }
-        task.prompt = text("prompt").or(task.prompt);
-        task.result = text("result").or(task.result);
-        if let Some(parent) = arguments.get("parent_id") {
-            let parent = ids(parent)?.first().map(|parent| self.known(*parent)).transpose()?;
-            task.parent = parent;
-            if let Some(through) =
-                parent.filter(|parent| self.reaches(*parent, id, |task| task.parent.into_iter().collect()))
-            {
-                return Err(TaskError::Part { task: id, through });
-            }
-        }
-        if let Some(blockers) = arguments.get("blocked_by") {
-            let mut wanted = ids(blockers)?;
-            wanted.dedup();
-            for blocker in &wanted {
-                self.known(*blocker)?;
-                if self.reaches(*blocker, id, |task| task.blockers.clone()) {
-                    return Err(TaskError::Waits { task: id, through: *blocker });
-                }
-            }
-            task.blockers = wanted;
-        }
-        Ok(task)
-    }
-
-    /// Whether one comes from a task to another by such steps.
-    fn reaches(&self, from: u64, to: u64, steps: impl Fn(&Task) -> Vec<u64>) -> bool {
-        let (mut todo, mut seen) = (vec![from], Vec::new());
-        while let Some(id) = todo.pop() {
-            if id == to {
-                return true;
-            }
-            if !seen.contains(&id) {
-                seen.push(id);
-                todo.extend(self.tasks.get(&id).map(&steps).unwrap_or_default());
-            }
-        }
-        false
-    }
-
-    /// How far it is, seen with what it waits for.
-    fn status(&self, task: &Task) -> Status {
-        let waits = || {
-            task.blockers.iter().any(|id| self.tasks.get(id).is_some_and(|task| task.status != Status::Done))
-        };
-        match task.status {
-            Status::Open if waits() => Status::Blocked,
-            status => status,
-        }
-    }
-
-    fn answer(&self, action: &str, changes: Vec<Value>) -> Value {
-        let all = self.tasks.iter();
-        let tasks: Vec<Value> = all
-            .map(|(id, task)| {
-                let status = self.status(task);
-                let blockers: Vec<String> = task.blockers.iter().map(u64::to_string).collect();
-                json!({
-                    "id": id, "label": task.label, "status": status.name(), "done": status == Status::Done,
-                    "notes": task.notes, "parent_id": task.parent, "blocked_by": blockers, "prompt": task.prompt,
-                    "result": task.result, "created_at": task.created, "updated_at": task.updated,
-                })
-            })
-            .collect();
-        let count = |wanted: Status| self.tasks.values().filter(|task| self.status(task) == wanted).count();
-        json!({
-            "kind": "tasks", "action": action, "changes": changes, "notes": [], "total": self.tasks.len(),
-            "counts": {
-                "open": count(Status::Open), "in_progress": count(Status::InProgress),
-                "blocked": count(Status::Blocked), "done": count(Status::Done),
-            },
-            "tasks": tasks,
-        })
-    }
-
-    fn wire(&self, id: u64, task: &Task) -> OpalTask {
-        let mut wire = OpalTask::new(id.to_string(), task.label.as_str(), self.status(task).name());
-        let blockers: Vec<String> = task.blockers.iter().map(u64::to_string).collect();
-        wire.notes = Some(task.notes.clone());
-        wire.blocked_by = Some(blockers.join(","));
-        wire.parent_id = Some(task.parent.map(|id| id.to_string()).unwrap_or_default());
-        wire.prompt = Some(task.prompt.clone().unwrap_or_default());
-        wire.result = Some(task.result.clone().unwrap_or_default());
-        wire.created_at = Some(task.created.clone());
-        wire.updated_at = Some(task.updated.clone());
-        wire
-    }
+/// Removes the tasks of a session that is deleted, and its directory where nothing else is in it. Blocks.
+pub(in super::super) fn remove(directory: &Path) {
+    let _ = std::fs::remove_file(directory.join(NAME));
+    let _ = std::fs::remove_dir(directory);
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn apply(list: &TaskList, arguments: Value) -> Result<Value, String> {
-        list.apply(&arguments, 0).map_err(|error| error.to_string())
+    #[test]
+    fn tasks_are_found_again_and_deleted_numbers_stay_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("sessions/s1");
+        let list = TaskList::kept(&directory);
+        assert!(list.apply(&json!({"action": "list"}), 0).is_ok());
+        assert!(!directory.exists());
+        for label in ["a", "b"] {
+            list.apply(&json!({"action": "insert", "label": label}), 0).unwrap();
+        }
+        list.apply(&json!({"action": "delete", "id": 2}), 0).unwrap();
+        let list = TaskList::kept(&directory);
+        assert_eq!(list.active()[0].label, "a");
+        assert_eq!(list.apply(&json!({"action": "insert", "label": "c"}), 0).unwrap()["changes"][0]["id"], 3);
+        remove(&directory);
+        assert!(!directory.exists() && TaskList::kept(&directory).active().is_empty());
     }
 
     #[test]
-    fn a_task_is_blocked_until_what_it_waits_for_is_done() {
-        let list = TaskList::default();
-        let answer = apply(
-            &list,
-            json!({"action": "batch", "ops": [
-                {"action": "insert", "label": "a"},
-                {"action": "insert", "label": "b", "blocked_by": "1"},
-                {"action": "insert"},
-            ]}),
-        )
-        .unwrap();
-        assert_eq!(answer["counts"], json!({"open": 1, "in_progress": 0, "blocked": 1, "done": 0}));
-        assert_eq!(
-            answer["operations"][2],
-            json!({"action": "insert", "ok": false, "error": "insert needs label"})
-        );
-        let answer = apply(&list, json!({"action": "update", "id": "1", "status": "done"})).unwrap();
-        assert_eq!(answer["changes"], json!([{"changed_fields": ["status"], "id": 1, "op": "update"}]));
-        assert_eq!(answer["tasks"][1]["status"], "open");
-        let active = list.active();
-        assert_eq!(
-            (active.len(), active[0].id.as_str(), active[0].blocked_by.as_deref()),
-            (1, "2", Some("1"))
-        );
-    }
-
-    #[test]
-    fn nothing_waits_for_itself_and_nothing_is_a_part_of_itself() {
-        let list = TaskList::default();
-        for label in ["a", "b", "c"] {
-            apply(&list, json!({"action": "insert", "label": label})).unwrap();
-        }
-        apply(&list, json!({"action": "update", "id": 2, "blocked_by": [1], "parent_id": 1})).unwrap();
-        apply(&list, json!({"action": "update", "id": 3, "blocked_by": ["2"], "parent_id": "2"})).unwrap();
-        let before = apply(&list, json!({"action": "list"})).unwrap();
-        for (arguments, error) in [
-            (
-                json!({"action": "update", "id": 1, "blocked_by": [3]}),
-                "task 1 would wait for itself, through 3",
-            ),
-            (
-                json!({"action": "update", "id": 1, "blocked_by": [1]}),
-                "task 1 would wait for itself, through 1",
-            ),
-            (
-                json!({"action": "update", "id": 1, "parent_id": 3}),
-                "task 1 would be a part of itself, through 3",
-            ),
-            (json!({"action": "update", "id": 9}), "there is no task 9"),
-            (json!({"action": "insert", "label": "x", "blocked_by": "7"}), "there is no task 7"),
-            (
-                json!({"action": "update", "id": 1, "status": "later"}),
-                "\"later\" is no status: open, in_progress, done or blocked",
-            ),
-            (json!({"action": "fly"}), "\"fly\" is no action: insert, list, update, delete or batch"),
-            (json!({"action": "delete"}), "delete needs id"),
-        ] {
-            assert_eq!(apply(&list, arguments), Err(error.to_owned()));
-        }
-        assert_eq!(apply(&list, json!({"action": "list"})).unwrap(), before);
-        let answer = apply(&list, json!({"action": "delete", "id": 2})).unwrap();
-        assert_eq!(answer["tasks"][1]["blocked_by"], json!([]));
-        assert_eq!(answer["tasks"][1]["parent_id"], Value::Null);
-        let next = apply(&list, json!({"action": "insert", "label": "d"})).unwrap();
-        assert_eq!(next["changes"][0]["id"], 4);
+    fn a_file_that_cannot_be_read_is_not_written_over() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(NAME);
+        std::fs::write(&file, "{\"tasks\": 5}").unwrap();
+        let list = TaskList::kept(place.path());
+        list.apply(&json!({"action": "insert", "label": "a"}), 0).unwrap();
+        assert_eq!(list.active().len(), 1);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"tasks\": 5}");
     }
 }

@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::super::blocking;
 use super::task_list::TaskList;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 use crate::world::Clock;
@@ -54,7 +55,8 @@ impl Tool for Tasks {
 
     fn execute<'a>(&'a self, _: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
-            match self.list.apply(&arguments, self.clock.now_ms()) {
+            let (list, now) = (self.list.clone(), self.clock.now_ms());
+            match blocking(move || list.apply(&arguments, now)).await {
                 Ok(value) => ToolOutput::text(value.to_string()).with_details(json!({super::VALUE: value})),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
