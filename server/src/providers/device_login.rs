@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{RequestBuilder, StatusCode, Url};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
@@ -25,6 +25,9 @@ const SOON: i64 = 300;
 
 /// How long an answer of the login server may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest answer of the login server that is read, in bytes.
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// How much longer the pause is after the server found the questions too many, in seconds.
 const SLOWER: u64 = 5;
@@ -247,13 +250,24 @@ impl DeviceLogin {
         body
     }
 
+    /// The body of an answer. Fails for a very long one.
+    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, LoginError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.unreachable(error.without_url()))? {
+            if body.len() + chunk.len() > LONGEST_ANSWER {
+                return Err(self.unreachable("its answer is longer than 1 MiB"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
     async fn send(&self, request: RequestBuilder) -> Result<Value, LoginError> {
         let request = request.header(ACCEPT, "application/json").timeout(PATIENCE);
         // reqwest's own text of an error may show an address; there is no secret in one here.
         let answer = request.send().await.map_err(|error| self.unreachable(error.without_url()))?;
         let status = answer.status();
-        let text = answer.text().await.map_err(|error| self.unreachable(error.without_url()))?;
-        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        let body: Value = serde_json::from_slice(&self.read(answer).await?).unwrap_or_default();
         match status {
             StatusCode::OK if body.is_object() => Ok(body),
             StatusCode::OK => Err(LoginError::Unreadable("JSON object")),

@@ -103,6 +103,17 @@ async fn a_user_logs_in_with_a_device_code() {
 }
 
 #[tokio::test]
+async fn an_answer_of_a_login_server_has_an_end() {
+    let place = tempfile::tempdir().unwrap();
+    let long = json!({"error": "authorization_pending", "error_description": "x".repeat(1 << 20)});
+    let domain = login_server(vec![long], 200).await;
+    let mut rpc = served(place.path(), Some(domain));
+    rpc.result("auth/login", json!({})).await;
+    let error = rpc.error("auth/poll", json!({"device_code": "dc-1", "interval": 1})).await;
+    assert!(error["data"].as_str().unwrap().contains("longer than 1 MiB"), "{error}");
+}
+
+#[tokio::test]
 async fn a_login_that_fails_says_why() {
     let place = tempfile::tempdir().unwrap();
     let mut rpc = served(place.path(), None);

@@ -1,8 +1,15 @@
 //! Opal's own tools.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Instant;
 
-use crate::rpc::{Rpc, types};
+use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::rpc::{Rpc, events, types};
+use crate::support::LONG;
+use crate::support::clock::TickingClock;
+use crate::support::link::builder;
 
 fn call(id: &str, name: &str, args: Value) -> Value {
     json!({"tool": {"id": id, "name": name, "args": args}})
@@ -72,6 +79,61 @@ async fn a_sub_agent_is_told_of_within_its_call() {
     assert_eq!(results(&told)[0], &json!({"ok": true, "output": "child says 3"}));
     // What a child uses is not the parent's.
     assert_eq!(told.last().unwrap()["usage"]["prompt_tokens"], 25);
+}
+
+/// An agent with that clock whose child does that.
+fn delegating(clock: &TickingClock, child: Value) -> (Rpc, tempfile::TempDir) {
+    let (builder, place) = builder(json!({"responses": [
+        {"blocks": [call("s", "sub_agent", json!({"prompt": "Wait"}))]},
+        child,
+        {"blocks": [{"text": ["child is done"]}]},
+        {"blocks": [{"text": ["done"]}]},
+    ]}));
+    (Rpc::to(builder.clock(Arc::new(clock.clone()))), place)
+}
+
+#[tokio::test]
+async fn a_sub_agent_whose_model_is_silent_is_stopped() {
+    let clock = TickingClock::default();
+    let (mut rpc, _place) = delegating(&clock, json!({"blocks": [{"text": ["half"]}], "hang_after": 1}));
+    let session = rpc.start(json!({})).await;
+    rpc.result("agent/prompt", json!({"session_id": session, "text": "go"})).await;
+    rpc.until("sub_agent_event").await;
+    let ticking = AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            clock.tick();
+            tokio::task::yield_now().await;
+        }
+    }));
+    rpc.until_end(&session).await;
+    drop(ticking);
+    let told = events(&rpc.link.seen, &session);
+    let error = results(&told)[0]["error"].as_str().unwrap();
+    assert!(error.contains("has done nothing for 120 s"), "{error}");
+}
+
+#[tokio::test]
+async fn a_sub_agent_that_waits_for_a_quiet_command_is_not_silent() {
+    let clock = TickingClock::default();
+    let waits = json!({"command": "touch begun; until test -e go; do sleep 0.01; done"});
+    let (mut rpc, place) = delegating(&clock, json!({"blocks": [call("c", "shell", waits)]}));
+    let session = rpc.start(json!({})).await;
+    rpc.result("agent/prompt", json!({"session_id": session, "text": "go"})).await;
+    let begun = Instant::now();
+    while !place.path().join("begun").exists() {
+        assert!(begun.elapsed() < LONG);
+        tokio::task::yield_now().await;
+    }
+    // Nobody counts the silence: who waits now waits for other things.
+    for _ in 0..20 {
+        clock.tick();
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(place.path().join("go"), "").unwrap();
+    rpc.until_end(&session).await;
+    let told = events(&rpc.link.seen, &session);
+    let output = results(&told)[0]["output"].as_str().unwrap();
+    assert!(output.contains("child is done"), "{told:#?}");
 }
 
 #[tokio::test]

@@ -44,6 +44,28 @@ impl Clock for EndlessClock {
     }
 }
 
+/// Pauses that are over with the next tick of whoever holds the clock.
+#[derive(Debug, Clone, Default)]
+pub struct TickingClock(tokio::sync::watch::Sender<u64>);
+
+impl TickingClock {
+    /// Whoever waits now goes on.
+    pub fn tick(&self) {
+        self.0.send_modify(|tick| *tick += 1);
+    }
+}
+
+impl Clock for TickingClock {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms()
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        let mut ticks = self.0.subscribe();
+        async move { drop(ticks.changed().await) }.boxed()
+    }
+}
+
 /// Pauses that are over when somebody says so, all of them at once.
 #[derive(Debug, Clone, Default)]
 pub struct HeldClock(CancellationToken);

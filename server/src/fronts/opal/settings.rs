@@ -78,8 +78,27 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
             };
             members.into_iter().map(each).collect::<Map<_, _>>().into()
         }
+        Value::Array(entries) => {
+            let before = before.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let same = partners(name, &entries, before);
+            let pairs = entries.into_iter().zip(same);
+            pairs.map(|(entry, before)| unmasked(name, entry, before)).collect()
+        }
         other => other,
     }
+}
+
+/// For each entry of a list that a client sends the one that it was: one that looks the same, at its place rather than
+/// elsewhere; the one at its place where the list is as long as it was.
+fn partners<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
+    let looks: Vec<Value> = before.iter().map(|entry| hidden(name, entry.clone())).collect();
+    let of_entry = |(place, entry): (usize, &Value)| {
+        let here = (looks.get(place) == Some(entry)).then_some(place);
+        let elsewhere = || looks.iter().position(|look| look == entry);
+        let edited = || (entries.len() == before.len()).then_some(place);
+        before.get(here.or_else(elsewhere).or_else(edited)?)
+    };
+    entries.iter().enumerate().map(of_entry).collect()
 }
 
 /// Settings as clients see them, with a masked member for each key that is stored elsewhere.
@@ -93,14 +112,20 @@ fn shown(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> 
 
 fn masked(members: Map<String, Value>) -> Map<String, Value> {
     let each = |(name, value): (String, Value)| {
-        let value = match value {
-            Value::Object(members) => masked(members).into(),
-            Value::String(text) if !text.is_empty() && holds_key(&name) => MASK.into(),
-            other => other,
-        };
+        let value = hidden(&name, value);
         (name, value)
     };
     members.into_iter().map(each).collect()
+}
+
+/// The value of a member of that name, keys masked.
+fn hidden(name: &str, value: Value) -> Value {
+    match value {
+        Value::Object(members) => masked(members).into(),
+        Value::Array(entries) => entries.into_iter().map(|entry| hidden(name, entry)).collect(),
+        Value::String(text) if !text.is_empty() && holds_key(name) => MASK.into(),
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -123,5 +148,23 @@ mod tests {
         assert_eq!(shown["theme"], "dark");
         let back = unmasked("nested", shown["nested"].clone(), settings.get("nested"));
         assert_eq!(back, settings["nested"]);
+    }
+
+    #[test]
+    fn fm_f118_keys_in_lists_are_masked_and_find_their_entries_again() {
+        let server = |url: &str, token: &str| json!({"url": url, "token": token});
+        let stored = json!({"servers": [server("a", "canary-a"), server("b", "canary-b")], "apiKey": ["canary-c", [""]]});
+        let shown = Value::Object(masked(object(stored.clone())));
+        assert_eq!(shown, json!({"servers": [server("a", MASK), server("b", MASK)], "apiKey": [MASK, [""]]}));
+        let back = |sent: Value| unmasked("servers", sent, stored.get("servers"));
+        assert_eq!(unmasked("", shown.clone(), Some(&stored)), stored);
+        // One is gone, they changed places, one is edited.
+        assert_eq!(back(json!([server("b", MASK)])), json!([server("b", "canary-b")]));
+        let turned = json!([server("b", MASK), server("a", MASK)]);
+        assert_eq!(back(turned), json!([server("b", "canary-b"), server("a", "canary-a")]));
+        let edited = json!([server("a", MASK), server("c", MASK)]);
+        assert_eq!(back(edited), json!([server("a", "canary-a"), server("c", "canary-b")]));
+        // Nobody knows whose key that is.
+        assert_eq!(back(json!([server("c", MASK)])), json!([{"url": "c", "token": null}]));
     }
 }

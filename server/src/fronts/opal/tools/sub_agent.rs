@@ -1,6 +1,7 @@
 //! The tool that sets another agent to work.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agentese::types::{AgentMessage, AssistantBlock, StopReason};
@@ -15,10 +16,12 @@ use super::super::sink::{ChildOf, Sink};
 use super::short;
 use crate::engine::Hooks as _;
 use crate::providers::Catalog;
-use crate::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};
+use crate::tools::{
+    Agents, AgentsError, ChildAnswer, ChildStep, Order, Tool, ToolContext, ToolOutput, ToolSet, Watch,
+};
 use crate::world::Ids;
 
-/// A child that does nothing for so long has failed.
+/// A child that does nothing for so long has failed. While one of its tools works, or waits for a person, it does something.
 const SILENCE: Duration = Duration::from_secs(120);
 
 const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \
@@ -78,7 +81,7 @@ impl SubAgent {
         let tools = self.tools_of(arguments)?;
         let model = self.model_of(arguments)?;
         let id = format!("sub-{}", self.ids.uuid().replace('-', ""));
-        let alive = Arc::new(Notify::new());
+        let (alive, calls) = (Arc::new(Notify::new()), Calls::default());
         let child = ChildOf {
             call: context.call_id.clone().unwrap_or_default(),
             label: short(prompt),
@@ -100,7 +103,7 @@ impl SubAgent {
             history: None,
             isolated: false,
             resumes: false,
-            watch: None,
+            watch: Some(calls.watch()),
         };
         self.sink.expect_child(&id, child);
         let _forget = Forget(&self.sink, &id);
@@ -112,7 +115,7 @@ impl SubAgent {
                 biased;
                 answer = &mut answer => break answer,
                 () = alive.notified() => {}
-                () = tokio::time::sleep(SILENCE) => {
+                () = calls.silence(agents.as_ref()) => {
                     return Err(format!("The sub-agent has done nothing for {} s and was stopped.", SILENCE.as_secs()));
                 }
             }
@@ -152,6 +155,30 @@ impl SubAgent {
     fn own_model(&self) -> String {
         let model = self.sink.engine().and_then(|engine| engine.view().model);
         model.map(|model| model.id).unwrap_or_default()
+    }
+}
+
+/// How many calls of tools a child waits for.
+#[derive(Clone, Default)]
+struct Calls(Arc<AtomicUsize>);
+
+impl Calls {
+    /// Counts them. The child's events are told after this has seen them.
+    fn watch(&self) -> Watch {
+        let open = self.0.clone();
+        Arc::new(move |step| match step {
+            ChildStep::Called(_) => drop(open.fetch_add(1, Ordering::AcqRel)),
+            ChildStep::Returned(..) => drop(open.fetch_sub(1, Ordering::AcqRel)),
+            ChildStep::Answered(_) => {}
+        })
+    }
+
+    /// Is over when nothing has come for too long from one that waits for no call; never for another.
+    fn silence(&self, agents: &dyn Agents) -> BoxFuture<'static, ()> {
+        match self.0.load(Ordering::Acquire) {
+            0 => agents.sleep(SILENCE),
+            _ => futures::future::pending().boxed(),
+        }
     }
 }
 
