@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Where a text is no JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: it is no JSON")]
+#[error("line {line}, column {column}: it is not valid JSON")]
 pub struct NotJson {
     /// Counted from 1.
     pub line: usize,

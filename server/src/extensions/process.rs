@@ -16,7 +16,7 @@ use super::flood::Flood;
 use super::outbox::{Broken, Item, Outbox, ROOM};
 use super::start::name_of;
 use super::withdrawn::Withdrawn;
-use crate::tools::{CommandLine, Exit, Noise, Running, Spawner, Talking};
+use crate::tools::{CommandLine, Everything, Exit, Noise, Running, Spawner, Talking};
 
 /// The longest line of an extension: an image or two, and what it was asked about.
 const LONGEST_LINE: usize = 16 << 20;
@@ -246,7 +246,7 @@ impl Process {
 
     /// What it writes to stderr goes to the agent's.
     async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
-        self.noise.pass_on(errors, || self.name(), |line| line.into()).await;
+        self.noise.pass_on(errors, || self.name(), &Everything).await;
         self.silent.cancel();
     }
 

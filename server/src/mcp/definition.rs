@@ -19,6 +19,8 @@ pub struct Definition {
     pub file: PathBuf,
     /// How it is reached.
     pub launch: Launch,
+    /// What variables of the environment gave for it.
+    pub filled: Filled,
     /// The file says that it is not to be used.
     pub disabled: bool,
     /// The only tools of it that count, where the file says so.
@@ -27,6 +29,16 @@ pub struct Definition {
     pub disabled_tools: Vec<String>,
     /// How long a call may go on without an answer or progress, where the file says so.
     pub call_timeout: Option<Duration>,
+}
+
+/// Values of variables, which may be keys: they are not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Filled(pub(super) Vec<String>);
+
+impl fmt::Debug for Filled {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} values", self.0.len())
+    }
 }
 
 /// How a server is reached.
@@ -81,10 +93,15 @@ impl Definition {
             name: name.to_owned(),
             file: file.to_owned(),
             launch,
+            filled: Filled(variables.given(value)),
             disabled: flag("disabled") == Some(true) || flag("enabled") == Some(false),
             enabled_tools: members.get("enabledTools").and_then(names),
             disabled_tools: members.get("disabledTools").and_then(names).unwrap_or_default(),
-            call_timeout: members.get("timeout").and_then(Value::as_u64).map(Duration::from_millis),
+            call_timeout: members
+                .get("timeout")
+                .and_then(Value::as_u64)
+                .filter(|limit| *limit > 0)
+                .map(Duration::from_millis),
         }
     }
 
@@ -225,6 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn what_variables_gave_is_known() {
+        let filled = |value: Value| read(value).filled.0;
+        let given =
+            json!({"command": "x", "args": ["--key", "a${KEY}b", "${workspaceFolder}", "${NONE:-none}"]});
+        assert_eq!(filled(given), ["secret"]);
+        assert_eq!(
+            filled(json!({"url": "https://h/${env:KEY}/mcp", "headers": {"A": "${KEY}"}})),
+            ["secret"; 2]
+        );
+        assert_eq!(filled(json!({"command": "x", "args": ["$KEY", "KEY"]})), [""; 0]);
+        assert!(!format!("{:?}", read(json!({"command": "x", "args": ["${KEY}"]}))).contains("secret"));
+    }
+
+    #[test]
     fn what_cannot_be_used_says_why() {
         for (value, part) in [
             (json!({"type": "sse", "url": "http://h/sse"}), "the type \"sse\" is not supported"),
@@ -249,6 +280,7 @@ mod tests {
             read(json!({"command": "x", "enabledTools": ["a", "b"], "disabledTools": ["b"], "timeout": 7}));
         assert_eq!(["a", "b", "c"].map(|tool| some.offers(tool)), [true, false, false]);
         assert_eq!(some.call_timeout, Some(Duration::from_millis(7)));
+        assert_eq!(read(json!({"command": "x", "timeout": 0})).call_timeout, None, "not a limit");
         assert!(
             read(json!({"command": "x"})).offers("any")
                 && read(json!({"command": "x", "disabled": true})).disabled

@@ -221,8 +221,12 @@ mod tests {
             found.definitions.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
             ["old", "good"]
         );
-        let parts =
-            ["it is no JSON", "an object was expected", "\"sse\" is not supported", "\"servers\" is to be"];
+        let parts = [
+            "it is not valid JSON",
+            "an object was expected",
+            "\"sse\" is not supported",
+            "\"servers\" is to be",
+        ];
         assert_eq!(found.complaints.len(), parts.len(), "{:?}", found.complaints);
         for (complaint, part) in found.complaints.iter().zip(parts) {
             assert!(complaint.contains(part), "{complaint}");

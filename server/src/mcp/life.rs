@@ -75,7 +75,7 @@ impl Life {
         around: &Around,
         hello: ClientLifecycleMode,
     ) -> Result<Self, Refused> {
-        let secrets = Secrets::of(&definition.launch);
+        let secrets = Secrets::of(definition);
         let (progress, changed, fault) = (Progress::default(), Arc::default(), Fault::default());
         let handler = Handler { progress: progress.clone(), changed };
         let changed = handler.changed.clone();
@@ -209,7 +209,7 @@ async fn program_of(
     let (heard, hidden) = (noise.clone(), secrets.clone());
     // Ends with the error channel, which ends with the process group.
     tokio::spawn(async move {
-        heard.pass_on(errors, || name.clone(), |line| hidden.hide(line)).await;
+        heard.pass_on(errors, || name.clone(), &hidden).await;
     });
     Ok((stdio, Program { running, noise, secrets: secrets.clone() }))
 }

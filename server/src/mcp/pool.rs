@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::server::Server;
+use super::server::{Server, State};
 use super::{Around, Definition};
 
 /// The servers that run. Cheap to clone; clones are the same one.
@@ -19,10 +19,14 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server of a definition: the one that is there, or one that begins to start. Needs a runtime.
+    /// The server of a definition: the one that is there, or one that begins to start. One that is given up is left to
+    /// those who have it. Needs a runtime.
     pub(super) fn enter(&self, definition: &Definition, around: &Around) -> Arc<Server> {
         let mut entries = self.entries();
-        if let Some(entry) = entries.iter_mut().find(|entry| entry.server.definition == *definition) {
+        let usable = |server: &Server| {
+            server.definition == *definition && !matches!(server.now().state, State::Failed | State::Stopped)
+        };
+        if let Some(entry) = entries.iter_mut().find(|entry| usable(&entry.server)) {
             entry.users += 1;
             return entry.server.clone();
         }
@@ -51,5 +55,42 @@ impl std::fmt::Debug for Pool {
         let entries = self.entries();
         let names = entries.iter().map(|entry| &entry.server.definition.name);
         formatter.debug_list().entries(names).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::mcp::{Launch, Limits};
+    use crate::tools::LocalSpawner;
+
+    #[tokio::test]
+    async fn a_server_that_failed_is_begun_anew_for_whoever_comes_later() {
+        let around = Around {
+            spawner: Arc::new(LocalSpawner::new(None)),
+            hidden: Vec::new(),
+            limits: Limits::default(),
+            http: crate::mcp::Options::default().http,
+        };
+        let definition = |launch| Definition {
+            name: "s".to_owned(),
+            file: PathBuf::new(),
+            launch,
+            filled: Default::default(),
+            disabled: false,
+            enabled_tools: None,
+            disabled_tools: Vec::new(),
+            call_timeout: None,
+        };
+        let never = definition(Launch::Never("it is of no use".to_owned()));
+        let pool = Pool::default();
+        let failed = pool.enter(&never, &around);
+        failed.started().await;
+        assert_eq!(failed.now().state, State::Failed);
+        let anew = pool.enter(&never, &around);
+        assert!(!Arc::ptr_eq(&failed, &anew), "the first conversation still has the one that failed");
+        assert!(pool.leave(&failed) && pool.leave(&anew));
     }
 }

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::definition::Launch;
+use super::definition::{Definition, Launch};
 use crate::providers::{ExposeSecret, SecretString};
+use crate::tools::Shows;
 
 /// Shorter values hide nothing, and stand in too many other words.
 const SHORTEST: usize = 6;
@@ -15,10 +16,10 @@ const HIDDEN: &str = "***";
 pub(super) struct Secrets(Arc<[SecretString]>);
 
 impl Secrets {
-    /// Those of a definition.
-    pub fn of(launch: &Launch) -> Self {
-        let mut values: Vec<&str> = Vec::new();
-        match launch {
+    /// Those of a definition. Of a value with several lines each line is one: what is shown are lines.
+    pub fn of(definition: &Definition) -> Self {
+        let mut values: Vec<&str> = definition.filled.0.iter().map(String::as_str).collect();
+        match &definition.launch {
             Launch::Program { environment, .. } => {
                 values.extend(environment.iter().filter_map(|(_, value)| value.to_str()));
             }
@@ -34,9 +35,11 @@ impl Secrets {
             }
             Launch::Never(_) => {}
         }
+        let mut values: Vec<&str> = values.into_iter().flat_map(str::lines).map(str::trim).collect();
         values.retain(|value| value.len() >= SHORTEST);
         // A longer one may have a shorter one in it.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        values.dedup();
         Self(values.into_iter().map(SecretString::from).collect())
     }
 
@@ -49,9 +52,68 @@ impl Secrets {
     }
 }
 
+impl Shows for Secrets {
+    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.hide(text)
+    }
+
+    fn cut(&self, text: &str) -> usize {
+        let mut at = text.len();
+        loop {
+            let before = at;
+            for secret in self.0.iter().map(ExposeSecret::expose_secret) {
+                // One that may begin at the end of the text, and one that would be cut in two there.
+                at = at.min(begun(text, secret)).min(straddling(text, secret, at));
+            }
+            if at == before {
+                return at;
+            }
+        }
+    }
+}
+
+/// Where the longest beginning of a secret begins that a text ends with; its end where there is none.
+fn begun(text: &str, secret: &str) -> usize {
+    let longest = text.len().min(secret.len() - 1);
+    let length = (1..=longest).rev().find(|length| {
+        secret.is_char_boundary(*length) && text.as_bytes().ends_with(&secret.as_bytes()[..*length])
+    });
+    text.len() - length.unwrap_or(0)
+}
+
+/// Where a secret begins that stands on both sides of a place; that place where none does.
+fn straddling(text: &str, secret: &str, at: usize) -> usize {
+    let starts = text.match_indices(secret).map(|(start, _)| start);
+    let both_sides = |start: &usize| *start < at && at < *start + secret.len();
+    starts.take_while(|start| *start < at).find(both_sides).unwrap_or(at)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::definition::Filled;
     use super::*;
+
+    fn definition(launch: Launch, filled: &[&str]) -> Definition {
+        Definition {
+            name: "s".to_owned(),
+            file: "".into(),
+            launch,
+            filled: Filled(filled.iter().map(|text| (*text).to_owned()).collect()),
+            disabled: false,
+            enabled_tools: None,
+            disabled_tools: Vec::new(),
+            call_timeout: None,
+        }
+    }
+
+    fn program(environment: &[(&str, &str)]) -> Launch {
+        Launch::Program {
+            program: "x".into(),
+            arguments: Vec::new(),
+            environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd: "/".into(),
+        }
+    }
 
     #[test]
     fn fm_f118_values_of_headers_variables_and_addresses_are_hidden() {
@@ -59,16 +121,42 @@ mod tests {
             url: "https://user:password@host.example/mcp?key=in-the-query".to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer in-the-header".to_owned())],
         };
+        let http = definition(http, &["in-the-path"]);
+        let secrets = Secrets::of(&http);
         let text = "cannot reach https://user:password@host.example/mcp?key=in-the-query with in-the-header";
-        assert_eq!(Secrets::of(&http).hide(text), "cannot reach https://***@host.example/mcp?*** with ***");
-        let program = Launch::Program {
-            program: "x".into(),
-            arguments: Vec::new(),
-            environment: vec![("KEY".into(), "canary".into()), ("DEBUG".into(), "1".into())],
-            cwd: "/".into(),
-        };
+        assert_eq!(secrets.hide(text), "cannot reach https://***@host.example/mcp?*** with ***");
+        assert_eq!(secrets.hide("no /mcp/in-the-path/x"), "no /mcp/***/x");
+        let program = definition(program(&[("KEY", "canary"), ("DEBUG", "1")]), &[]);
         assert_eq!(Secrets::of(&program).hide("1 canary"), "1 ***");
         assert!(!format!("{:?} {program:?} {http:?}", Secrets::of(&program)).contains("canary"));
         assert!(!format!("{http:?}").contains("in-the"));
+    }
+
+    #[test]
+    fn fm_f118_each_line_of_a_value_is_hidden() {
+        let key = "-----BEGIN KEY-----\r\n  canary-one\r\ncanary-two\n-----END KEY-----\n";
+        let secrets = Secrets::of(&definition(program(&[("KEY", key)]), &[]));
+        for line in key.lines() {
+            assert_eq!(
+                secrets.hide(&format!("bad line: {line}")).trim_end(),
+                format!("bad line: {}***", if line.starts_with(' ') { "  " } else { "" })
+            );
+        }
+    }
+
+    #[test]
+    fn fm_f118_a_text_is_not_cut_within_a_secret() {
+        let secrets = Secrets::of(&definition(program(&[("A", "canary"), ("B", "aryaryx")]), &[]));
+        for (text, at) in [
+            ("all of it", 9),
+            ("a can", 2),
+            ("a canary", 5),
+            ("a canary.", 9),
+            ("can canar", 4),
+            ("c", 0),
+            ("\u{e9}canary\u{e9}", 10),
+        ] {
+            assert_eq!(secrets.cut(text), at, "{text}");
+        }
     }
 }

@@ -22,6 +22,8 @@ pub(super) const LONGEST_MESSAGE: usize = 16 << 20;
 const WRITE: Duration = Duration::from_secs(10);
 /// How much of a line that is no message is shown.
 const SHOWN: usize = 200;
+/// How much of it is looked at.
+const LOOKED_AT: usize = 16 << 10;
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
@@ -65,8 +67,11 @@ impl Stdio {
             Incoming::Frame(frame) => match serde_json::from_str(frame.as_str()) {
                 Ok(message) => Some(message),
                 Err(_) => {
-                    let line: String = frame.as_str().chars().take(SHOWN).collect();
-                    self.junk.complain(&format!("a line on its stdout is no message: {line}"));
+                    // Hidden before it is cut: half a secret would not be known as one.
+                    let line: String = frame.as_str().chars().take(LOOKED_AT).collect();
+                    let line = self.junk.secrets.hide(&line);
+                    let line: String = line.chars().take(SHOWN).collect();
+                    self.junk.complain(&format!("a line on its stdout is not a message: {line}"));
                     None
                 }
             },
@@ -76,7 +81,7 @@ impl Stdio {
                 None
             }
             Incoming::Fault(fault) => {
-                self.junk.complain(&format!("a line on its stdout is no message: {fault}"));
+                self.junk.complain(&format!("a line on its stdout is not a message: {fault}"));
                 None
             }
         }

@@ -56,7 +56,7 @@ impl Tool for McpTool {
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let Value::Object(arguments) = arguments else {
-                return ToolOutput::error("the arguments are no object");
+                return ToolOutput::error("the arguments are not an object");
             };
             let (server, tool) = (&self.server.definition.name, self.offered().name.as_ref());
             let now = self.server.now();

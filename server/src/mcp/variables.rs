@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::config::Environment;
 
 /// What placeholders stand for.
@@ -18,18 +20,31 @@ impl Variables<'_> {
     /// another form stays as it is. Fails, naming it, for a variable that is not set and for a question to the user.
     pub fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(at) = rest.find("${") {
-            let Some((name, after)) = rest[at + 2..].split_once('}') else { break };
-            filled.push_str(&rest[..at]);
-            match self.value(name)? {
-                Some(value) => filled.push_str(&value),
-                None => filled.push_str(&rest[at..rest.len() - after.len()]),
+        for part in parts(text) {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Placeholder { name, whole } => {
+                    filled.push_str(self.value(name)?.as_deref().unwrap_or(whole));
+                }
             }
-            rest = after;
         }
-        filled.push_str(rest);
         Ok(filled)
+    }
+
+    /// What variables of the environment give for the placeholders in all texts of a value.
+    pub fn given(&self, value: &Value) -> Vec<String> {
+        match value {
+            Value::String(text) => {
+                let names = parts(text).filter_map(|part| match part {
+                    Part::Placeholder { name, .. } => variable(name),
+                    Part::Text(_) => None,
+                });
+                names.filter_map(|(name, _)| self.environment.get(name)?.into_string().ok()).collect()
+            }
+            Value::Array(values) => values.iter().flat_map(|value| self.given(value)).collect(),
+            Value::Object(members) => members.values().flat_map(|value| self.given(value)).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// What a placeholder stands for; none where it is not one.
@@ -53,28 +68,59 @@ impl Variables<'_> {
                 "it asks the user for \"{input}\", which is not supported; put it into a variable"
             ));
         }
-        let (name, default) = match placeholder.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (placeholder, None),
-        };
-        let name = name.strip_prefix("env:").unwrap_or(name);
-        let is_name = !name.is_empty()
-            && !name.starts_with(|first: char| first.is_ascii_digit())
-            && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-        if !is_name {
-            return Ok(None);
-        }
+        let Some((name, default)) = variable(placeholder) else { return Ok(None) };
         // In a shell the default counts for an empty variable as well.
         let set = self.environment.get(name).filter(|value| default.is_none() || !value.is_empty());
         match (set, default) {
             (Some(value), _) => match value.into_string() {
                 Ok(value) => Ok(Some(value)),
-                Err(_) => Err(format!("the environment variable {name} is no text")),
+                Err(_) => Err(format!("the environment variable {name} is not valid UTF-8")),
             },
             (None, Some(default)) => Ok(Some(default.to_owned())),
             (None, None) => Err(format!("the environment variable {name} is not set")),
         }
     }
+}
+
+/// A part of a text.
+enum Part<'a> {
+    Text(&'a str),
+    /// With its name, and as it stands there.
+    Placeholder {
+        name: &'a str,
+        whole: &'a str,
+    },
+}
+
+fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if let Some(inner) = rest.strip_prefix("${")
+            && let Some((name, after)) = inner.split_once('}')
+        {
+            let whole = &rest[..rest.len() - after.len()];
+            rest = after;
+            return Some(Part::Placeholder { name, whole });
+        }
+        // The first character is text in any case.
+        let first = rest.chars().next()?.len_utf8();
+        let (text, after) = rest.split_at(rest[first..].find("${").map_or(rest.len(), |at| first + at));
+        rest = after;
+        Some(Part::Text(text))
+    })
+}
+
+/// The variable that a placeholder names, and what counts where it is not set; none where it names something else.
+fn variable(placeholder: &str) -> Option<(&str, Option<&str>)> {
+    let (name, default) = match placeholder.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (placeholder, None),
+    };
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    let is_name = !name.is_empty()
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    is_name.then_some((name, default))
 }
 
 #[cfg(test)]

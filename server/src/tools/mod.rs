@@ -79,7 +79,7 @@ pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use kept_shell::KeptShell;
 pub use local::LocalSpawner;
 pub use ls::Ls;
-pub(crate) use noise::Noise;
+pub(crate) use noise::{Everything, Noise, Shows};
 pub use output::{ToolContent, ToolOutput};
 pub(crate) use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
 pub use read::Read;

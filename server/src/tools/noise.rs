@@ -35,30 +35,118 @@ impl Noise {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Passes its stderr on as `shown` says, until that ends.
+    /// Passes its stderr on, until that ends.
     pub async fn pass_on(
         &self,
         errors: impl AsyncRead + Unpin,
         name: impl Fn() -> String,
-        shown: impl for<'a> Fn(&'a str) -> Cow<'a, str>,
+        shows: &impl Shows,
     ) {
-        let mut errors = BufReader::new(errors);
+        let mut lines = Lines { errors: BufReader::new(errors), bytes: Vec::new(), text: String::new() };
         let mut seen = 0;
-        loop {
-            let mut line = Vec::new();
-            match (&mut errors).take(LINE).read_until(b'\n', &mut line).await {
-                Ok(1..) => {}
-                _ => return,
-            }
+        while let Some(line) = lines.next(shows).await {
             seen += 1;
-            let line = String::from_utf8_lossy(&line);
             let line = line.trim_end();
             if seen <= LINES {
-                tracing::warn!("{}: {}", name(), shown(line));
+                tracing::warn!("{}: {}", name(), shows.shown(line));
             }
             if !line.is_empty() {
                 line.clone_into(&mut self.last_words.lock().unwrap_or_else(PoisonError::into_inner));
             }
+        }
+    }
+}
+
+/// Makes what a process says fit for people.
+pub(crate) trait Shows {
+    /// The text without what nobody is to see.
+    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str>;
+
+    /// Where a text that goes on may be cut at its end, so that nothing is cut in two that nobody is to see.
+    fn cut(&self, text: &str) -> usize;
+}
+
+/// Shows everything.
+pub(crate) struct Everything;
+
+impl Shows for Everything {
+    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        text.into()
+    }
+
+    fn cut(&self, text: &str) -> usize {
+        text.len()
+    }
+}
+
+/// The lines of a channel; very long ones in pieces.
+struct Lines<R> {
+    errors: BufReader<R>,
+    /// A character of which the rest is to come.
+    bytes: Vec<u8>,
+    /// What was held back of the piece before.
+    text: String,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// The next line or piece of one; none at the end.
+    async fn next(&mut self, shows: &impl Shows) -> Option<String> {
+        loop {
+            let piece = (&mut self.errors).take(LINE).read_until(b'\n', &mut self.bytes).await;
+            let is_over = !matches!(piece, Ok(1..));
+            let is_whole = is_over || self.bytes.ends_with(b"\n");
+            let begun = match self.bytes.utf8_chunks().last() {
+                Some(last) if !is_whole => last.invalid().len(),
+                _ => 0,
+            };
+            let rest = self.bytes.split_off(self.bytes.len() - begun);
+            self.text.push_str(&String::from_utf8_lossy(&self.bytes));
+            self.bytes = rest;
+            let at = if is_whole { self.text.len() } else { shows.cut(&self.text) };
+            if at > 0 {
+                let rest = self.text.split_off(at);
+                return Some(std::mem::replace(&mut self.text, rest));
+            }
+            if is_over {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hides `canary`.
+    struct Canary;
+
+    impl Shows for Canary {
+        fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+            text.replace("canary", "***").into()
+        }
+
+        fn cut(&self, text: &str) -> usize {
+            let begun = (1..6).rev().find(|length| text.ends_with(&"canary"[..*length]));
+            text.len() - begun.unwrap_or(0)
+        }
+    }
+
+    #[tokio::test]
+    async fn fm_f118_what_nobody_is_to_see_is_not_cut_in_two() {
+        let piece = usize::try_from(LINE).unwrap();
+        for before in piece - 8..piece + 2 {
+            let said = format!(
+                "{}canary and\u{e9}more\nanother\n",
+                "\u{e9}".repeat(before / 2) + &"x".repeat(before % 2)
+            );
+            let mut lines =
+                Lines { errors: BufReader::new(said.as_bytes()), bytes: Vec::new(), text: String::new() };
+            let mut shown = String::new();
+            while let Some(line) = lines.next(&Canary).await {
+                shown.push_str(&Canary.shown(&line));
+            }
+            assert_eq!(shown, said.replace("canary", "***"));
         }
     }
 }

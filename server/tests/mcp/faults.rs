@@ -65,14 +65,26 @@ fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     let place = Place::new();
     let notes = beside(&place, "notes");
     let server = zoo(&["--log", notes.to_str().unwrap()]);
-    let calls =
-        [("hang", json!({})), ("works", json!({"steps": 8})), ("echo", json!({"text": "still here"}))];
-    // Progress counts as a sign of life: eight steps take longer than the limit.
-    let mut agent = agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 700}), &calls);
-    let frames = run(&mut agent);
+    let done = beside(&place, "done");
+    let works = ("works", json!({"file": done}));
+    let calls = [("hang", json!({})), works, ("echo", json!({"text": "still here"}))];
+    let limit = Duration::from_secs(3);
+    let settings = json!({"callTimeoutMs": 3000});
+    let mut agent = agent(&place, json!({"zoo": server}), settings, &calls);
+    agent.send(json!({"type": "prompt", "message": "go"}));
+    let mut frames = agent.until("the second call", |frame| {
+        frame["type"] == "tool_execution_start" && frame["toolName"] == "works"
+    });
+    // Progress counts as a sign of life: this call goes on for longer than the limit.
+    let begun = Instant::now();
+    while begun.elapsed() < limit + limit / 4 {
+        frames.extend(agent.until_event("tool_execution_update"));
+    }
+    std::fs::write(done, "").unwrap();
+    frames.extend(agent.until_event("agent_end"));
     let texts = texts(&frames);
     assert!(
-        texts[0].starts_with("The MCP server zoo gave no answer and told of no progress for 700 ms"),
+        texts[0].starts_with("The MCP server zoo gave no answer and told of no progress for 3000 ms"),
         "{texts:?}"
     );
     assert_eq!(texts[1..], ["works is done", "zoo: still here"]);
@@ -160,7 +172,10 @@ fn fm_f91_what_is_no_message_is_told_on_stderr_and_ignored() {
     let mut agent = agent(&place, json!({"zoo": zoo(&["--junk"])}), json!({}), &calls);
     assert_eq!(texts(&run(&mut agent)), ["zoo: fine"]);
     let stderr = finish(agent);
-    assert!(stderr.contains("mcp:zoo: a line on its stdout is no message: Welcome to the zoo!"), "{stderr}");
+    assert!(
+        stderr.contains("mcp:zoo: a line on its stdout is not a message: Welcome to the zoo!"),
+        "{stderr}"
+    );
 }
 
 #[test]

@@ -51,7 +51,7 @@ TOOLS = [
     tool("child", file=TEXT),
     tool("variable", name=TEXT),
     tool("grow"),
-    tool("works", steps={"type": "integer"}),
+    tool("works", steps={"type": "integer"}, file=TEXT),
 ]
 PROMPTS = [{"name": "feed", "arguments": [{"name": "animal", "required": True}]}]
 calls = 0
@@ -86,10 +86,13 @@ def call(number, name, arguments, token):
         PROMPTS.append({"name": "grown"})
         say({"method": "notifications/tools/list_changed"})
     if name == "works":
-        for step in range(arguments["steps"]):
-            progress = {"progressToken": token, "progress": step + 1, "total": arguments["steps"]}
+        # So many steps, or until the file is there.
+        step, steps, file = 0, arguments.get("steps"), arguments.get("file")
+        while step < steps if steps else not os.path.exists(file):
+            step += 1
+            progress = {"progressToken": token, "progress": step}
             say({"method": "notifications/progress", "params": progress})
-            time.sleep(0.15)
+            time.sleep(0.02)
     results = {
         "echo": lambda: text("zoo: " + arguments.get("text", "")),
         "huge": lambda: text("line of text\n" * (arguments["size"] // 13)),
