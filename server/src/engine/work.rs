@@ -27,7 +27,7 @@ use crate::session::{Body, Session};
 /// What ends a pause before a retry says, as pi 0.55 does.
 const RETRY_CANCELLED: &str = "Retry cancelled";
 /// What ends work that failed inside the agent.
-const PANICKED: &str = "The agent failed inside.";
+const PANICKED: &str = "Internal error in the agent.";
 /// What is said where compacting did not help.
 const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
 

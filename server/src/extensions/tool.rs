@@ -74,7 +74,7 @@ impl Tool for ExtensionTool {
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let Value::Object(params) = arguments else {
-                return ToolOutput::error("the arguments are no object");
+                return ToolOutput::error("the arguments are not an object");
             };
             let updates = context.updates.clone();
             let asked = Asked::new(&self.member.path).progress(move |progress| {

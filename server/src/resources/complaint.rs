@@ -81,7 +81,7 @@ pub enum Complaint {
     #[error("{0}: the model is not told about this skill")]
     Hidden(crate::prompt::SkillError),
     /// A rule would never match.
-    #[error("{path}: the condition {condition:?} is no regular expression that can be used: {reason}; it is left out", path = path.display())]
+    #[error("{path}: the condition {condition:?} is not a usable regular expression: {reason}; it is left out", path = path.display())]
     Condition {
         /// The file.
         path: PathBuf,

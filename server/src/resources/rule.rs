@@ -104,6 +104,8 @@ impl Rule {
         let looked_for = head.condition.or(head.trigger).or(head.ttsr_trigger).unwrap_or_default().all();
         let (files, mut conditions): (Vec<_>, Vec<_>) =
             looked_for.into_iter().partition(|condition| names_files(condition));
+        // Where all of them are wrong the rule looks for nothing.
+        let any = conditions.is_empty() && !files.is_empty();
         conditions.retain(|condition| match StreamPattern::new(&[condition]) {
             Ok(_) => true,
             Err(reason) => {
@@ -116,7 +118,7 @@ impl Rule {
             head.scope.unwrap_or_default().all().iter().flat_map(|scope| split(scope)).collect();
         let of_files = |glob: &String| FILE_TOOLS.map(|tool| format!("tool:{tool}({glob})"));
         scope.extend(files.iter().flat_map(of_files));
-        if conditions.is_empty() && !files.is_empty() {
+        if any {
             conditions.push(".*".to_owned());
         }
         let content = document.body.trim().to_owned();
@@ -262,9 +264,11 @@ mod tests {
         let (found, complaints) = read("---\ncondition: ['(', b]\ninterruptMode: often\n---\nText");
         assert_eq!(found.unwrap().conditions, ["b"]);
         assert!(
-            complaints[0].contains("the condition \"(\" is no regular expression")
+            complaints[0].contains("the condition \"(\" is not a usable regular expression")
                 && complaints[1].contains("often")
         );
+        let (found, complaints) = read("---\ncondition: ['*.rs', '(bad']\n---\nText");
+        assert_eq!((found, complaints.len()), (None, 1), "it does not fire on every edit");
         assert!(read("---\ncondition: {a: b}\n---\nText").1[0].contains("front matter"));
     }
 }

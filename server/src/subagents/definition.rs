@@ -58,7 +58,7 @@ pub fn load(policy: &Policy) -> Vec<Definition> {
             let read = read_text(&path, LIMIT).map_err(|error| error.to_string());
             match read.and_then(|file| parse(&file.text, source)) {
                 Ok(definition) => add(&mut all, definition),
-                Err(reason) => tracing::warn!(path = %path.display(), reason, "this file is no agent"),
+                Err(reason) => tracing::warn!(path = %path.display(), reason, "this file is not an agent"),
             }
         }
     }
@@ -92,7 +92,8 @@ fn parse(text: &str, source: &'static str) -> Result<Definition, String> {
         text(name).filter(|text| !text.is_empty()).ok_or_else(|| format!("its front matter has no {name}"))
     };
     let thinking = text("thinking").or_else(|| text("thinkingLevel")).or_else(|| text("thinking-level"));
-    let thinking = thinking.map(|level| level.parse().map_err(|_| format!("{level} is no thinking level")));
+    let thinking =
+        thinking.map(|level| level.parse().map_err(|_| format!("{level} is not a thinking level")));
     Ok(Definition {
         name: needed("name")?,
         description: needed("description")?,

@@ -87,8 +87,8 @@ async fn a_rule_stops_the_answer_and_the_model_goes_on_with_it() {
 
 #[tokio::test]
 async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
-    let script =
-        || json!({"responses": [says("forbidden one"), says("ok"), says("forbidden two"), says("three")]});
+    let answers = || vec![says("forbidden one"), says("ok"), says("forbidden two"), says("forbidden three")];
+    let script = || json!({"responses": answers()});
     let (mut link, _place) = watched(script(), ONCE, |_| {});
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("ttsr_triggered").await;
@@ -98,6 +98,8 @@ async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
     assert!(!kinds(&second).contains(&"ttsr_triggered"));
     // Another session knows nothing of it.
     link.data(json!({"type": "new_session"})).await;
+    link.send(json!({"type": "prompt", "message": "once more"})).await;
+    link.until_event("ttsr_triggered").await;
 
     let (mut link, _place) = watched(script(), ONCE, |settings| {
         settings.rules.repeat = RuleRepeat::AfterGap;

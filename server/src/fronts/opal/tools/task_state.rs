@@ -38,9 +38,9 @@ pub(super) enum TaskError {
     Unknown(String),
     #[error("{action} needs {name}")]
     Missing { action: String, name: &'static str },
-    #[error("{0:?} is no status: open, in_progress, done or blocked")]
+    #[error("{0:?} is not a status: open, in_progress, done or blocked")]
     Status(String),
-    #[error("{0:?} is no action: insert, list, update, delete or batch")]
+    #[error("{0:?} is not an action: insert, list, update, delete or batch")]
     Action(String),
     #[error("task {task} would wait for itself, through {through}")]
     Waits { task: u64, through: u64 },
@@ -361,9 +361,9 @@ mod tests {
             (json!({"action": "insert", "label": "x", "blocked_by": "7"}), "there is no task 7"),
             (
                 json!({"action": "update", "id": 1, "status": "later"}),
-                "\"later\" is no status: open, in_progress, done or blocked",
+                "\"later\" is not a status: open, in_progress, done or blocked",
             ),
-            (json!({"action": "fly"}), "\"fly\" is no action: insert, list, update, delete or batch"),
+            (json!({"action": "fly"}), "\"fly\" is not an action: insert, list, update, delete or batch"),
             (json!({"action": "delete"}), "delete needs id"),
         ] {
             assert_eq!(apply(&mut list, arguments), Err(error.to_owned()));
