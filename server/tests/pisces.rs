@@ -109,6 +109,11 @@ fn submits(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"data": format!("{user} is done")}}))
 }
 
+/// It says that the work cannot be done.
+fn gives_up(user: &str) -> Value {
+    calls(user, "submit_result", json!({"result": {"error": "the half of it is missing"}}))
+}
+
 /// A subagent that writes a file and hands in its result.
 fn writer(id: &str, path: &str, content: &str) -> [Value; 2] {
     let user = format!("JOB-{id}");

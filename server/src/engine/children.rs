@@ -3,13 +3,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use agentese::types::{AgentMessage, StopReason};
+use agentese::types::{AgentMessage, StopReason, ToolCall};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{ChildEvent, Engine, Event, EventSink, Input, Ledger, Options, Shared};
+use super::{ChildEvent, Engine, Event, EventSink, Hooks as _, Input, Ledger, Options, Shared};
 use crate::session::{Session, Start};
 use crate::tools::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
 
@@ -99,6 +100,25 @@ impl Agents for Children {
 
     fn now_ms(&self) -> i64 {
         self.shared.upgrade().map_or(0, |shared| shared.options.clock.now_ms())
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        match self.shared.upgrade() {
+            Some(shared) => shared.options.clock.sleep(duration),
+            None => futures::future::ready(()).boxed(),
+        }
+    }
+
+    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            let shared = self.shared.upgrade().ok_or("The agent has ended.")?;
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => Err("The operation was aborted.".to_owned()),
+                said = shared.options.hooks.tool_call(call) => said,
+            }
+        }
+        .boxed()
     }
 
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>> {

@@ -150,7 +150,7 @@ mod tests {
         for (text, at) in [
             ("all of it", 9),
             ("a can", 2),
-            ("a canary", 5),
+            ("a canary", 2),
             ("a canary.", 9),
             ("can canar", 4),
             ("c", 0),

@@ -62,7 +62,7 @@ impl Batch {
         (outcomes, changes)
     }
 
-    /// Nothing of a call that was stopped comes back. Patches come back where all subagents did their work, branches of
+    /// Nothing of a call that was stopped comes back, nor of one who said that the work could not be done. Patches come back where all subagents did their work, branches of
     /// those that did.
     async fn bring_back(&self, lease: &mut Lease, outcomes: &mut [Outcome]) -> Changes {
         if self.context.abort.is_cancelled() {
@@ -70,23 +70,22 @@ impl Batch {
         }
         match self.policy.settings.merge {
             MergeMode::Patch => {
-                if !outcomes.iter().all(|outcome| outcome.succeeded() && outcome.patch.is_some()) {
+                if !outcomes.iter().all(|outcome| outcome.did_its_work() && outcome.patch.is_some()) {
                     return Changes::Kept("not every subagent did its work".to_owned());
                 }
                 let patches: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.patch.clone()).collect();
                 lease.apply(&patches).await.map_or_else(Changes::Kept, Changes::Applied)
             }
             MergeMode::Branch => {
-                let commits: Vec<Commit> = outcomes.iter().filter_map(commit).collect();
+                let of_each = outcomes.iter_mut().filter_map(|outcome| Some((commit(outcome)?, outcome)));
+                let (mut commits, outcomes): (Vec<_>, Vec<_>) = of_each.unzip();
                 if commits.is_empty() {
                     return Changes::Kept("no subagent did its work".to_owned());
                 }
-                match lease.merge(&commits).await {
+                match lease.merge(&mut commits).await {
                     Ok(merged) => {
-                        for outcome in outcomes {
-                            outcome.branch = commit(outcome)
-                                .map(|commit| commit.branch)
-                                .filter(|branch| merged.merged.contains(branch));
+                        for (outcome, Commit { branch, .. }) in outcomes.into_iter().zip(commits) {
+                            outcome.branch = Some(branch).filter(|branch| merged.merged.contains(branch));
                         }
                         Changes::Merged(merged)
                     }
@@ -98,9 +97,9 @@ impl Batch {
 }
 
 fn commit(outcome: &Outcome) -> Option<Commit> {
-    let patch = outcome.patch.clone().filter(|_| outcome.succeeded())?;
-    let id = outcome.label.id.trim_end_matches("-repair");
+    let patch = outcome.patch.clone().filter(|_| outcome.did_its_work())?;
+    let id = &outcome.label.first_id;
     let title = outcome.label.item.description.lines().next().unwrap_or_default().trim();
-    let message = if title.is_empty() { id.to_owned() } else { format!("{title} ({id})") };
+    let message = if title.is_empty() { id.clone() } else { format!("{title} ({id})") };
     Some(Commit { branch: format!("omp/task/{id}"), message, patch })
 }

@@ -23,6 +23,8 @@ pub struct Label {
     pub index: usize,
     /// Unique in the session.
     pub id: String,
+    /// The id that it was told of with: a repair has another one.
+    pub first_id: String,
     pub agent: String,
     pub source: &'static str,
     /// The first prompt.
@@ -51,7 +53,7 @@ impl Label {
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub label: Label,
-    /// 0 where it did its work, and that was verified where it was to be.
+    /// 0 where it handed in a result, and that was verified where it was to be.
     pub exit_code: i64,
     /// What it handed in, or what it wrote.
     pub output: String,
@@ -100,9 +102,15 @@ impl Outcome {
         }
     }
 
-    /// Whether it did its work.
+    /// Whether it handed in a result, and that was verified where it was to be. The result may say that the work could
+    /// not be done.
     pub fn succeeded(&self) -> bool {
         self.exit_code == 0
+    }
+
+    /// Whether it did its work, so that its changes may come back.
+    pub fn did_its_work(&self) -> bool {
+        self.succeeded() && self.abort_reason.is_none()
     }
 
     pub fn to_json(&self) -> Value {

@@ -28,7 +28,7 @@ pub fn output(outcomes: &[Outcome], changes: &Changes, agents_dir: &Value, took_
 }
 
 fn text(outcomes: &[Outcome], changes: &Changes) -> String {
-    let good = outcomes.iter().filter(|outcome| outcome.succeeded()).count();
+    let good = outcomes.iter().filter(|outcome| outcome.did_its_work()).count();
     let mut text = format!("{good} of {} subagents did their work.", outcomes.len());
     for outcome in outcomes {
         let label = &outcome.label;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use super::arguments::{self, Arguments};
+use super::arguments::{self, Arguments, Item};
 use super::assignment::first;
 use super::batch::{Batch, Changes};
 use super::definition::{Definition, Spawns};
@@ -20,7 +20,7 @@ use super::outcome::{Label, Outcome};
 use super::policy::{Policies, Policy};
 use super::progress::Progress;
 use super::report;
-use super::verify::resolve;
+use super::verify::{allowed, resolve};
 use crate::config::IsolationMode;
 use crate::tools::{Agents, Parent, Selection, Tool, ToolContext, ToolOutput, ToolSet};
 
@@ -51,7 +51,7 @@ pub struct Task {
     policies: Policies,
     /// Whom its owner may set to work.
     spawns: Spawns,
-    /// The next number of a subagent, for each folder of their files.
+    /// The next number of a subagent, for each session that is kept: the folder of its files.
     numbers: Mutex<HashMap<PathBuf, usize>>,
 }
 
@@ -72,7 +72,7 @@ impl Task {
         let agents_dir =
             agents_dir.map_or(Value::Null, |folder| folder.to_string_lossy().into_owned().into());
         let Some(agents) = context.agents.clone() else {
-            return report::refused("Nobody can be set to work here.", &agents_dir);
+            return report::refused("Subagents are not available here.", &agents_dir);
         };
         let begun = agents.now_ms();
         let took = || agents.now_ms().saturating_sub(begun).max(0);
@@ -97,12 +97,16 @@ impl Task {
         }
         let plan = resolve(&policy.settings.verification, arguments.isolated, arguments.verify.as_ref())?;
         let parent = agents.parent().ok_or("The agent has ended.")?;
+        if let Some(plan) = &plan {
+            allowed(plan, &parent, agents.as_ref(), context.call_id.as_deref()).await?;
+        }
         let lease = match arguments.isolated {
             true => Some(Lease::take(context, &policy.worktrees).await?),
             false => None,
         };
         let files = Files::of(&parent, context)?;
-        let labels = self.labels(&arguments, &definition, &parent, &files.folder);
+        let first_number = self.take_numbers(&files, arguments.tasks.len());
+        let labels = labels(&arguments, &definition, &parent, first_number);
         let progress = Progress::new(
             context.updates.clone(),
             agents.now_ms(),
@@ -139,30 +143,40 @@ impl Task {
         })
     }
 
-    fn labels(
-        &self,
-        arguments: &Arguments,
-        definition: &Definition,
-        parent: &Parent,
-        folder: &Path,
-    ) -> Vec<Label> {
+    /// The first of that many numbers that no subagent of the session has had. Those of a session in memory begin anew
+    /// with each call, as its files do.
+    fn take_numbers(&self, files: &Files, count: usize) -> usize {
+        if files.passing.is_some() {
+            return 0;
+        }
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = numbers.entry(folder.to_owned()).or_insert_with(|| next_number(folder));
-        let labels = arguments.tasks.iter().enumerate().map(|(index, item)| {
-            let id = format!("{next}-{}", item.id);
-            *next += 1;
-            Label {
-                index,
-                id,
-                agent: definition.name.clone(),
-                source: definition.source,
-                task: first(arguments, item),
-                item: item.clone(),
-                model: definition.model.clone().or_else(|| parent.model.clone()),
-            }
-        });
-        labels.collect()
+        let next = numbers.entry(files.folder.clone()).or_insert_with(|| next_number(&files.folder));
+        let first = *next;
+        *next = next.saturating_add(count);
+        first
     }
+}
+
+fn labels(
+    arguments: &Arguments,
+    definition: &Definition,
+    parent: &Parent,
+    first_number: usize,
+) -> Vec<Label> {
+    let label = |(index, item): (usize, &Item)| {
+        let id = format!("{}-{}", first_number.saturating_add(index), item.id);
+        Label {
+            index,
+            first_id: id.clone(),
+            id,
+            agent: definition.name.clone(),
+            source: definition.source,
+            task: first(arguments, item),
+            item: item.clone(),
+            model: definition.model.clone().or_else(|| parent.model.clone()),
+        }
+    };
+    arguments.tasks.iter().enumerate().map(label).collect()
 }
 
 /// The number after those that files in the folder begin with.
@@ -245,5 +259,25 @@ impl Tool for Task {
 
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         self.call(context, arguments).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_in_a_session_and_are_not_kept_for_one_in_memory() {
+        let task = Task::new(Policies::default());
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("4-a.md"), "").unwrap();
+        let kept = Files { folder: place.path().to_owned(), passing: None };
+        assert_eq!((task.take_numbers(&kept, 2), task.take_numbers(&kept, 1)), (5, 7));
+        for _ in 0..3 {
+            let passing = tempfile::tempdir().unwrap();
+            let files = Files { folder: passing.path().to_owned(), passing: Some(passing) };
+            assert_eq!(task.take_numbers(&files, 3), 0);
+        }
+        assert_eq!(task.numbers.lock().unwrap().len(), 1);
     }
 }

@@ -270,7 +270,7 @@ fn took(outcome: &mut Outcome, ended: Ended) {
             outcome.exit_code = 0;
             outcome.output = serde_json::to_string_pretty(data).unwrap_or_default();
         }
-        // It has done its work: found out that there is nothing to be done.
+        // It has ended well, as in pisces; its changes do not come back.
         Some(Submitted::Error(reason)) => {
             outcome.exit_code = 0;
             outcome.output = format!("Not done: {reason}");

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::types::{
     AgentMessage, AssistantMessage, BudgetViolationReason, StopReason, SubagentVerificationCommandEnd,
@@ -139,6 +140,13 @@ pub trait Agents: Send + Sync {
 
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
+
+    /// Waits that long, by the parent's clock. Dropping the future stops waiting.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+
+    /// Whether those who guard the parent's calls allow this one; if not, what the model is told. An abort of the call
+    /// that started it refuses it.
+    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
     /// Puts a child together; it does nothing yet. It counts against the limit until it is dropped.
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;

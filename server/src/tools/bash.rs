@@ -11,9 +11,14 @@ use super::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
 
+impl Bash {
+    /// What models call it.
+    pub const NAME: &str = "bash";
+}
+
 impl Tool for Bash {
     fn name(&self) -> &str {
-        "bash"
+        Self::NAME
     }
 
     fn description(&self) -> &str {

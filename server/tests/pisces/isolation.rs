@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    assert_clean, calls, delegate, git, in_repository, isolating, prepared, repository, result, run, script,
-    scripted, submits, tasks, text, writer, writes,
+    assert_clean, calls, delegate, git, gives_up, in_repository, isolating, prepared, repository, result,
+    run, script, scripted, submits, tasks, text, writer, writes,
 };
 use agentese::pisces::Pisces;
 
@@ -133,6 +133,75 @@ async fn a_branch_is_not_merged_over_files_of_the_user() {
     assert_eq!(git(&work, &["log", "--format=%s"]), "base\n");
     assert_eq!(git(&work, &["branch", "--format", "%(refname:short)"]), "main\n");
     assert!(result["details"]["results"][0]["patchPath"].is_string());
+}
+
+#[tokio::test]
+async fn branches_of_the_user_with_such_names_are_left_alone() {
+    let mut answers = isolated(&["a", "b"]);
+    answers.extend(writer("a", "base.txt", "a\n"));
+    answers.extend(writer("b", "base.txt", "b\n"));
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (mut link, place) = in_repository(members, script(answers));
+    let work = place.path().join("work");
+    let branches = ["omp/task/0-a", "omp/task/0-a-2", "omp/task/1-b"];
+    branches.iter().for_each(|branch| drop(git(&work, &["branch", branch])));
+    let theirs = git(&work, &["rev-parse", "HEAD"]);
+    let result = result(&run(&mut link, "delegate").await);
+    let outcomes = &result["details"]["results"];
+    assert_eq!(outcomes[0]["branchName"], "omp/task/0-a-3");
+    assert!(text(&result).contains("Merged: omp/task/0-a-3."), "{result}");
+    // The second patch does not apply.
+    assert!(text(&result).contains("Not merged: omp/task/1-b"), "{result}");
+    assert_eq!(std::fs::read_to_string(work.join("base.txt")).unwrap(), "a\n");
+    let listed = git(&work, &["branch", "--format", "%(refname:short)"]);
+    assert_eq!(listed, "main\nomp/task/0-a\nomp/task/0-a-2\nomp/task/1-b\n");
+    for branch in branches {
+        assert_eq!(git(&work, &["rev-parse", branch]), theirs, "{branch}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_may_be_called_like_a_repair() {
+    let mut answers = isolated(&["x-repair"]);
+    answers.extend(writer("x-repair", "a.txt", "a\n"));
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (mut link, _place) = in_repository(members, script(answers));
+    let result = result(&run(&mut link, "delegate").await);
+    assert_eq!(result["details"]["results"][0]["branchName"], "omp/task/0-x-repair");
+}
+
+#[tokio::test]
+async fn work_that_could_not_be_done_does_not_come_back() {
+    for merge in ["patch", "branch"] {
+        let mut answers = isolated(&["a"]);
+        answers.extend([writes("JOB-a", "half.txt", "half\n"), gives_up("JOB-a")]);
+        let members = isolating(json!({"isolation": {"mode": "worktree", "merge": merge}}));
+        let (mut link, place) = in_repository(members, script(answers));
+        let result = result(&run(&mut link, "delegate").await);
+        assert!(text(&result).starts_with("0 of 1 subagents did their work."), "{result}");
+        let outcome = &result["details"]["results"][0];
+        assert_eq!((&outcome["exitCode"], &outcome["aborted"]), (&json!(0), &json!(true)));
+        let patch = std::fs::read_to_string(outcome["patchPath"].as_str().unwrap()).unwrap();
+        assert!(patch.contains("+half"), "{patch}");
+        let work = place.path().join("work");
+        assert_eq!(git(&work, &["status", "--short"]), "", "{merge}");
+        assert_eq!(git(&work, &["log", "--format=%s"]), "base\n", "{merge}");
+    }
+}
+
+#[tokio::test]
+async fn what_git_warns_of_is_no_answer() {
+    let mut answers = isolated(&["a"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
+    let (mut link, place) = in_repository(members, script(answers));
+    let work = place.path().join("work");
+    // Every command warns of it.
+    git(&work, &["config", "core.fsyncMethod", "of-tomorrow"]);
+    let result = result(&run(&mut link, "delegate").await);
+    assert_eq!(result["details"]["results"][0]["branchName"], "omp/task/0-a", "{result}");
+    assert_eq!(std::fs::read_to_string(work.join("a.txt")).unwrap(), "a\n");
+    assert_clean(place.path());
 }
 
 #[tokio::test]

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use agentese::pisces::Pisces;
+use agentese_server::subagents::{Policies, Policy, select_tools};
 use serde_json::{Value, json};
 
+use crate::support::link::Link;
 use crate::{
-    assert_clean, delegate, in_repository, isolating, lives, result, run, script, submits, tasks, text,
-    writer, writes,
+    assert_clean, delegate, in_repository, isolating, lives, prepared, repository, result, run, script,
+    submits, tasks, text, writer, writes,
 };
 
 fn verified(verify: Value) -> Vec<Value> {
@@ -137,6 +140,57 @@ async fn a_subagent_that_failed_is_not_verified() {
     assert_eq!((&verification["status"], &verification["attempts"]), (&json!("skipped"), &json!([])));
     assert_eq!(lives(&frames), ["start 0-a", "end 0-a 1"]);
     assert_clean(place.path());
+}
+
+/// Settings under which calls of `bash` need a yes.
+fn guarded(more: Value) -> Value {
+    let mut members = isolating(more);
+    members["approval"] = json!({"tools": ["bash"]});
+    members
+}
+
+#[tokio::test]
+async fn commands_of_a_call_need_the_yes_that_bash_needs() {
+    for (confirmed, made) in [(true, true), (false, false)] {
+        let verify = json!({"commands": [command("is there", "touch ../../../ran; test -f a.txt")]});
+        let (mut link, place) = in_repository(guarded(json!({})), script(verified(verify)));
+        link.data(json!({"type": "prompt", "message": "delegate"})).await;
+        let question = link.until_event("extension_ui_request").await.pop().unwrap();
+        assert_eq!(question["title"], "Allow bash?");
+        assert!(question["message"].as_str().unwrap().contains("command: touch ../../../ran"), "{question}");
+        assert!(!link.seen.iter().any(|frame| frame["type"] == "subagent_start"), "nothing has begun");
+        link.send(json!({"type": "extension_ui_response", "id": question["id"], "confirmed": confirmed}))
+            .await;
+        let result = result(&link.until_event("agent_end").await);
+        assert_eq!(place.path().join("work/a.txt").exists(), made, "{result}");
+        assert_eq!(place.path().join("ran").exists(), made);
+        assert_eq!(text(&result).contains("The call was not approved: the user rejected it."), !made);
+        assert_clean(place.path());
+    }
+}
+
+#[tokio::test]
+async fn commands_of_a_profile_are_the_users_own() {
+    let profiles = json!({"ci": {"commands": [command("is there", "test -f a.txt")]}});
+    let members = guarded(json!({"verification": {"profiles": profiles}}));
+    let (mut link, place) = in_repository(members, script(verified(json!("ci"))));
+    run(&mut link, "delegate").await;
+    assert!(place.path().join("work/a.txt").exists(), "nobody was asked");
+}
+
+#[tokio::test]
+async fn without_bash_there_are_no_commands_of_a_call() {
+    let verify = json!({"commands": [command("runs", "touch ../../ran")]});
+    let (builder, place) = prepared(isolating(json!({})), script(verified(verify)));
+    repository(&place.path().join("work"));
+    let settings = crate::settings(&isolating(json!({}))).task;
+    let policies = Policies::new(Policy::new(settings, place.path().join("agentese-worktrees")));
+    let tools = select_tools(["read", "write", "task"], &policies).tools;
+    let mut link = Link::speaking::<Pisces>(builder.tools(tools));
+    let result = result(&run(&mut link, "delegate").await);
+    assert!(text(&result).contains("has no tool bash"), "{result}");
+    assert_eq!(result["details"]["results"], json!([]));
+    assert!(!place.path().join("agentese-worktrees/ran").exists());
 }
 
 #[tokio::test]

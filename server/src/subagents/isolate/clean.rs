@@ -13,6 +13,19 @@ use super::git::{AWAY, QUIET};
 
 const EXTENSION: &str = "lease";
 
+/// A branch that the agent made for as long as it merges.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    pub name: String,
+    /// The commit that it is at.
+    pub commit: String,
+}
+
+/// The full name of a branch.
+pub fn reference(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
 /// A lock that says that somebody works there.
 #[derive(Debug)]
 pub struct Claim {
@@ -40,8 +53,9 @@ impl Claim {
         Ok(claim)
     }
 
-    /// The branches that there are for now.
-    pub fn write(&mut self, branches: &[String]) -> io::Result<()> {
+    /// The branches that were made for now.
+    pub fn write(&mut self, branches: &[Branch]) -> io::Result<()> {
+        let branches: Vec<_> = branches.iter().map(|branch| [&branch.name, &branch.commit]).collect();
         let text = json!({"root": self.root.to_string_lossy(), "branches": branches}).to_string();
         self.file.rewind()?;
         self.file.set_len(0)?;
@@ -79,8 +93,11 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
     let said: Value = serde_json::from_str(&text).unwrap_or_default();
     let root = said["root"].as_str().map(PathBuf::from).filter(|root| root.is_dir());
     if let Some(root) = root {
-        for branch in said["branches"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            git(&root, &["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        for branch in said["branches"].as_array().into_iter().flatten() {
+            // One that somebody has moved since is theirs.
+            if let (Some(name), Some(commit)) = (branch[0].as_str(), branch[1].as_str()) {
+                git(&root, &["update-ref", "--no-deref", "-d", &reference(name), commit]);
+            }
         }
         for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
             if entry.path().join(".git").exists() {

@@ -1,20 +1,23 @@
 //! Running git, under the guard, without hooks and without a terminal.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::tools::{CommandLine, Exit, Spawner};
+use crate::tools::{CommandLine, Exit, Spawner, Talking};
 
 /// A git command takes seconds at most; on a huge repository and a slow disk, minutes.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Only the ends of what git says are looked at.
+/// Only the beginning of what git says is looked at.
 const SAID: u64 = 64 * 1024;
 
-/// What keeps git from running programs of the repository, and from cleaning up on its own.
+/// What keeps git from running hooks and monitors of the repository, and from cleaning up on its own. Filters (`filter.*.clean`,
+/// `filter.*.smudge`) and `diff` drivers that its `.git/config` names do run where files are added and checked out: without
+/// them large files that are kept elsewhere (LFS) would be lost.
 pub(super) const QUIET: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -40,6 +43,9 @@ pub(super) const AWAY: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
+/// Variables that make git write down what it does begin like this.
+const TRACE: &[u8] = b"GIT_TRACE";
+
 /// Runs git.
 #[derive(Clone)]
 pub struct Git {
@@ -54,9 +60,11 @@ impl Git {
         Self { spawner }
     }
 
-    /// What git says, without the line's end. Fails with what it says where its code is not 0.
+    /// What git writes to its stdout, without the line's end. Fails with what it complains of where its code is not 0.
     pub async fn run(&self, cwd: &Path, variables: &Variables, arguments: &[&str]) -> Result<String, String> {
-        let hidden = AWAY.iter().map(OsString::from);
+        let traces = std::env::vars_os().map(|(name, _)| name);
+        let traces = traces.filter(|name| name.as_encoded_bytes().starts_with(TRACE));
+        let hidden = AWAY.iter().map(OsString::from).chain(traces);
         let mut environment = variables.clone();
         environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
         environment.push(("LC_ALL".into(), "C".into()));
@@ -67,25 +75,30 @@ impl Git {
             hidden: hidden.filter(|name| environment.iter().all(|(set, _)| set != name)).collect(),
             environment,
         };
-        let mut running =
-            self.spawner.spawn(&line).await.map_err(|error| format!("git does not start: {error}"))?;
-        let mut output = running.take_output();
-        let mut said = Vec::new();
+        let talking =
+            self.spawner.talk(&line).await.map_err(|error| format!("git does not start: {error}"))?;
+        let Talking { input, output, errors, mut running } = talking;
+        drop(input);
         let work = async {
-            let read = (&mut output).take(SAID).read_to_end(&mut said).await;
-            // What is beyond that is read and thrown away, so that git does not wait.
-            let rest = tokio::io::copy(&mut output, &mut tokio::io::sink()).await;
-            let exit = running.wait().await;
-            read.and(rest).and(exit)
+            // A warning is no part of an answer.
+            let (answer, complaint) = tokio::join!(beginning(output), beginning(errors));
+            Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
         };
-        let exit = tokio::time::timeout(LIMIT, work).await;
-        let text = String::from_utf8_lossy(&said).trim_end().to_owned();
         let name = arguments.first().copied().unwrap_or_default();
-        match exit {
-            Ok(Ok(Exit::Code(0))) => Ok(text),
-            Ok(Ok(_)) => Err(format!("git {name}: {text}")),
+        match tokio::time::timeout(LIMIT, work).await {
+            Ok(Ok((answer, _, Exit::Code(0)))) => Ok(answer),
+            Ok(Ok((answer, complaint, _))) if complaint.is_empty() => Err(format!("git {name}: {answer}")),
+            Ok(Ok((_, complaint, _))) => Err(format!("git {name}: {complaint}")),
             Ok(Err(error)) => Err(format!("git {name}: {error}")),
             Err(_) => Err(format!("git {name} took more than {} s", LIMIT.as_secs())),
         }
     }
+}
+
+/// The beginning of what is written to a channel. What is beyond that is read and thrown away, so that git does not wait.
+async fn beginning(mut channel: impl AsyncRead + Unpin) -> io::Result<String> {
+    let mut said = Vec::new();
+    (&mut channel).take(SAID).read_to_end(&mut said).await?;
+    tokio::io::copy(&mut channel, &mut tokio::io::sink()).await?;
+    Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
 }

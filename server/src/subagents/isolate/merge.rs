@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::base::{diff, with_index};
+use super::clean::{Branch, reference};
 use super::git::Variables;
 use super::lease::Lease;
 
 /// What is to become a commit.
 #[derive(Debug, Clone)]
 pub struct Commit {
+    /// The name of its branch; another one once it is merged, where the repository had a branch of that name.
     pub branch: String,
     pub message: String,
     pub patch: PathBuf,
@@ -22,6 +24,9 @@ pub struct Merged {
     /// The others, with the reason.
     pub left: Vec<(String, String)>,
 }
+
+/// How many names are tried for a branch.
+const NAMES: usize = 100;
 
 /// Who makes commits where the user has not said who they are.
 const NOBODY: [(&str, &str); 4] = [
@@ -54,8 +59,8 @@ impl Lease {
 
     /// Makes a commit of each patch, on a branch of its own, and moves what is checked out to them. A patch that does not
     /// apply is left out. Where files of the user are in the way, nothing is merged and everything is as it was. The
-    /// branches are gone afterwards.
-    pub async fn merge(&mut self, commits: &[Commit]) -> Result<Merged, String> {
+    /// branches are gone afterwards; those that were there before are never touched.
+    pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<Merged, String> {
         let base = self.base().await?;
         let variables = with_index(&Vec::new(), &self.place().join("merge.index"));
         let none = Vec::new();
@@ -64,10 +69,7 @@ impl Lease {
             return Err("another commit was checked out meanwhile".to_owned());
         }
         self.git.run(&self.root, &variables, &["read-tree", &head]).await?;
-        let names: Vec<_> = commits.iter().map(|commit| commit.branch.clone()).collect();
-        if let Some(claim) = &mut self.claim {
-            claim.write(&names).map_err(|error| error.to_string())?;
-        }
+        let mut made = Vec::new();
         let mut merged = Merged::default();
         for commit in commits {
             if let Err(reason) = self.stage(&variables, &commit.patch).await {
@@ -76,17 +78,41 @@ impl Lease {
             }
             let tree = self.git.run(&self.root, &variables, &["write-tree"]).await?;
             head = self.commit(&tree, &head, &commit.message).await?;
-            let name = format!("refs/heads/{}", commit.branch);
-            self.git.run(&self.root, &none, &["update-ref", &name, &head]).await?;
+            commit.branch = self.branch(&mut made, &commit.branch, &head).await?;
             merged.merged.push(commit.branch.clone());
         }
         let moved =
             self.git.run(&self.root, &none, &["merge", "--ff-only", "--quiet", "--no-stat", &head]).await;
-        for branch in &merged.merged {
-            let name = format!("refs/heads/{branch}");
-            self.git.run(&self.root, &none, &["update-ref", "-d", &name]).await?;
+        for Branch { name, commit } in &made {
+            let delete = ["update-ref", "--no-deref", "-d", &reference(name), commit];
+            if let Err(reason) = self.git.run(&self.root, &none, &delete).await {
+                tracing::warn!(branch = name, reason, "the branch of a subagent is left behind");
+            }
         }
         moved.map(|_| merged)
+    }
+
+    /// Makes a branch at a commit, and adds it to those that were made. Where there is one of that name it has a number
+    /// behind its name. Gives its name.
+    async fn branch(&mut self, made: &mut Vec<Branch>, wanted: &str, commit: &str) -> Result<String, String> {
+        let mut name = wanted.to_owned();
+        for number in 2..=NAMES {
+            made.push(Branch { name: name.clone(), commit: commit.to_owned() });
+            // Whoever puts away deletes it only where it is at that commit.
+            if let Some(claim) = &mut self.claim {
+                claim.write(made).map_err(|error| error.to_string())?;
+            }
+            // An empty old value: it must not be there.
+            let create = ["update-ref", "--no-deref", &reference(&name), commit, ""];
+            let Err(reason) = self.git.run(&self.root, &Vec::new(), &create).await else { return Ok(name) };
+            made.pop();
+            let look = ["rev-parse", "--verify", "--quiet", &reference(&name)];
+            if self.git.run(&self.root, &Vec::new(), &look).await.is_err() {
+                return Err(reason);
+            }
+            name = format!("{wanted}-{number}");
+        }
+        Err(format!("there are {NAMES} branches called {wanted} already"))
     }
 
     /// Applies a patch to an index alone. An empty one changes nothing.

@@ -1,8 +1,10 @@
 //! Verifying what a subagent did: which commands, and running them.
 
+mod allowed;
 mod resolve;
 mod run;
 
+pub use allowed::allowed;
 pub use resolve::{Plan, resolve};
 pub use run::Verifier;
 

@@ -11,13 +11,15 @@ const NOT_ISOLATED: &str =
 const NOTHING: &str = "Verification requested but no verification profile or commands were provided.";
 const LSP: &str = "LSP-based task verification is not implemented yet. Use command checks for now.";
 const NO_COMMANDS: &str = "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
-const OFF: &str = "Verification is switched off: task.verification.enabled is false. Leave verify out, or pass verify: false.";
+const OFF: &str = "Verification is disabled (task.verification.enabled is false). Omit verify.";
 
 /// How a subagent's work is verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub profile: Option<String>,
     pub commands: Vec<VerifyCommand>,
+    /// The commands stand in the call, not in the settings.
+    pub given: bool,
     pub on_failure: FailurePolicy,
     pub max_retries: u64,
 }
@@ -80,6 +82,7 @@ pub fn resolve(
     Ok(Some(Plan {
         profile: profile.map(str::to_owned),
         commands,
+        given: inline.get("commands").is_some_and(|commands| !commands.is_null()),
         on_failure: merged("onFailure").map_or(Ok(FailurePolicy::ReturnFailure), policy)?,
         max_retries: merged("maxRetries").and_then(Value::as_u64).unwrap_or(settings.max_retries),
     }))
@@ -144,6 +147,7 @@ mod tests {
             let plan = get(&default, verify.clone()).unwrap().unwrap();
             assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["types"]), "{verify}");
             assert_eq!((plan.on_failure, plan.max_retries), (FailurePolicy::DiscardPatch, 3));
+            assert!(!plan.given);
         }
         let inline = json!({"commands": [{"name": "a", "command": "b"}]});
         let plan = get(&plain, inline.clone()).unwrap().unwrap();
@@ -151,7 +155,7 @@ mod tests {
         // The default profile lies below; its commands are replaced.
         let plan = get(&default, inline).unwrap().unwrap();
         assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["a"]));
-        assert_eq!(plan.on_failure, FailurePolicy::DiscardPatch);
+        assert_eq!((plan.on_failure, plan.given), (FailurePolicy::DiscardPatch, true));
         assert_eq!(get(&plain, json!("off")), Ok(None));
     }
 

@@ -1,0 +1,37 @@
+//! Whether commands that a model wrote may run. They would reach as far as the tool `bash` does.
+
+use serde_json::Map;
+
+use super::Plan;
+use crate::tools::{Agents, Bash, Parent};
+
+const NO_BASH: &str =
+    "The agent has no tool bash, so that verify.commands cannot be given. Name a profile of the settings.";
+
+/// Asks those who guard the parent's calls, for each command as for a call of `bash`. Commands of a profile stand in the
+/// settings: nobody is asked. Fails with what the model is to know. `call_id` is that of the tool that verifies.
+pub async fn allowed(
+    plan: &Plan,
+    parent: &Parent,
+    agents: &dyn Agents,
+    call_id: Option<&str>,
+) -> Result<(), String> {
+    if !plan.given {
+        return Ok(());
+    }
+    if parent.tools.get(Bash::NAME).is_none() {
+        return Err(NO_BASH.to_owned());
+    }
+    for (index, command) in plan.commands.iter().enumerate() {
+        let mut arguments = Map::new();
+        arguments.insert("command".to_owned(), command.command.clone().into());
+        if let Some(limit) = command.timeout_ms {
+            arguments.insert("timeout".to_owned(), limit.div_ceil(1000).into());
+        }
+        let id = format!("{}-verify-{}", call_id.unwrap_or_default(), index + 1);
+        let call = agentese::types::ToolCall::new(&id, Bash::NAME, arguments);
+        let refused = |reason| format!("The verification command \"{}\" was refused. {reason}", command.name);
+        agents.may(&call).await.map_err(refused)?;
+    }
+    Ok(())
+}
