@@ -128,6 +128,7 @@ bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 	$(CARGO) bench -p agentese
 	./bench/round-trip
 	./bench/agent
+	./bench/sessions
 	cd sdk-ts && npm run bench
 	@[ -x sdk-python/.venv/bin/python ] || { echo "the Python benchmark needs sdk-python/.venv: ./sdk-python/test makes it" >&2; exit 1; }
 	cd sdk-python && .venv/bin/python bench/decoding.py

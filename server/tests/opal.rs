@@ -14,6 +14,8 @@ mod questions;
 mod rpc;
 #[path = "opal/runs.rs"]
 mod runs;
+#[path = "opal/served.rs"]
+mod served;
 #[path = "opal/sessions.rs"]
 mod sessions;
 #[path = "support/mod.rs"]

@@ -4,6 +4,8 @@
 mod client;
 #[path = "operator/commands.rs"]
 mod commands;
+#[path = "operator/served.rs"]
+mod served;
 #[path = "support/mod.rs"]
 mod support;
 #[path = "operator/turns.rs"]

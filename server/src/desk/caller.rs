@@ -4,6 +4,7 @@ use agentese::serve::Call;
 use agentese::spec::Dialect;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::Running;
 
@@ -14,8 +15,8 @@ pub enum Taken {
     Run(Running),
     /// It waits in a queue of the run that is going on.
     Queued,
-    /// It was a command of an extension.
-    Command,
+    /// It was a command of an extension. The token is cancelled when the command is over.
+    Command(CancellationToken),
     /// An extension has dealt with it.
     Handled,
 }

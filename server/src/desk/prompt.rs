@@ -1,6 +1,7 @@
 //! What the user says.
 
 use agentese::types::{ImageContent, InputSource};
+use tokio_util::sync::CancellationToken;
 
 use super::caller::Accepted;
 use super::trust::Waiting;
@@ -135,8 +136,11 @@ impl Desk {
     async fn heard(&self, said: Said, caller: Caller) -> Result<Left, Refused> {
         let Caller { accepted, replaced } = caller;
         if let Some(invoked) = self.host.find(&said.text) {
-            self.host.invoke(invoked, Box::new(move || accepted(&Taken::Command))).await;
-            return Ok(Left::Done(Taken::Command));
+            let over = CancellationToken::new();
+            let taken = Taken::Command(over.clone());
+            let accepted = Box::new(move || accepted(&taken));
+            self.host.invoke(invoked, over.clone().drop_guard(), accepted).await;
+            return Ok(Left::Done(Taken::Command(over)));
         }
         let asked = self.host.input(said.text, said.images, InputSource::Rpc);
         match self.host.until_replaced(replaced, asked).await {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{CommandInfo, CommandSource, HostCommandBuilder, HostFrame, OfferedCommand};
+use tokio_util::sync::DropGuard;
 
 use super::calls::{Asked, Failed};
 use super::host::{Host, Member};
@@ -69,10 +70,10 @@ impl Host {
     }
 
     /// Runs a command. Returns when it has ended, waits for something, or goes on for more than a moment;
-    /// `accepted` is called right then, before anything that follows is sent. A failure is told to the
-    /// client.
-    pub async fn invoke(&self, invoked: Invoked, accepted: Box<dyn FnOnce() + Send>) {
-        let (sender, over) = tokio::sync::oneshot::channel();
+    /// `accepted` is called right then, before anything that follows is sent, and `over` is dropped
+    /// when it has ended. A failure is told to the client.
+    pub async fn invoke(&self, invoked: Invoked, over: DropGuard, accepted: Box<dyn FnOnce() + Send>) {
+        let (sender, shown) = tokio::sync::oneshot::channel();
         let accepted = Box::new(move || {
             accepted();
             let _ = sender.send(());
@@ -81,6 +82,7 @@ impl Host {
         let Some(me) = self.me.upgrade() else { return };
         self.refresh(&invoked.member.process);
         let task = tokio::spawn(async move {
+            let _over = over;
             let Invoked { member, name, args } = invoked;
             let frame = |id: String| {
                 HostFrame::from(
@@ -102,7 +104,7 @@ impl Host {
         });
         tokio::select! {
             biased;
-            _ = over => {}
+            _ = shown => {}
             _ = task => {}
             () = tokio::time::sleep(MOMENT) => {}
         }

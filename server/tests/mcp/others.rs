@@ -6,9 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use agentese::opal::Opal;
+use agentese_server::mcp;
 use serde_json::{Value, json};
 
-use crate::stage::{agent, command, finish, one_by_one, results, run, said, texts, until_there};
+use crate::stage::{agent, calling, command, finish, one_by_one, results, run, said, texts, until_there};
+use crate::support::LONG;
+use crate::support::link::{Link, builder};
 use crate::support::process::{Agent, Place};
 
 fn program(name: &str) -> PathBuf {
@@ -137,6 +141,55 @@ fn a_server_with_everything_is_used_over_streamable_http() {
     use_everything(&Place::new(), json!({"type": "http", "url": server.url, "headers": headers}));
 }
 
+/// Uses servers in the opal dialect; gives the results of the calls.
+async fn in_opal(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Vec<Value> {
+    let given: Vec<_> = servers.iter().map(|server| server.as_object().unwrap().clone()).collect();
+    let (builder, _place) = builder(calling(calls));
+    let places = mcp::Places { cwd: place, home: None, agent_dir: None };
+    let options = mcp::Options {
+        definitions: mcp::given(&given, places, &|_: &str| None).unwrap(),
+        limits: mcp::Limits { wait: LONG, ..mcp::Limits::default() },
+        ..mcp::Options::default()
+    };
+    let mut link = Link::speaking::<Opal>(builder.mcp(options));
+    link.send(json!({"jsonrpc": "2.0", "id": 1, "method": "session/start", "params": {}})).await;
+    let started = link.next().await.unwrap()["result"].clone();
+    let names: Vec<_> = servers.iter().map(|server| &server["name"]).collect();
+    assert_eq!(started["mcp_servers"], json!(names));
+    let params = json!({"session_id": started["session_id"], "text": "go"});
+    link.send(json!({"jsonrpc": "2.0", "id": 2, "method": "agent/prompt", "params": params})).await;
+    let frames = link.until("the end", |frame| frame["params"]["type"] == "agent_end").await;
+    link.finish().await;
+    let ends =
+        frames.iter().map(|frame| &frame["params"]).filter(|event| event["type"] == "tool_execution_end");
+    ends.map(|event| event["result"].clone()).collect()
+}
+
+#[tokio::test]
+async fn servers_by_other_hands_are_used_in_opal() {
+    let listening = Listening::start();
+    let place = Place::new();
+    let work = place.work().canonicalize().unwrap();
+    place.put("work/note.txt", "from the file");
+    let files = json!({"name": "files", "command": "node", "args": [program("server-filesystem"), work]});
+    let calls = [
+        ("echo", json!({"message": "hello"})),
+        ("get-sum", json!({"a": 2, "b": 40})),
+        ("get-sum", json!({"a": "two"})),
+        ("read_text_file", json!({"path": work.join("note.txt")})),
+        ("read_text_file", json!({"path": "/etc/passwd"})),
+    ];
+    for mut everything in [everything(), json!({"type": "http", "url": listening.url})] {
+        everything["name"] = json!("everything");
+        let ends = in_opal(&work, &[everything, files.clone()], &calls).await;
+        assert_eq!(ends[0], json!({"ok": true, "output": "Echo: hello"}));
+        assert!(ends[1]["output"].as_str().unwrap().contains("42"), "{}", ends[1]);
+        assert!(ends[2]["error"].as_str().unwrap().contains("must be number"), "{}", ends[2]);
+        assert_eq!(ends[3], json!({"ok": true, "output": "from the file"}));
+        assert!(ends[4]["error"].as_str().unwrap().contains("Access denied"), "{}", ends[4]);
+    }
+}
+
 #[test]
 fn fm_f91_a_server_that_listens_no_more_is_told_of_and_connected_again() {
     let server = Listening::start();
@@ -208,7 +261,7 @@ fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
         ("variable", json!({"name": "HOME"})),
     ];
     let servers = json!({"zoo": zoo(json!({"GIVEN": "${ANTHROPIC_API_KEY} and more"}))});
-    let mut command = command(&place, servers, json!({}), crate::stage::calling(&calls), &[]);
+    let mut command = command(&place, servers, json!({}), calling(&calls), &[]);
     command.env("ANTHROPIC_API_KEY", "canary-key");
     let mut agent = Agent::start(command);
     let frames = run(&mut agent);

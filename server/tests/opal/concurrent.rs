@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::rpc::Rpc;
+use crate::rpc::{Rpc, events};
 
 const SESSIONS: usize = 50;
 
@@ -59,4 +59,44 @@ async fn nobody_waits_for_a_question_or_a_tool_of_another_session() {
     let told = rpc.run(&sessions[2], "be quick").await;
     assert_eq!(told.last().unwrap()["type"], "agent_end");
     rpc.result("agent/abort", json!({"session_id": sessions[1]})).await;
+}
+
+#[tokio::test]
+async fn the_others_go_on_to_their_ends_behind_an_abort() {
+    let waits = json!({"blocks": [
+        {"tool": {"id": "w", "name": "shell", "args": {"command": "until [ -e go ]; do sleep 0.05; done", "timeout": 60}}},
+    ]});
+    let script = json!({"responses": vec![waits; SESSIONS], "default": {"text": "done"}});
+    let (mut rpc, place) = Rpc::scripted(script);
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        sessions.push(rpc.start(json!({})).await);
+    }
+    for session in &sessions {
+        rpc.send("agent/prompt", json!({"session_id": session, "text": "go"})).await;
+    }
+    let mut running = 0;
+    rpc.link
+        .until("every tool", |frame| {
+            running += usize::from(frame["params"]["type"] == "tool_execution_start");
+            running == SESSIONS
+        })
+        .await;
+    rpc.result("agent/abort", json!({"session_id": sessions[0]})).await;
+    rpc.until("agent_abort").await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let mut ended = Vec::new();
+    rpc.link
+        .until("every end", |frame| {
+            if frame["params"]["type"] == "agent_end" {
+                ended.push(frame["params"]["session_id"].as_str().unwrap().to_owned());
+            }
+            ended.len() == SESSIONS - 1
+        })
+        .await;
+    assert!(!ended.contains(&sessions[0]));
+    for session in &sessions[1..] {
+        let ok = |event: &Value| event["type"] == "tool_execution_end" && event["result"]["ok"] == true;
+        assert_eq!(events(&rpc.link.seen, session).iter().filter(|event| ok(event)).count(), 1);
+    }
 }

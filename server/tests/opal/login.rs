@@ -4,22 +4,29 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use agentese_server::Server;
 use agentese_server::config::Login;
+use agentese_server::providers::scripted::Scripted;
 use agentese_server::providers::{Catalog, Sources, load};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::rpc::Rpc;
+use crate::support::clock::ImpatientClock;
 
 /// The models of an agent directory whose login server has that domain.
 pub fn catalog(directory: &Path, domain: Option<String>) -> Catalog {
+    load(sources(directory, domain)).0
+}
+
+fn sources(directory: &Path, domain: Option<String>) -> Sources {
     let environment = move |name: &str| domain.clone().filter(|_| name == "DOMAIN").map(OsString::from);
     let mut sources = Sources::new(Some(directory.to_owned()), Arc::new(environment));
     sources.login = Some(Login { domain: "DOMAIN", client: "CLIENT" });
-    load(sources).0
+    sources
 }
 
 /// A login server that gives these answers to questions for the token, one after the other, and the domain it has.
@@ -111,6 +118,37 @@ async fn an_answer_of_a_login_server_has_an_end() {
     rpc.result("auth/login", json!({})).await;
     let error = rpc.error("auth/poll", json!({"device_code": "dc-1", "interval": 1})).await;
     assert!(error["data"].as_str().unwrap().contains("longer than 1 MiB"), "{error}");
+}
+
+#[tokio::test]
+async fn a_login_server_that_is_asked_too_often_is_asked_less_often() {
+    let place = tempfile::tempdir().unwrap();
+    let told = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"];
+    let answers = told.map(|error| json!({"error": error, "error_description": "wait"}));
+    let mut sources = sources(place.path(), Some(login_server(answers.to_vec(), 200).await));
+    let clock = ImpatientClock::default();
+    sources.clock = Arc::new(clock.clone());
+    let builder = Server::builder().cwd(place.path()).catalog(load(sources).0);
+    let mut rpc = Rpc::to(builder);
+    let done = rpc.result("auth/poll", json!({"device_code": "dc-1", "interval": 2})).await;
+    assert_eq!(done, json!({"authenticated": true}));
+    assert_eq!(clock.pauses().iter().map(Duration::as_secs).collect::<Vec<_>>(), [2, 7, 7, 12]);
+}
+
+#[tokio::test]
+async fn a_session_streams_to_its_end_while_a_login_waits() {
+    let place = tempfile::tempdir().unwrap();
+    let pending = vec![json!({"error": "authorization_pending"}); 100];
+    let mut sources = sources(place.path(), Some(login_server(pending, 200).await));
+    let script = serde_json::from_value(json!({"responses": [], "default": {"text": "quick"}})).unwrap();
+    sources.others.push(Arc::new(Scripted::script(script)));
+    let builder = Server::builder().cwd(place.path()).catalog(load(sources).0).provider("scripted");
+    let mut rpc = Rpc::to(builder);
+    let session = rpc.start(json!({"model": {"provider": "scripted", "id": "scripted"}})).await;
+    let poll = rpc.send("auth/poll", json!({"device_code": "dc-1", "interval": 3600})).await;
+    let told = rpc.run(&session, "go").await;
+    assert_eq!(told.last().unwrap()["type"], "agent_end");
+    assert!(rpc.link.seen.iter().all(|frame| frame["id"] != poll));
 }
 
 #[tokio::test]

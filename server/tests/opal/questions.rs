@@ -1,8 +1,10 @@
 //! What the server asks its client.
 
+use agentese_server::config::{ApprovalSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::rpc::{Rpc, events};
+use crate::support::link::builder;
 
 /// The result of the call of `ask_user` that a client answers like that.
 async fn asked(answer: Value) -> (Value, Value) {
@@ -54,4 +56,42 @@ async fn an_abort_takes_a_question_back() {
     rpc.link.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": {"answer": "late"}})).await;
     let state = rpc.result("agent/state", json!({"session_id": session})).await;
     assert_eq!((&state["status"], &state["message_count"]), (&json!("idle"), &json!(3)));
+}
+
+/// What becomes of a command that needs somebody's yes, when a client answers like that: the question, and the result.
+async fn approved(answer: Value) -> (Value, Value) {
+    let call = json!({"tool": {"id": "s", "name": "shell", "args": {"command": "echo ran"}}});
+    let (builder, _place) = builder(json!({"responses": [{"blocks": [call]}, {"text": "ok"}]}));
+    let approval = ApprovalSettings { tools: vec!["shell".to_owned()], timeout_ms: 60_000 };
+    let mut rpc = Rpc::to(builder.settings(Settings { approval, ..Settings::default() }));
+    let session = rpc.start(json!({})).await;
+    rpc.result("agent/prompt", json!({"session_id": session, "text": "go"})).await;
+    let question =
+        rpc.link.until("the question", |frame| frame["method"] == "client/confirm").await.pop().unwrap();
+    assert_eq!(question["params"]["session_id"], session.as_str());
+    let mut reply = json!({"jsonrpc": "2.0", "id": question["id"]});
+    reply.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+    rpc.link.send(reply).await;
+    rpc.until_end(&session).await;
+    let told = events(&rpc.link.seen, &session);
+    let end = told.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
+    (question["params"].clone(), end["result"].clone())
+}
+
+#[tokio::test]
+async fn a_tool_that_needs_approval_asks_with_a_confirmation() {
+    let (question, result) = approved(json!({"result": {"action": "allow"}})).await;
+    assert_eq!(question["actions"], json!(["allow", "deny"]));
+    assert_eq!(question["title"], "Allow shell?");
+    assert!(question["message"].as_str().unwrap().contains("echo ran"), "{question}");
+    assert_eq!((&result["ok"], result["output"].as_str().unwrap().contains("ran")), (&json!(true), true));
+    for refusal in [
+        json!({"result": {"action": "deny"}}),
+        json!({"result": {"action": "whatever"}}),
+        json!({"result": {}}),
+        json!({"error": {"code": -32601, "message": "no handler"}}),
+    ] {
+        let (_, result) = approved(refusal.clone()).await;
+        assert_eq!(result["ok"], false, "{refusal}: {result}");
+    }
 }

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod dice;
 pub mod link;
 pub mod process;
+pub mod served;
 pub mod trace;
 
 use std::future::Future;

@@ -25,7 +25,7 @@ pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
     WordsTaken::new(match taken {
         Taken::Run(_) => Disposition::Started,
         Taken::Queued => Disposition::Queued,
-        Taken::Command | Taken::Handled => Disposition::Handled,
+        Taken::Command(_) | Taken::Handled => Disposition::Handled,
     })
 }
 

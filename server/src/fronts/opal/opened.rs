@@ -1,5 +1,6 @@
 //! A session that is open.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{
@@ -40,13 +41,15 @@ pub(super) struct Opened {
     kept: bool,
     /// Held by an abort until it is over: prompts that come behind it begin after it.
     aborting: tokio::sync::Mutex<()>,
+    /// How often an abort was asked for.
+    aborts: AtomicU64,
 }
 
 impl Opened {
     pub fn new(parts: Parts) -> Self {
         let Parts { id, desk, sink, features, tasks, level, kept } = parts;
         let (level, aborting) = (Mutex::new(level), tokio::sync::Mutex::default());
-        Self { id, desk, sink, features, tasks, level, kept, aborting }
+        Self { id, desk, sink, features, tasks, level, kept, aborting, aborts: AtomicU64::default() }
     }
 
     fn level(&self) -> MutexGuard<'_, Level> {
@@ -76,10 +79,18 @@ impl Opened {
             };
             match self.desk.prompt(said, Caller::new(accepted, call.replaced())).await {
                 Ok(Taken::Run(_) | Taken::Queued) => return Ok(PromptQueued::new(false)),
-                // Nothing runs, and a client waits for the end of something.
-                Ok(Taken::Command | Taken::Handled) => {
+                // Nothing runs, and a client waits for the end of something: that of the command.
+                Ok(taken @ (Taken::Command(_) | Taken::Handled)) => {
                     call.answer(PromptQueued::new(false));
-                    self.sink.nothing_to_do();
+                    let aborts = self.aborts.load(Ordering::Relaxed);
+                    if let Taken::Command(over) = taken {
+                        over.cancelled().await;
+                    }
+                    // An abort has told of itself, and so does a run that the command has begun.
+                    let is_told = aborts != self.aborts.load(Ordering::Relaxed);
+                    if !is_told && !self.desk.engine().view().streaming {
+                        self.sink.nothing_to_do();
+                    }
                     return Ok(PromptQueued::new(false));
                 }
                 Err(Refused::Prompt(PromptError::Compacting)) => self.desk.engine().wait_until_idle().await,
@@ -98,6 +109,7 @@ impl Opened {
     /// Stops what is going on. Nothing of it is told any more but the abort, also where nothing was going on.
     pub async fn abort(&self, call: &Call<Opal>) {
         let _aborting = self.aborting.lock().await;
+        self.aborts.fetch_add(1, Ordering::Relaxed);
         call.answer(());
         self.sink.silence();
         self.desk.abort().await;

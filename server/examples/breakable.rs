@@ -1,0 +1,52 @@
+//! An agent that breaks inside where its user says `break`, for tests of what clients hear then.
+//!
+//! ```text
+//! breakable DIALECT SCRIPT.json
+//! ```
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, Model};
+use agentese_server::Server;
+use agentese_server::fronts::Frontend;
+use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::{Provider, Request, StreamEvent};
+use agentese_server::session::Store;
+use futures::stream::BoxStream;
+
+struct Breakable(Scripted);
+
+impl Provider for Breakable {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn models(&self) -> &[Model] {
+        self.0.models()
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
+        let last = request.messages.iter().rev().find_map(|message| match &**message {
+            AgentMessage::User(user) => Some(serde_json::to_string(&user.content).unwrap_or_default()),
+            _ => None,
+        });
+        assert!(!last.is_some_and(|text| text.contains("\"break\"")), "as the user wished");
+        self.0.stream(request)
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (dialect, script) = arguments.next().zip(arguments.next()).ok_or("breakable DIALECT SCRIPT.json")?;
+    let script = serde_json::from_str(&std::fs::read_to_string(script)?)?;
+    let cwd = std::env::current_dir()?;
+    let server = Server::builder()
+        .with_provider(Arc::new(Breakable(Scripted::script(script))))
+        .store(Store::at(&cwd.join("sessions"), &cwd))
+        .cwd(cwd)
+        .dialect(Frontend::find(&dialect)?)
+        .build();
+    server.serve(agentese::transport::stdio()?).await;
+    Ok(())
+}

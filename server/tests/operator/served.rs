@@ -1,0 +1,10 @@
+//! Every command and event through the client.
+
+use agentese::operator::{Client, Operator};
+
+use crate::support::served::every_row;
+
+#[tokio::test]
+async fn every_row_through_the_client() {
+    every_row::<Operator>(|_, _| Client::builder()).await;
+}
