@@ -105,8 +105,8 @@ test-pages-setup: sdk-ts/$(NPM_HAS) ## What drives the browser that opens export
 test-pages: test-pages-setup ## Of test-rust, the exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
 	$(CARGO) test --workspace --test export --test run -- --nocapture browser
 
-lint: ## Format and lints; warnings are errors.
-	$(PART) sh -ec '$(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings'
+lint: ## Format and lints, also of the clients for Windows and macOS; warnings are errors.
+	$(PART) sh -ec '$(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; .ci/other-systems'
 
 generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen

@@ -13,7 +13,7 @@ use crate::options::{ConnectionOptions, ConnectionTap, Diagnostics, Program, Wai
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};
-use crate::{errors, inherited, runtime, transport};
+use crate::{errors, runtime, transport};
 
 struct Inner {
     client: Arc<Client>,
@@ -73,8 +73,9 @@ impl Connection {
         let transport = open(frames.clone())?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
         runtime::remember(&client);
+        #[cfg(unix)]
         if let Some(pipes) = client.pipes() {
-            inherited::remember(&pipes);
+            crate::inherited::remember(&pipes);
         }
         let (over, asked, seen) = (client.terminated(), questions.clone(), frames.clone());
         runtime::handle().spawn(async move {
@@ -119,14 +120,14 @@ impl Connection {
         })
     }
 
-    /// Talks over a connected Unix socket.
+    /// Talks over a connected socket: a Unix socket, on Windows a TCP socket.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, socket, options, table, mailbox=None, dialogs=None, frames=None))]
     fn connect(
         py: Python<'_>,
         dialect: &str,
-        socket: i32,
+        socket: transport::Socket,
         options: ConnectionOptions,
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,

@@ -5,17 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
 
-use crate::{errors, inherited};
+use crate::errors;
 
 /// How often this process was forked off another one since the module was loaded. Asking the system for the
 /// process id instead would cost more than handing over an event does.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Says that this process is a child that was forked off. Called by `os.fork` in the child.
+/// Says that this process is a child that was forked off. Called by `os.fork` in the child; Windows has no fork.
 #[pyfunction]
 pub fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
-    inherited::close_all();
+    #[cfg(unix)]
+    crate::inherited::close_all();
 }
 
 /// Which process this is, among those that were forked off one another.

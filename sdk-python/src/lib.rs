@@ -11,6 +11,7 @@ mod facts;
 mod fork_guarded;
 mod framer;
 mod frames;
+#[cfg(unix)]
 mod inherited;
 mod json;
 mod kind;
@@ -27,6 +28,8 @@ mod transport;
 mod wait;
 
 /// Frames are allocated on the runtime's threads and freed on Python's, which the system's allocator does under a lock.
+/// Measured on Linux; Windows has its own allocator.
+#[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -4,14 +4,13 @@
 //! become ready by the time it looks.
 
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 
 use pyo3::prelude::*;
 
 use crate::fork_guarded::ForkGuarded;
+use crate::transport::{Socket, Stream, number, pair};
 
 #[derive(Default)]
 struct Ready {
@@ -21,9 +20,9 @@ struct Ready {
 
 /// What a mailbox shares with the threads of the runtime.
 pub struct MailboxState {
-    /// Readable for the event loop; a socket pair, which every Unix has.
-    woken: UnixStream,
-    waker: UnixStream,
+    /// Readable for the event loop; a socket pair, which every system has in some way.
+    woken: Stream,
+    waker: Stream,
     ready: Mutex<Ready>,
 }
 
@@ -72,7 +71,7 @@ pub struct Mailbox {
 impl Mailbox {
     #[new]
     fn new() -> PyResult<Self> {
-        let (woken, waker) = UnixStream::pair()?;
+        let (woken, waker) = pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         let shared = Arc::new(MailboxState { woken, waker, ready: Mutex::default() });
@@ -80,8 +79,8 @@ impl Mailbox {
     }
 
     /// The descriptor that is readable while tickets lie here.
-    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        Ok(self.shared.get(py)?.woken.as_raw_fd())
+    fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
+        Ok(number(&self.shared.get(py)?.woken))
     }
 
     /// Whether this process inherited it by a fork: its descriptor and what is registered for it are the parent's.

@@ -171,7 +171,7 @@ impl Server {
         mailbox: &Bound<'_, Mailbox>,
         calls: u64,
         ended: u64,
-        socket: Option<i32>,
+        socket: Option<crate::transport::Socket>,
     ) -> PyResult<(Self, Pending)> {
         let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
         let queue = Arc::new(Queue { state: Mutex::default(), ticket: mailbox.get().ticket(py, calls)? });

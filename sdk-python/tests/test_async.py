@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import json
+import threading
 
 import anyio
 import pytest
@@ -165,6 +166,26 @@ def test_anyio_on(backend):
                 await work_with(client_of, anyio.move_on_after(0.05))
 
         anyio.run(main, backend=backend)
+
+
+class NoReaders(asyncio.SelectorEventLoop):
+    """A loop that watches no descriptors for others, as the default one on Windows."""
+
+    def add_reader(self, fd, callback, *args):
+        raise NotImplementedError
+
+
+def test_a_loop_without_readers_is_woken_by_a_thread():
+    with playing(script) as end:
+        client_of = functools.partial(pi.AsyncClient.connect, end)
+
+        async def main():
+            async with asyncio.timeout(20):
+                await work_with(client_of, anyio.move_on_after(0.05))
+
+        with asyncio.Runner(loop_factory=NoReaders) as runner:
+            runner.run(main())
+    assert not [thread for thread in threading.enumerate() if thread.name == "agentese-watch"]
 
 
 def test_trio_by_itself():

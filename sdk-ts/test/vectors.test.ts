@@ -36,6 +36,7 @@ type Step =
   | { dropped: number }
   | { heard: object }
   | { let_go: true }
+  | { kill_left: true }
   | { gone: true }
   | { again: true }
   | { asked: number }
@@ -236,6 +237,10 @@ class Stage {
       assert.equal((await soon(this.client.terminated)).exit?.code, step.over);
     } else if ("let_go" in step) {
       await soon(this.client.close());
+    } else if ("kill_left" in step) {
+      const group = this.client.processId ?? assert.fail("the agent is no process");
+      assert.ok(aliveInGroup(group), "a process of the agent's group is left");
+      process.kill(-group, "SIGKILL");
     } else if ("gone" in step) {
       const group = this.client.processId ?? assert.fail("the agent is no process");
       await eventually(() => !aliveInGroup(group), "the end of its processes");

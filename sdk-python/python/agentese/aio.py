@@ -227,7 +227,7 @@ class AsyncClientBase(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Connects to the agent at the other end of a Unix socket, on the running loop. The caller closes the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running loop. The caller closes the socket."""
         options.check(given, options.ClientOptions)
         return cls._make(Connection.connect, socket.fileno(), dialogs, given)
 

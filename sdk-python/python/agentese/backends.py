@@ -6,6 +6,8 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
+from agentese.watch import Watch
+
 logger = logging.getLogger("agentese")
 
 
@@ -58,10 +60,11 @@ class _AsyncioSignal:
 class Asyncio:
     """asyncio."""
 
-    __slots__ = ("_tasks", "loop")
+    __slots__ = ("_tasks", "_watched", "loop")
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
+        self._watched: dict[int, Watch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def signal(self) -> Signal:
@@ -79,10 +82,16 @@ class Asyncio:
         return task.cancel
 
     def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
-        self.loop.add_reader(descriptor, call)
+        try:
+            self.loop.add_reader(descriptor, call)
+        except NotImplementedError:
+            self._watched[descriptor] = Watch(self.loop, descriptor, call)
 
     def remove_reader(self, descriptor: int) -> None:
-        if not self.loop.is_closed():
+        watch = self._watched.pop(descriptor, None)
+        if watch is not None:
+            watch.stop()
+        elif not self.loop.is_closed():
             self.loop.remove_reader(descriptor)
 
     async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:

@@ -77,7 +77,7 @@ class SyncClient(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Connects to the agent at the other end of a Unix socket. The caller closes the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller closes the socket."""
         options.check(given, options.ClientOptions)
         tap = Tap(given)
         connection = Connection.connect(

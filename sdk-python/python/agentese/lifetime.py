@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 
@@ -26,5 +27,6 @@ def _end() -> None:
             thread.join(1.0)
 
 
-os.register_at_fork(after_in_child=_native.forked)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_native.forked)
 atexit.register(_end)

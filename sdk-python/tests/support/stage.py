@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import re
+import signal
 import socket
 import threading
 import time
@@ -327,6 +328,10 @@ class Stage:
 
     def do_let_go(self, _: Any, step: dict[str, Any]) -> None:
         self.let_go()
+
+    def do_kill_left(self, _: Any, step: dict[str, Any]) -> None:
+        assert alive_in_group(self.process), "a process of the agent's group is left"
+        os.killpg(self.process, signal.SIGKILL)
 
     def do_gone(self, _: Any, step: dict[str, Any]) -> None:
         eventually(lambda: not alive_in_group(self.process), "the end of its processes")

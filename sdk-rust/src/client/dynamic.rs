@@ -173,6 +173,7 @@ impl Client {
 
     /// The descriptors of this side of the pipes to the agent's process, where this client started it; see
     /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
+    #[cfg(unix)]
     pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
         self.connection.child().map(|child| child.pipes())
     }

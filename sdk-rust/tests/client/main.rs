@@ -5,6 +5,7 @@
 mod calls;
 mod dialogs;
 mod faults;
+mod group;
 mod peer;
 mod process;
 mod queues;

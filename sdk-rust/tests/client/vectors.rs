@@ -25,6 +25,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::group;
 use crate::peer::{Peer, within};
 
 const CASES: [&str; 2] = [
@@ -411,7 +412,8 @@ impl Stage {
                 let client = self.client.take().expect("the client is there");
                 within("the end", client.close()).await;
             }
-            "gone" => gone(self.process.expect("the agent is a process")).await,
+            "kill_left" => group::kill_left(self.process.expect("the agent is a process")),
+            "gone" => group::gone(self.process.expect("the agent is a process")).await,
             other => panic!("no such step: {other}"),
         }
     }
@@ -461,24 +463,6 @@ async fn next(events: &mut EventStream) -> Option<Event> {
     });
     count.await;
     one.pop()
-}
-
-/// Waits until no living process is left in a group.
-async fn gone(group: u32) {
-    let alive = || {
-        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let Some((_, rest)) = stat.rsplit_once(')') else { return false };
-            let fields: Vec<&str> = rest.split_whitespace().collect();
-            fields[2] == group.to_string() && !matches!(fields[0], "Z" | "X")
-        })
-    };
-    within("the agent's processes to go", async {
-        while alive() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    })
-    .await;
 }
 
 fn held() -> (usize, usize) {

@@ -3,32 +3,34 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+#[cfg(unix)]
 use std::os::fd::{AsRawFd, RawFd};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use rustix::process::Signal;
 use tokio::process::Command;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::exit::Exit;
-use super::group::Group;
 use super::ladder::{Progress, ShutdownLadder};
 use super::options::ChildOptions;
 use super::spawn_error::SpawnError;
 use super::stderr::{StderrDrain, StderrTail};
 use super::stdin::StdinGate;
+use super::system::{self, Group};
 use super::{BoxReader, BoxWriter};
 
-/// A started program, in a process group of its own: a terminal's Ctrl-C does not reach it. Dropping it ends the program and its process group in the background.
+/// A started program, in a process group of its own (on Windows: a job object), so a terminal's Ctrl-C does not reach it.
+/// Dropping it ends the program and its process group in the background.
 ///
-/// The group is ended by a ladder: its stdin is closed, after a grace it gets SIGTERM, after another SIGKILL,
-/// and it is reaped. What a leader that ended by itself left in its group goes the same way. Processes that
-/// moved to a group or session of their own are not reached. Where the runtime ends first, the group is killed
-/// at once.
+/// The group is ended step by step: its stdin is closed; after a grace period it gets SIGTERM, after another
+/// SIGKILL; then it is reaped. Windows has no SIGTERM: there the job is terminated after the first grace period. Processes
+/// that the program left behind in its group when it ended are ended the same way. Processes that moved to another group
+/// or session are not reached. If the runtime ends first, the group is killed at once.
 pub struct ChildProcess {
     id: u32,
+    #[cfg(unix)]
     pipes: [RawFd; 3],
     group: Arc<Group>,
     stdin: StdinGate,
@@ -44,7 +46,7 @@ impl ChildProcess {
     pub fn spawn(options: ChildOptions) -> Result<(Self, BoxReader, BoxWriter), SpawnError> {
         let runtime =
             Handle::try_current().map_err(|error| SpawnError::new(&options, io::Error::other(error)))?;
-        let mut command = Command::new(&options.program);
+        let mut command = Command::new(system::program(&options));
         command.args(&options.args).envs(options.env.iter().map(|(name, value)| (name, value)));
         for name in &options.env_remove {
             command.env_remove(name);
@@ -52,12 +54,13 @@ impl ChildProcess {
         if let Some(cwd) = &options.cwd {
             command.current_dir(cwd);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().map_err(|error| SpawnError::new(&options, error))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (mut child, group) = Group::spawn(command).map_err(|error| SpawnError::new(&options, error))?;
 
         let lost = || SpawnError::new(&options, io::Error::other("the child has no process id or no stdout"));
         let id = child.id().ok_or_else(lost)?;
-        let group = Arc::new(Group::new(id).ok_or_else(lost)?);
+        let group = Arc::new(group);
+        #[cfg(unix)]
         let pipes = [
             child.stdin.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
             child.stdout.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
@@ -80,17 +83,27 @@ impl ChildProcess {
         };
         // Its owner is `ask`: the task ends when that says so or is dropped.
         runtime.spawn(ladder.run(asked));
-        let process = Self { id, pipes, group, stdin, tail, progress, ask };
+        let process = Self {
+            id,
+            #[cfg(unix)]
+            pipes,
+            group,
+            stdin,
+            tail,
+            progress,
+            ask,
+        };
         Ok((process, Box::new(stdout), Box::new(writer)))
     }
 
-    /// The process id, which is also its group's.
+    /// The process id, which is also the number of its process group.
     pub fn id(&self) -> u32 {
         self.id
     }
 
     /// The numbers of the descriptors of this side of its stdin, stdout and stderr, as they were at its start. A copy
     /// of this process that runs no other program (`fork` alone) holds them open too, and closes them by these.
+    #[cfg(unix)]
     pub fn pipes(&self) -> [RawFd; 3] {
         self.pipes
     }
@@ -145,7 +158,7 @@ impl ChildProcess {
 
     /// Kills its group at once.
     pub fn kill(&self) {
-        self.group.signal(Signal::KILL);
+        self.group.kill();
         self.request_shutdown();
     }
 }
@@ -175,7 +188,7 @@ impl ProcessGroup {
 
     /// Kills what is left of it at once.
     pub fn kill(&self) {
-        self.group.signal(Signal::KILL);
+        self.group.kill();
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use rustix::process::Signal;
+use super::system;
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exit {
     /// The exit code, where the process exited.
     pub code: Option<i32>,
-    /// The signal's number, where a signal ended the process.
+    /// The signal's number, where a signal ended the process. Windows has no signals: there a killed process has
+    /// exit code 1.
     pub signal: Option<i32>,
     /// The last of what it wrote to stderr; what is not UTF-8 became U+FFFD.
     pub stderr_tail: String,
@@ -23,8 +24,7 @@ impl Exit {
 
     /// The signal's name, such as `SIGKILL`; `None` where no signal ended the process, or a nameless one.
     pub fn signal_name(&self) -> Option<&'static str> {
-        let signal = self.signal?;
-        SIGNALS.iter().find(|(known, _)| known.as_raw() == signal).map(|(_, name)| *name)
+        system::signal_name(self.signal?)
     }
 }
 
@@ -39,25 +39,3 @@ impl fmt::Display for Exit {
         }
     }
 }
-
-/// Numbers differ between systems, names do not.
-const SIGNALS: &[(Signal, &str)] = &[
-    (Signal::HUP, "SIGHUP"),
-    (Signal::INT, "SIGINT"),
-    (Signal::QUIT, "SIGQUIT"),
-    (Signal::ILL, "SIGILL"),
-    (Signal::TRAP, "SIGTRAP"),
-    (Signal::ABORT, "SIGABRT"),
-    (Signal::BUS, "SIGBUS"),
-    (Signal::FPE, "SIGFPE"),
-    (Signal::KILL, "SIGKILL"),
-    (Signal::USR1, "SIGUSR1"),
-    (Signal::SEGV, "SIGSEGV"),
-    (Signal::USR2, "SIGUSR2"),
-    (Signal::PIPE, "SIGPIPE"),
-    (Signal::ALARM, "SIGALRM"),
-    (Signal::TERM, "SIGTERM"),
-    (Signal::XCPU, "SIGXCPU"),
-    (Signal::XFSZ, "SIGXFSZ"),
-    (Signal::SYS, "SIGSYS"),
-];

@@ -4,15 +4,14 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::exit::Exit;
-use super::group::Group;
 use super::stderr::StderrDrain;
 use super::stdin::StdinGate;
+use super::system::{self, Group};
 
 /// How long a killed group is waited for. Only a process stuck in the kernel takes longer; the system reaps it.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -49,24 +48,24 @@ pub(super) struct ShutdownLadder {
 impl ShutdownLadder {
     /// Runs until the group is over. `asked` turns true, or loses its sender, when the child should end.
     pub(super) async fn run(mut self, mut asked: watch::Receiver<bool>) {
-        loop {
+        let ended = loop {
             tokio::select! {
-                status = self.child.wait() => {
-                    self.leader_ended(status.ok());
-                    break;
-                }
+                status = self.child.wait() => break Some(status.ok()),
                 () = self.stderr.step() => {}
-                _ = asked.wait_for(|asked| *asked) => break,
+                _ = asked.wait_for(|asked| *asked) => break None,
             }
+        };
+        if let Some(status) = ended {
+            self.stderr.take_rest().await;
+            self.leader_ended(status);
         }
         self.stdin.close();
-        if !self.settle(self.eof_grace).await {
-            self.group.signal(Signal::TERM);
-            if !self.settle(self.term_grace).await {
-                self.group.signal(Signal::KILL);
-                if !self.settle(KILL_WAIT).await {
-                    tracing::warn!("a killed process group has not ended yet");
-                }
+        let ended = self.settle(self.eof_grace).await
+            || self.group.ask_to_end() && self.settle(self.term_grace).await;
+        if !ended {
+            self.group.kill();
+            if !self.settle(KILL_WAIT).await {
+                tracing::warn!("a killed process group has not ended yet");
             }
         }
         self.over();
@@ -81,7 +80,10 @@ impl ShutdownLadder {
             let led = !self.has_ended();
             tokio::select! {
                 biased;
-                status = self.child.wait(), if led => self.leader_ended(status.ok()),
+                status = self.child.wait(), if led => {
+                    self.stderr.take_rest().await;
+                    self.leader_ended(status.ok());
+                }
                 () = &mut look, if !led => {
                     if self.group.is_empty() {
                         return true;
@@ -101,11 +103,10 @@ impl ShutdownLadder {
 
     /// Tells everyone. Without a status (somebody else reaped the child) there is neither code nor signal.
     fn leader_ended(&mut self, status: Option<ExitStatus>) {
-        use std::os::unix::process::ExitStatusExt;
         self.stderr.take_ready();
         let exit = Exit {
             code: status.and_then(|status| status.code()),
-            signal: status.and_then(|status| status.signal()),
+            signal: status.and_then(system::signal_of),
             stderr_tail: self.stderr.tail().text(),
         };
         self.progress.send_modify(|progress| progress.exit = Some(exit));
@@ -128,7 +129,7 @@ impl Drop for ShutdownLadder {
         }
         // The runtime is going: nobody will wait for grace periods, and nobody would reap.
         self.stdin.close();
-        self.group.signal(Signal::KILL);
+        self.group.kill();
         for _ in 0..DROP_WAIT_MS {
             if self.has_ended() {
                 break;

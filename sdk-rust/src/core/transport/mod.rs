@@ -2,7 +2,6 @@
 
 mod child;
 mod exit;
-mod group;
 mod ladder;
 mod options;
 mod pair;
@@ -10,6 +9,11 @@ mod spawn_error;
 mod stderr;
 mod stdin;
 mod stdio;
+mod thread_reader;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
 use std::fmt;
 
@@ -22,6 +26,12 @@ pub use pair::memory_pair;
 pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::StderrCallback;
 pub use stdio::{guard_stdio, stdio};
+
+// What differs between systems. The two have the same items.
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// The side from which the peer's bytes come.
 pub type BoxReader = Box<dyn AsyncRead + Send + Unpin>;

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::io;
 
-use rustix::io::Errno;
-
 use super::options::ChildOptions;
+use super::system;
 
 /// Why a program could not be started.
 #[derive(Debug)]
@@ -55,38 +54,7 @@ impl std::error::Error for SpawnError {
 
 impl SpawnError {
     pub(super) fn new(options: &ChildOptions, source: io::Error) -> Self {
-        let kind = SpawnErrorKind::of(options, &source);
+        let kind = system::kind_of(options, &source);
         Self { program: options.program.to_string_lossy().into_owned(), kind, source }
-    }
-}
-
-impl SpawnErrorKind {
-    /// The system reports a missing directory and a missing program alike, so the directory is looked at.
-    fn of(options: &ChildOptions, error: &io::Error) -> Self {
-        let errno = Errno::from_io_error(error);
-        let path_error = matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP));
-        if let Some(cwd) = &options.cwd
-            && path_error
-            && (!cwd.is_dir() || rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).is_err())
-        {
-            return Self::WorkingDirectory;
-        }
-        match errno {
-            Some(Errno::NOENT | Errno::NOTDIR) => {
-                let cwd = options.cwd.clone().unwrap_or_default();
-                // A path that exists and yet is "not found" lacks the interpreter that its first line names.
-                let is_path = options.program.as_encoded_bytes().contains(&b'/');
-                if is_path && cwd.join(&options.program).exists() {
-                    Self::NotExecutable
-                } else {
-                    Self::NotFound
-                }
-            }
-            Some(Errno::ACCESS | Errno::PERM | Errno::NOEXEC | Errno::ISDIR | Errno::LOOP) => {
-                Self::NotExecutable
-            }
-            Some(Errno::TXTBSY) => Self::Busy,
-            _ => Self::Other,
-        }
     }
 }

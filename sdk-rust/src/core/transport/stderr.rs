@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
+use tokio::time::{Instant, timeout_at};
+
+use super::system;
 
 /// Called with each line a child writes to stderr, without its line end, in order, on the task that reads
 /// stderr: it must not block. Should it panic it is not called again.
@@ -76,24 +79,32 @@ impl StderrDrain {
         }
     }
 
-    /// Takes what is in the pipe now, without waiting: what a process wrote before it ended.
-    ///
-    /// Reads the descriptor itself, because the runtime may not have heard yet that it is readable.
+    /// Takes what is in the pipe now, without waiting: what a process wrote before it ended. Windows cannot look into
+    /// a pipe; there only [`take_rest`](Self::take_rest) does this.
     pub(super) fn take_ready(&mut self) {
         let mut taken = 0;
         while let Some(pipe) = &self.pipe
             && taken < LAST_TAKE
         {
-            match rustix::io::read(pipe, &mut self.buffer[..]) {
+            match system::read_ready(pipe, &mut self.buffer) {
                 Ok(0) => self.end(),
                 Ok(count) => {
                     taken += count;
                     self.take(count);
                 }
-                Err(rustix::io::Errno::INTR) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
+    }
+
+    /// Like [`take_ready`](Self::take_ready), for a process that has just ended. Where the system cannot look into a
+    /// pipe, reads it to its end for a short time: other processes may hold it open.
+    pub(super) async fn take_rest(&mut self) {
+        self.take_ready();
+        let Some(wait) = system::STDERR_WAIT else { return };
+        let deadline = Instant::now() + wait;
+        while self.pipe.is_some() && timeout_at(deadline, self.step()).await.is_ok() {}
     }
 
     pub(super) fn tail(&self) -> &StderrTail {

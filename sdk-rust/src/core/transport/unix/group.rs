@@ -1,28 +1,43 @@
 //! A child's process group: who is in it, and how it is signalled.
 
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::{Child, Command};
 
 /// A process group that is led by a child of this process.
 ///
 /// Its number is signalled only until the group is over. As long as it has a member or its leader has not been
 /// reaped the system gives the number to nobody else; afterwards it might.
-pub(super) struct Group {
+pub(in super::super) struct Group {
     id: Pid,
     over: Mutex<bool>,
 }
 
 impl Group {
-    /// The group that the process with this id leads.
-    pub(super) fn new(leader: u32) -> Option<Self> {
-        let id = i32::try_from(leader).ok().and_then(Pid::from_raw)?;
-        Some(Self { id, over: Mutex::new(false) })
+    /// Starts a program that leads a group of its own.
+    pub(in super::super) fn spawn(mut command: Command) -> io::Result<(Child, Self)> {
+        let child = command.process_group(0).spawn()?;
+        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let id = id.ok_or_else(|| io::Error::other("the child has no process id"))?;
+        Ok((child, Self { id, over: Mutex::new(false) }))
+    }
+
+    /// Asks every member to end: SIGTERM. Says that the system can do this.
+    pub(in super::super) fn ask_to_end(&self) -> bool {
+        self.signal(Signal::TERM);
+        true
+    }
+
+    /// Kills every member.
+    pub(in super::super) fn kill(&self) {
+        self.signal(Signal::KILL);
     }
 
     /// Signals every member, unless the group is over.
-    pub(super) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*over && let Err(error) = kill_process_group(self.id, signal) {
             // Without members it is over and nothing is lost; anything else is worth knowing.
@@ -33,12 +48,12 @@ impl Group {
     }
 
     /// Forgets the group: it is not signalled any more.
-    pub(super) fn finish(&self) {
+    pub(in super::super) fn finish(&self) {
         *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     /// Whether no member is alive. To be asked only after the leader has been reaped.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in super::super) fn is_empty(&self) -> bool {
         match test_kill_process_group(self.id) {
             Err(Errno::SRCH) => true,
             Err(_) => false,

@@ -1,0 +1,56 @@
+"""Readers for event loops that have none, as asyncio's default loop on Windows."""
+
+import asyncio
+import select
+import socket
+import threading
+from collections.abc import Callable
+
+PATIENCE = 10.0
+"""How often, in seconds, it is looked whether the loop is still there."""
+
+
+class Watch:
+    """Calls back on the loop whenever a socket is readable, until it is stopped or the loop is closed.
+
+    A thread waits for the socket. It waits again after the callback, which reads what is there.
+    """
+
+    __slots__ = ("_call", "_loop", "_looked", "_stopped", "_thread", "_wake")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None]) -> None:
+        self._loop, self._call = loop, call
+        self._looked, self._stopped = threading.Event(), False
+        # Wakes the thread where it waits for the other one.
+        self._wake, woken = socket.socketpair()
+        self._thread = threading.Thread(target=self._run, args=(descriptor, woken), name="agentese-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread, and waits for it: the caller may close the socket then."""
+        self._stopped = True
+        self._looked.set()
+        self._wake.close()
+        self._thread.join()
+
+    def _run(self, descriptor: int, woken: socket.socket) -> None:
+        sockets: list[int | socket.socket] = [descriptor, woken]
+        with woken:
+            while not self._stopped and not self._loop.is_closed():
+                # Before `_stopped` is looked at: `stop` sets both in the other order.
+                self._looked.clear()
+                if descriptor not in select.select(sockets, [], [], PATIENCE)[0] or self._stopped:
+                    continue
+                try:
+                    self._loop.call_soon_threadsafe(self._look)
+                except RuntimeError:
+                    return  # The loop is closed.
+                while not self._looked.wait(PATIENCE) and not self._loop.is_closed():
+                    pass
+
+    def _look(self) -> None:
+        try:
+            if not self._stopped:
+                self._call()
+        finally:
+            self._looked.set()

@@ -1,0 +1,67 @@
+//! Linux and macOS: process groups, signals, descriptors.
+
+mod group;
+mod spawn_error;
+mod stdio;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::process::ChildStderr;
+
+use super::options::ChildOptions;
+
+pub(super) use group::Group;
+pub(super) use spawn_error::kind_of;
+pub(super) use stdio::{divert as divert_stdio, open as open_stdio};
+
+/// How long the rest of stderr is waited for after the end of a process: not at all, [`read_ready`] has it.
+pub(super) const STDERR_WAIT: Option<Duration> = None;
+
+/// What to start: the program as it was given. The system looks it up.
+pub(super) fn program(options: &ChildOptions) -> OsString {
+    options.program.clone()
+}
+
+/// The signal that ended a process.
+pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
+    status.signal()
+}
+
+/// The name of a signal.
+pub(super) fn signal_name(number: i32) -> Option<&'static str> {
+    SIGNALS.iter().find(|(known, _)| known.as_raw() == number).map(|(_, name)| *name)
+}
+
+/// Reads what is in the pipe now; fails where nothing is.
+///
+/// Reads the descriptor itself, because the runtime may not have heard yet that it is readable.
+pub(super) fn read_ready(pipe: &ChildStderr, buffer: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(pipe, buffer)?)
+}
+
+/// Numbers differ between systems, names do not.
+const SIGNALS: &[(Signal, &str)] = &[
+    (Signal::HUP, "SIGHUP"),
+    (Signal::INT, "SIGINT"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::ILL, "SIGILL"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::KILL, "SIGKILL"),
+    (Signal::USR1, "SIGUSR1"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::USR2, "SIGUSR2"),
+    (Signal::PIPE, "SIGPIPE"),
+    (Signal::ALARM, "SIGALRM"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::XFSZ, "SIGXFSZ"),
+    (Signal::SYS, "SIGSYS"),
+];

@@ -1,0 +1,72 @@
+//! Windows: job objects in place of process groups, and no signals.
+//!
+//! This part is compiled in continuous integration; the tests of processes run on Linux and macOS only.
+
+mod group;
+mod job;
+mod resume;
+mod stdio;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::process::ChildStderr;
+use windows_sys::Win32::Foundation::{
+    ERROR_BAD_EXE_FORMAT, ERROR_DIRECTORY, ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION,
+};
+
+use super::options::ChildOptions;
+use super::spawn_error::SpawnErrorKind;
+
+pub(super) use group::Group;
+pub(super) use stdio::{divert as divert_stdio, open as open_stdio};
+
+/// How long the rest of stderr is waited for after the end of a process, where others hold it open.
+pub(super) const STDERR_WAIT: Option<Duration> = Some(Duration::from_millis(100));
+
+/// What to start. The system finds `pi.exe` by the name `pi`, and not the `pi.cmd` that npm installs, so the file is looked
+/// up here, in the `PATH` that the program will have.
+pub(super) fn program(options: &ChildOptions) -> OsString {
+    let is_path = |name: &OsStr| name.eq_ignore_ascii_case("PATH");
+    let added = options.env.iter().rfind(|(name, _)| is_path(name)).map(|(_, value)| value.clone());
+    let removed = options.env_remove.iter().any(|name| is_path(name));
+    let path = if removed { None } else { added.or_else(|| std::env::var_os("PATH")) };
+    let cwd = options.cwd.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    // Where nothing is found, starting it fails with the system's own error.
+    which::which_in(&options.program, path, cwd).map_or_else(|_| options.program.clone(), Into::into)
+}
+
+/// What kind of failure an error of the system is.
+pub(super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKind {
+    if options.cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) {
+        return SpawnErrorKind::WorkingDirectory;
+    }
+    match error.raw_os_error().and_then(|code| u32::try_from(code).ok()) {
+        Some(ERROR_DIRECTORY) => return SpawnErrorKind::WorkingDirectory,
+        Some(ERROR_BAD_EXE_FORMAT) => return SpawnErrorKind::NotExecutable,
+        Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION) => return SpawnErrorKind::Busy,
+        _ => {}
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => SpawnErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied => SpawnErrorKind::NotExecutable,
+        _ => SpawnErrorKind::Other,
+    }
+}
+
+/// The signal that ended a process: none, there are no signals.
+pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// The name of a signal: none.
+pub(super) fn signal_name(_: i32) -> Option<&'static str> {
+    None
+}
+
+/// Fails always: whether a pipe has bytes cannot be asked while the runtime reads it.
+pub(super) fn read_ready(_: &ChildStderr, _: &mut [u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::WouldBlock.into())
+}
