@@ -1,7 +1,10 @@
 /** Waiting, with a way to stop it. */
 
-/** How long the last lines of a process that has ended are waited for, in milliseconds. */
-export const LAST_WORDS = 40;
+/** How long nothing may be read from a process that has ended until it is taken to have said everything, in milliseconds. */
+export const SILENCE = 100;
+
+/** How long a process that has ended is read at most, in milliseconds: its children may go on writing. */
+export const LAST_WORDS = 2000;
 
 /**
  * How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more, in

@@ -62,7 +62,8 @@ export class Connection {
   isBlocked = false;
   /** The process has ended, and this side did not ask for it. */
   #exitedByItself = false;
-  #hasExited = false;
+  /** Whether the process has ended. What it wrote may not have been read yet. */
+  hasExited = false;
   droppedEvents = 0;
   readonly #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
@@ -94,7 +95,7 @@ export class Connection {
 
   /** A stream of events, as the settings want it. */
   newStream(): Broadcast {
-    const cap = this.#hasExited ? Infinity : (this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES);
+    const cap = this.hasExited ? Infinity : (this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES);
     return new Broadcast(cap, this.settings.overflow ?? "block");
   }
 
@@ -113,7 +114,7 @@ export class Connection {
 
   /** The process has ended: what is left in the pipe is little, so the reader waits for nobody any more. */
   exited(): void {
-    this.#hasExited = true;
+    this.hasExited = true;
     this.#exitedByItself = this.#closing === undefined;
     for (const { events } of this.#listeners) for (const queue of events.queues) queue.removeLimit();
   }

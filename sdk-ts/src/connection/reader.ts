@@ -12,7 +12,7 @@ import { type Checked, type Misfit, misfitText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
-import { EXIT_WITHIN, LAST_WORDS, pause, within } from "../timer.js";
+import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
 
@@ -59,11 +59,11 @@ interface Progress {
  * agent left behind holds it open, until nothing more comes.
  */
 async function lastWords(progress: Progress): Promise<void> {
-  const deadline = Date.now() + EXIT_WITHIN;
+  const deadline = Date.now() + LAST_WORDS;
   let silent = 0;
   while (!progress.isOver && silent < SILENT_TURNS && Date.now() < deadline) {
     const { chunks } = progress;
-    await pause(LAST_WORDS / SILENT_TURNS);
+    await pause(SILENCE / SILENT_TURNS);
     silent = progress.chunks === chunks ? silent + 1 : 0;
   }
 }

@@ -81,7 +81,10 @@ export class Writer {
     this.#ending ??= Promise.resolve();
     if (this.#connection.ended !== undefined) return;
     // A peer that is gone says so at its other end too, and better.
-    setTimeout(() => this.#connection.settle("io", { cause }), EXIT_WITHIN);
+    setTimeout(() => {
+      // Where the exit is known, the reader tells it when the rest has been read.
+      if (!this.#connection.hasExited) this.#connection.settle("io", { cause });
+    }, EXIT_WITHIN);
   }
 }
 

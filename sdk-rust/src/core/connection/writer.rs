@@ -71,6 +71,8 @@ pub(super) async fn run(
                 let pause = tokio::time::sleep(super::reader::EXIT_WITHIN);
                 tokio::select! {
                     () = pause => {}
+                    // The exit is known: the reader tells it when the rest has been read.
+                    () = shared.exited.cancelled() => return,
                     () = shared.stop.cancelled() => return,
                 }
                 shared.settle(Termination::new(cause));
