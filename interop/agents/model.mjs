@@ -7,13 +7,20 @@ import { setTimeout as pause } from "node:timers/promises";
 /** The words of the prompts, and what each makes the model do. The drivers use the same words. */
 const ANSWERS = {
   "use a tool": (tools) => ({ thinking: ["I should ", "look."], text: ["I look."], tool: shell(tools) }),
-  "speak slowly": () => ({ text: Array.from({ length: 40 }, (_, at) => `word ${at} `), delay: 50 }),
+  "speak slowly": () => ({ text: words(40), delay: 50 }),
   "be overloaded": () => ({ error: { status: 529, type: "overloaded_error", message: "Overloaded" } }),
   "fill the context": () => ({ text: ["It is full."], input: 190_000 }),
+  // For the example programs: work that is interrupted, and five answers of ten that come too late.
+  "Begin with the work": () => ({ text: words(40), delay: 50 }),
+  ...Object.fromEntries([1, 3, 5, 7, 9].map((n) => [`Tell me about ${n}`, () => ({ text: words(2400), delay: 50 })])),
   // For omp: its rule against the word interrupts the answer, its list of open tasks makes it remind.
   "say the word": () => ({ text: ["The word ", "is ", "forbidden", ", so ", "I do ", "not say it."], delay: 50 }),
   "leave things open": () => ({ text: ["Two tasks."], tool: { name: "todo_write", input: { _i: "planning", ops: TASKS } } }),
 };
+
+function words(count) {
+  return Array.from({ length: count }, (_, at) => `word ${at} `);
+}
 
 const TASKS = [{ op: "replace", phases: [{ name: "Work", tasks: ["one", "two"].map((content) => ({ content, status: "pending" })) }] }];
 
